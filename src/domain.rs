@@ -1,0 +1,18 @@
+//! The vocabulary: identifiers, units and facts, free of versions and of behaviour.
+//!
+//! Everything a source says ends up as a [`Fact`] or a [`KvEvent`]; every other layer is written in
+//! these words. docs/GLOSSARY.md has one meaning for each.
+
+mod fact;
+mod id;
+mod kv;
+mod unit;
+
+pub use fact::{
+    ActiveLoad, BlockSizeNotice, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, Fact,
+    FormulaTerm, Gauge, GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap,
+    RequestEvent, RequestPhase, SourceNote, SourceState, Subject, Transport, WarningKind,
+};
+pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
+pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
+pub use unit::{BlockSize, Timestamp};

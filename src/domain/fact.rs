@@ -1,0 +1,462 @@
+//! Facts: what one frame says, in words that carry no version.
+
+use std::sync::Arc;
+
+use super::{
+    BlockSize, DpRank, Envelope, InstanceId, SequenceHash, Timestamp, WorkerId, WorkerRank,
+};
+
+/// One thing that a frame says, besides KV events.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// A message of the event plane came with this number.
+    Envelope {
+        /// The topic it was published on, such as `kv-events`.
+        topic: Arc<str>,
+        /// Publisher and number.
+        envelope: Envelope,
+        /// The worker whose events it carries, when it carries any.
+        worker: Option<WorkerId>,
+    },
+    /// A load report of a worker or of a router.
+    Load(ActiveLoad),
+    /// The router's own account of the overlap of one request (Dynamo 0.9).
+    HitRate(HitRate),
+    /// A step in the life of a request, as routers tell each other.
+    Request(RequestEvent),
+    /// A router chose a worker.
+    Decision(Decision),
+    /// The cost a router computed for one worker.
+    Formula(FormulaTerm),
+    /// The overlap of a request that was routed (Dynamo 1.3 and later, at the end of the request).
+    Overlap(Overlap),
+    /// A warning about the index.
+    Warning(LogWarning),
+    /// A log line that names the block sizes of publisher and engine.
+    BlockSizes(BlockSizeNotice),
+    /// Somebody claims a setting.
+    Claim(Claim),
+    /// A process joined or left discovery.
+    Membership(Membership),
+    /// A process advertises where it publishes a topic.
+    Channel(Channel),
+    /// A sample of a metric.
+    Gauge(Gauge),
+    /// What a source reports of itself.
+    Source(SourceNote),
+}
+
+/// Load of one rank (`kv_metrics`).
+///
+/// Workers and routers share the subject. Before Dynamo 1.1 a worker reports its used blocks in
+/// `active_decode_blocks`; from 1.1 in `kv_used_blocks` (dynamo-llm 0.9.0 `kv_router/publisher.rs`,
+/// dynamo-kv-router 1.1.0 `protocols.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ActiveLoad {
+    /// The rank it is about.
+    pub rank: WorkerRank,
+    /// Who published it.
+    pub publisher: u64,
+    /// Blocks in use for decoding; a router's estimate, or a worker's used blocks.
+    pub active_decode_blocks: Option<u64>,
+    /// Tokens waiting for prefill, a router's estimate.
+    pub active_prefill_tokens: Option<u64>,
+    /// Blocks in use, as the engine says.
+    pub kv_used_blocks: Option<u64>,
+}
+
+/// Overlap of one request in blocks of the router (`kv-hit-rate`, Dynamo 0.9 only).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HitRate {
+    /// The rank chosen.
+    pub rank: WorkerRank,
+    /// Prompt length in the router's blocks, rounded up.
+    pub isl_blocks: u64,
+    /// Blocks found cached on the chosen rank.
+    pub overlap_blocks: u64,
+}
+
+/// A step of a request (`active_sequences_events`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestEvent {
+    /// The request.
+    pub request: Arc<str>,
+    /// The rank it runs on.
+    pub rank: WorkerRank,
+    /// The router that says so.
+    pub router: u64,
+    /// What happened.
+    pub phase: RequestPhase,
+}
+
+/// What happened to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestPhase {
+    /// It was assigned to a rank.
+    Added {
+        /// Prompt tokens (up to Dynamo 1.1).
+        isl: Option<u64>,
+        /// Overlapping blocks (up to Dynamo 1.1).
+        overlap: Option<u64>,
+        /// Full blocks of the prompt, at the router's block size.
+        full_blocks: Option<u64>,
+    },
+    /// Its prompt has been computed.
+    PrefillCompleted,
+    /// It ended.
+    Freed,
+}
+
+/// A router's choice, from its log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The pod whose log says so.
+    pub router: Arc<str>,
+    /// The request, when the line names it (Dynamo 1.4 and later).
+    pub request: Option<Arc<str>>,
+    /// The worker chosen.
+    pub worker: WorkerId,
+    /// Its rank, when the line names it.
+    pub dp_rank: Option<DpRank>,
+    /// The cost of the chosen worker; the lowest wins.
+    pub logit: Option<f64>,
+    /// Cached blocks the router found on it. None where the version prints none.
+    pub cached_blocks: Option<f64>,
+    /// Blocks of the worker in the router's index, 0 whenever `cached_blocks` is 0 (dynamo-llm
+    /// 0.9.0, `kv_router/scheduler.rs:583`); says nothing about an empty index.
+    pub tree_size: Option<u64>,
+    /// Capacity of the worker in blocks, from its model card.
+    pub total_blocks: Option<u64>,
+    /// True for the line that merely forwards a choice made before (Dynamo 1.3 and 1.4,
+    /// `router_mode="direct"`).
+    pub forwarded: bool,
+}
+
+/// The cost of one worker for one request (`Formula for worker_id=…`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormulaTerm {
+    /// The pod whose log says so.
+    pub router: Arc<str>,
+    /// The rank weighed.
+    pub rank: WorkerRank,
+    /// The cost.
+    pub logit: f64,
+    /// Cached blocks found.
+    pub cached_blocks: f64,
+    /// Weight of the prefill term.
+    pub weight: f64,
+    /// Blocks to prefill, possibly a fraction.
+    pub prefill_blocks: f64,
+    /// Blocks decoding on the rank.
+    pub decode_blocks: f64,
+}
+
+/// The overlap of a routed request, from the frontend's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlap {
+    /// The pod whose log says so.
+    pub router: Arc<str>,
+    /// The request.
+    pub request: Option<Arc<str>>,
+    /// The rank it ran on.
+    pub rank: WorkerRank,
+    /// Blocks that overlapped.
+    pub overlap_blocks: u64,
+}
+
+/// A warning in a log, about the index of a router or of a worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogWarning {
+    /// The pod whose log says so.
+    pub pod: Arc<str>,
+    /// The rank it names.
+    pub rank: Option<WorkerRank>,
+    /// What it warns of.
+    pub kind: WarningKind,
+}
+
+/// What a warning is about. Texts differ by version; PROTOCOL 9.2 has them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WarningKind {
+    /// `Failed to find parent block; skipping store operation`.
+    ParentMissing {
+        /// The parent that is missing.
+        parent: Option<SequenceHash>,
+        /// Blocks of the store that was refused; 0 is a sighting of an empty store.
+        blocks: Option<u64>,
+    },
+    /// `Failed to find block to remove; skipping remove operation`.
+    RemoveMissing {
+        /// The block that is missing.
+        block: Option<SequenceHash>,
+    },
+    /// `Stale parent: worker no longer covers parent_hash` (1.1 and later).
+    StaleParent,
+    /// `Failed to apply event` (1.0 and later).
+    ApplyFailed,
+    /// `block_hash mismatch: sequence hashes should be uniform across workers`.
+    HashMismatch,
+    /// `Event ID gap detected`, or events dropped before batching.
+    EventGap,
+}
+
+/// A worker's log line that names both its publisher's and its engine's block size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockSizeNotice {
+    /// The pod whose log says so.
+    pub pod: Arc<str>,
+    /// Tokens per block of the publisher.
+    pub publisher: BlockSize,
+    /// Tokens in the engine's block.
+    pub engine: BlockSize,
+    /// The line.
+    pub raw: Arc<str>,
+}
+
+/// What a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClaimWhat {
+    /// Tokens per block.
+    BlockSize,
+    /// KV blocks an engine has room for, per worker.
+    TotalKvBlocks,
+    /// The model served.
+    Model,
+    /// Dynamo's version.
+    DynamoVersion,
+    /// How requests are routed.
+    RouterMode,
+    /// Weight of the overlap in the cost.
+    OverlapWeight,
+}
+
+impl ClaimWhat {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BlockSize => "block_size",
+            Self::TotalKvBlocks => "total_kv_blocks",
+            Self::Model => "model",
+            Self::DynamoVersion => "dynamo_version",
+            Self::RouterMode => "router_mode",
+            Self::OverlapWeight => "overlap_weight",
+        }
+    }
+}
+
+/// Which part of the deployment a claim is about. Routing works when engine, publisher and router
+/// agree on the block size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClaimOf {
+    /// The engine's physical blocks.
+    Engine,
+    /// The worker's event publisher.
+    Publisher,
+    /// The model card in discovery.
+    Card,
+    /// The router.
+    Router,
+    /// The setting on the frontend, whether it is read or not.
+    Declared,
+}
+
+impl ClaimOf {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Engine => "engine",
+            Self::Publisher => "publisher",
+            Self::Card => "card",
+            Self::Router => "router",
+            Self::Declared => "declared",
+        }
+    }
+}
+
+/// Whom a claim is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A worker.
+    Worker(WorkerId),
+    /// A pod, as yet without a worker id.
+    Pod(Arc<str>),
+    /// The deployment as a whole.
+    Deployment,
+}
+
+/// What is claimed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClaimValue {
+    /// A count.
+    Count(u64),
+    /// A text.
+    Text(Arc<str>),
+}
+
+/// Somebody's statement about a setting, with its evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The setting.
+    pub what: ClaimWhat,
+    /// Whose setting.
+    pub of: ClaimOf,
+    /// About whom.
+    pub subject: Subject,
+    /// The value.
+    pub value: ClaimValue,
+    /// Where it was read, for people.
+    pub source: Arc<str>,
+    /// The text it was read from, shortened.
+    pub raw: Arc<str>,
+}
+
+/// A process joined or left discovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The process.
+    pub instance: InstanceId,
+    /// Its Dynamo namespace.
+    pub namespace: Arc<str>,
+    /// Its component, such as `backend`.
+    pub component: Arc<str>,
+    /// The endpoint, such as `generate`.
+    pub endpoint: Arc<str>,
+    /// False when it left.
+    pub present: bool,
+}
+
+/// How a topic is carried.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// NATS core.
+    Nats {
+        /// What the subject starts with.
+        prefix: Arc<str>,
+    },
+    /// ZMQ, straight from the publisher.
+    Zmq {
+        /// Its address.
+        endpoint: Arc<str>,
+    },
+    /// ZMQ, through brokers.
+    ZmqBroker {
+        /// The brokers' addresses for subscribers.
+        endpoints: Vec<Arc<str>>,
+    },
+}
+
+/// Where a process publishes a topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Channel {
+    /// The topic, such as `kv-events`.
+    pub topic: Arc<str>,
+    /// The publisher.
+    pub publisher: u64,
+    /// How it is carried; none when the record was withdrawn.
+    pub transport: Option<Transport>,
+}
+
+/// A metric that kvtop uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GaugeName {
+    /// Share of the engine's KV blocks in use, 0 to 1.
+    KvUtilization,
+    /// Share of prompt tokens found in the engine's cache, 0 to 1.
+    PrefixHitRate,
+    /// Sum of times to first token, in seconds.
+    TtftSum,
+    /// Number of times to first token.
+    TtftCount,
+    /// Requests waiting.
+    Queued,
+}
+
+/// One sample of a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gauge {
+    /// The pod scraped.
+    pub pod: Arc<str>,
+    /// The worker, when a label names it.
+    pub worker: Option<WorkerId>,
+    /// The rank, when a label names it.
+    pub dp_rank: Option<DpRank>,
+    /// The metric.
+    pub name: GaugeName,
+    /// Its value.
+    pub value: f64,
+}
+
+/// How a source is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SourceState {
+    /// It is trying for the first time, or again.
+    Connecting,
+    /// It delivers.
+    Live,
+    /// It delivers, but frames were lost.
+    Lossy,
+    /// It does not deliver.
+    Down,
+    /// It was told to pause.
+    Suspended,
+    /// It has nothing more to deliver.
+    Ended,
+}
+
+impl SourceState {
+    /// Every state.
+    pub const ALL: [Self; 6] =
+        [Self::Connecting, Self::Live, Self::Lossy, Self::Down, Self::Suspended, Self::Ended];
+
+    /// Returns the name in recordings and reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Connecting => "connecting",
+            Self::Live => "live",
+            Self::Lossy => "lossy",
+            Self::Down => "down",
+            Self::Suspended => "suspended",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// What a source reports of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceNote {
+    /// The source, such as `nats`.
+    pub source: Arc<str>,
+    /// How it is doing.
+    pub state: SourceState,
+    /// Why, for people; empty when there is nothing to say.
+    pub why: Arc<str>,
+    /// When it will try again, in milliseconds from the note.
+    pub retry_ms: Option<u64>,
+    /// Round trip in microseconds.
+    pub rtt_us: Option<u64>,
+    /// Frames that were lost at this source since it started, and counted.
+    pub dropped: u64,
+    /// Losses that could not be counted: the client library only says that there were some.
+    pub drops_uncounted: u64,
+    /// Times the source was without connection, or lost messages, after it had been live.
+    pub interruptions: u64,
+    /// What was read of a stream's history.
+    pub history: Option<HistoryNote>,
+    /// When the note was made.
+    pub at: Timestamp,
+}
+
+/// What was read of the history of a `JetStream` stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryNote {
+    /// The stream.
+    pub stream: Arc<str>,
+    /// First sequence number that the stream still had.
+    pub first_seq: u64,
+    /// Last sequence number to be read.
+    pub last_seq: u64,
+    /// Messages read so far.
+    pub read: u64,
+    /// True once all was read and joined to the live feed.
+    pub complete: bool,
+}

@@ -1,0 +1,56 @@
+//! Units: time and block size.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// A point in time, in microseconds since the Unix epoch, as in a recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    /// Returns the time from `earlier` to `self`, zero when `earlier` is later.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_micros(self.0.saturating_sub(earlier.0))
+    }
+
+    /// Returns `self` moved forward by `span`, at most to the end of time.
+    pub fn after(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
+    }
+
+    /// Returns `self` moved back by `span`, at most to the epoch.
+    pub fn before(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
+    }
+
+    /// Returns the whole seconds since the Unix epoch.
+    pub const fn seconds(self) -> u64 {
+        self.0 / 1_000_000
+    }
+}
+
+/// Tokens in a block. Zero tokens per block does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockSize(pub NonZeroU32);
+
+impl BlockSize {
+    /// Returns the size for `tokens`, none for zero.
+    pub const fn new(tokens: u32) -> Option<Self> {
+        match NonZeroU32::new(tokens) {
+            Some(tokens) => Some(Self(tokens)),
+            None => None,
+        }
+    }
+
+    /// Returns the tokens in a block.
+    pub const fn tokens(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for BlockSize {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}

@@ -1,0 +1,174 @@
+//! A frame: what a source received, as it came, with where and when.
+//!
+//! The only thing a source emits and the only thing a recording holds. Knows nothing of what the
+//! bytes mean; `wire` does. docs/RECORDING.md has the format on disk.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::domain::Timestamp;
+
+/// Raw input with its origin and the time of its arrival.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// When it arrived at kvtop, or at whoever recorded it.
+    pub at: Timestamp,
+    /// When it happened, when the origin says so: stream, kubelet or log time.
+    pub time: Option<Timestamp>,
+    /// Where it came from.
+    pub origin: Origin,
+    /// What came.
+    pub body: Body,
+}
+
+impl Frame {
+    /// Returns a frame that arrived at `at`, of one piece.
+    pub fn new(at: Timestamp, origin: Origin, body: impl Into<Bytes>) -> Self {
+        Self { at, time: None, origin, body: Body::Whole(body.into()) }
+    }
+
+    /// Returns when it happened, as well as is known.
+    pub fn happened(&self) -> Timestamp {
+        self.time.unwrap_or(self.at)
+    }
+
+    /// Returns the memory its payload takes, in bytes.
+    pub fn len(&self) -> usize {
+        match &self.body {
+            Body::Whole(bytes) => bytes.len(),
+            Body::Parts(parts) => parts.iter().map(Bytes::len).sum(),
+        }
+    }
+
+    /// Returns true when its payload is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The payload of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// One piece.
+    Whole(Bytes),
+    /// The parts of a multipart message, as received.
+    Parts(Vec<Bytes>),
+}
+
+/// Where a frame came from. One variant for each row of the table in docs/RECORDING.md.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A message of a NATS core subscription.
+    Nats {
+        /// Its subject.
+        subject: Arc<str>,
+        /// Its reply subject; kvtop never answers.
+        reply: Option<Arc<str>>,
+        /// Its headers, in order.
+        headers: Vec<(String, String)>,
+    },
+    /// A message read back from a `JetStream` stream.
+    Jetstream {
+        /// The stream.
+        stream: Arc<str>,
+        /// Its number in the stream.
+        seq: u64,
+        /// The subject it was published on.
+        subject: Arc<str>,
+    },
+    /// A ZMQ message.
+    Zmq {
+        /// The publisher's address.
+        endpoint: Arc<str>,
+    },
+    /// One line of a log, without its newline.
+    Log {
+        /// Kubernetes namespace, empty outside Kubernetes.
+        namespace: Arc<str>,
+        /// Pod, or name of the process.
+        pod: Arc<str>,
+        /// Container.
+        container: Arc<str>,
+    },
+    /// One whole scrape of a metrics endpoint.
+    Metrics {
+        /// Pod, or name of the process.
+        pod: Arc<str>,
+        /// The path scraped.
+        url: Arc<str>,
+    },
+    /// A trimmed, redacted Kubernetes object.
+    Kube {
+        /// Its kind.
+        kind: Arc<str>,
+        /// What happened to it.
+        change: KubeChange,
+    },
+    /// A key of etcd.
+    Etcd {
+        /// The key.
+        key: Arc<str>,
+        /// True when it was written, false when it was deleted.
+        put: bool,
+    },
+    /// What a source reports of itself.
+    Health {
+        /// The source.
+        source: Arc<str>,
+    },
+}
+
+impl Origin {
+    /// Returns the name of its row in the recording format.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Nats { .. } => "nats",
+            Self::Jetstream { .. } => "jetstream",
+            Self::Zmq { .. } => "zmq",
+            Self::Log { .. } => "log",
+            Self::Metrics { .. } => "metrics",
+            Self::Kube { .. } => "kube",
+            Self::Etcd { .. } => "etcd",
+            Self::Health { .. } => "health",
+        }
+    }
+
+    /// Returns the origin of a NATS message on `subject`, without reply or headers.
+    pub fn nats(subject: &str) -> Self {
+        Self::Nats { subject: subject.into(), reply: None, headers: Vec::new() }
+    }
+
+    /// Returns the origin of a log line of container `main` of `pod`.
+    pub fn log(namespace: &str, pod: &str) -> Self {
+        Self::Log { namespace: namespace.into(), pod: pod.into(), container: "main".into() }
+    }
+}
+
+/// What happened to a Kubernetes object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KubeChange {
+    /// It was there.
+    Listed,
+    /// It appeared.
+    Added,
+    /// It changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+impl KubeChange {
+    /// Every change.
+    pub const ALL: [Self; 4] = [Self::Listed, Self::Added, Self::Modified, Self::Deleted];
+
+    /// Returns the name in the recording format.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Listed => "listed",
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+        }
+    }
+}

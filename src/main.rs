@@ -1,0 +1,3 @@
+//! The `kvtop` binary.
+
+fn main() {}

@@ -1,0 +1,80 @@
+//! Sources: everything that emits frames.
+//!
+//! A source receives bytes and passes them on. It decodes nothing, keeps no state of the deployment,
+//! and never waits for the engine, the disk or the screen: when the channel is full it drops the
+//! frame and counts it. Losing its peer never ends it; it reports a [`SourceNote`] and tries again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::{mpsc, watch};
+
+use crate::domain::{SourceNote, SourceState};
+use crate::frame::{Frame, Origin};
+use crate::wire::health;
+
+/// Room for about 160 ms of events at 100 000 events a second: longer than the engine is ever busy
+/// (PERFORMANCE G6), short enough to bound memory.
+pub const FRAME_BUFFER: usize = 16_384;
+
+/// Where a source puts its frames. Never waits.
+#[derive(Clone, Debug)]
+pub struct Emitter {
+    frames: mpsc::Sender<Frame>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Emitter {
+    /// Returns an emitter into `frames`.
+    pub fn new(frames: mpsc::Sender<Frame>) -> Self {
+        Self { frames, dropped: Arc::default() }
+    }
+
+    /// Passes `frame` on, or drops and counts it when the channel is full. Returns false when there
+    /// is no receiver any more, that is, when the source should end.
+    pub fn emit(&self, frame: Frame) -> bool {
+        match self.frames.try_send(frame) {
+            Ok(()) => true,
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+                true
+            }
+            Err(mpsc::error::TrySendError::Closed(_)) => false,
+        }
+    }
+
+    /// Passes on what a source says of itself, as a frame.
+    pub fn note(&self, note: &SourceNote) -> bool {
+        let origin = Origin::Health { source: Arc::clone(&note.source) };
+        self.emit(Frame::new(note.at, origin, health::encode(note)))
+    }
+
+    /// Returns how many frames this emitter and its clones dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+/// What the composition root wants of a source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Desired {
+    /// Deliver.
+    Running,
+    /// Unsubscribe and wait; the process is about to stop (Ctrl-Z).
+    Suspended,
+    /// End.
+    Stopped,
+}
+
+/// A running source, seen from outside.
+#[derive(Debug)]
+pub struct SourceHandle {
+    /// Its name, as in its notes.
+    pub name: Arc<str>,
+    /// Tells it what to do.
+    pub desired: watch::Sender<Desired>,
+    /// Its state, for those who must wait until it has unsubscribed.
+    pub state: watch::Receiver<SourceState>,
+    /// Its task.
+    pub task: tokio::task::JoinHandle<()>,
+}

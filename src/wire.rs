@@ -1,0 +1,3 @@
+//! Wire formats: frames in, facts out. Pure; no memory between frames, no clock, no I/O.
+
+pub mod health;

@@ -1,0 +1,85 @@
+//! What sources report of themselves, as JSON in `health` frames.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{HistoryNote, SourceNote, SourceState, Timestamp};
+
+/// The JSON of a note. Additive: readers ignore keys they do not know.
+#[derive(Serialize, Deserialize)]
+struct Wire {
+    state: String,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    why: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retry_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rtt_us: Option<u64>,
+    #[serde(default)]
+    dropped: u64,
+    #[serde(default)]
+    drops_uncounted: u64,
+    #[serde(default)]
+    interruptions: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    history: Option<WireHistory>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireHistory {
+    stream: String,
+    first_seq: u64,
+    last_seq: u64,
+    read: u64,
+    complete: bool,
+}
+
+/// Returns the body of a `health` frame for `note`.
+pub fn encode(note: &SourceNote) -> Bytes {
+    let wire = Wire {
+        state: note.state.name().to_owned(),
+        why: note.why.to_string(),
+        retry_ms: note.retry_ms,
+        rtt_us: note.rtt_us,
+        dropped: note.dropped,
+        drops_uncounted: note.drops_uncounted,
+        interruptions: note.interruptions,
+        history: note.history.as_ref().map(|history| WireHistory {
+            stream: history.stream.to_string(),
+            first_seq: history.first_seq,
+            last_seq: history.last_seq,
+            read: history.read,
+            complete: history.complete,
+        }),
+    };
+    serde_json::to_vec(&wire).unwrap_or_default().into()
+}
+
+/// Reads the body of a `health` frame of `source` that was made at `at`.
+pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNote, String> {
+    let wire: Wire = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    let state = SourceState::ALL
+        .into_iter()
+        .find(|state| state.name() == wire.state)
+        .ok_or_else(|| format!("unknown state `{}`", wire.state))?;
+    Ok(SourceNote {
+        source: Arc::clone(source),
+        state,
+        why: wire.why.into(),
+        retry_ms: wire.retry_ms,
+        rtt_us: wire.rtt_us,
+        dropped: wire.dropped,
+        drops_uncounted: wire.drops_uncounted,
+        interruptions: wire.interruptions,
+        history: wire.history.map(|history| HistoryNote {
+            stream: history.stream.into(),
+            first_seq: history.first_seq,
+            last_seq: history.last_seq,
+            read: history.read,
+            complete: history.complete,
+        }),
+        at,
+    })
+}

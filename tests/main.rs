@@ -1,0 +1,2 @@
+//! All integration tests, in one binary.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
