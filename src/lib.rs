@@ -11,6 +11,7 @@
 pub mod clock;
 pub mod domain;
 pub mod frame;
+pub mod record;
 pub mod snapshot;
 pub mod source;
 pub mod wire;

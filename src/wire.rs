@@ -1,3 +1,176 @@
 //! Wire formats: frames in, facts out. Pure; no memory between frames, no clock, no I/O.
+//!
+//! One decoder for each format, in [`DECODERS`]. A frame that no decoder accepts is ignored on
+//! purpose (a subject or a log line that kvtop has no use for); one that its decoder cannot read is a
+//! [`Reject`].
 
+mod discovery;
+mod event_plane;
 pub mod health;
+mod kv_json;
+mod kv_msgpack;
+mod load;
+mod msgpack;
+mod prometheus_text;
+mod router_log;
+mod text;
+
+use crate::domain::{Fact, KvBatch};
+use crate::frame::{Body, Frame, Origin};
+
+pub use text::printable;
+
+/// What frames say: KV events apart, because there are many and they are applied in bursts.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// KV events, in order.
+    pub kv: KvBatch,
+    /// Everything else, in order.
+    pub other: Vec<Fact>,
+    /// The newest shape of KV event that was seen.
+    pub shape: Option<Shape>,
+}
+
+impl Facts {
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.kv.clear();
+        self.other.clear();
+        self.shape = None;
+    }
+
+    pub(crate) fn note_shape(&mut self, shape: Shape) {
+        self.shape = self.shape.max(Some(shape));
+    }
+}
+
+/// What the form of a KV event tells of the Dynamo version that sent it (PROTOCOL 0.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// No `storage_tier`: 0.9 or 1.0.
+    Plain,
+    /// `storage_tier`: 1.1 and later.
+    Tiered,
+    /// `start_position`: 1.2 and later.
+    Positioned,
+    /// Several events in a message: 1.4 and later.
+    Batched,
+    /// `residency_domain`: 1.5 and later.
+    Domained,
+}
+
+impl Shape {
+    /// Returns the versions that send it, for people.
+    pub const fn versions(self) -> &'static str {
+        match self {
+            Self::Plain => "0.9 or 1.0",
+            Self::Tiered => "1.1",
+            Self::Positioned => "1.2 or 1.3",
+            Self::Batched => "1.4",
+            Self::Domained => "1.5 or later",
+        }
+    }
+}
+
+/// Why a frame could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Reject {
+    /// Why, for people; a bounded number of different texts.
+    pub why: String,
+}
+
+impl Reject {
+    pub(crate) fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into() }
+    }
+}
+
+/// A decoder of one wire format.
+pub struct Decoder {
+    /// Its name; `tests/fixtures/wire` has a folder of that name.
+    pub id: &'static str,
+    /// Whether a frame is of this format, judged by its origin alone.
+    pub accepts: fn(&Frame) -> bool,
+    /// Reads a frame. What it added to the facts before it failed is kept only if it is whole.
+    pub decode: fn(&Frame, &mut Facts) -> Result<(), Reject>,
+}
+
+/// Every decoder. The first that accepts a frame reads it.
+pub const DECODERS: &[Decoder] = &[
+    Decoder { id: "event-plane-zmq", accepts: is_zmq, decode: event_plane::decode_zmq },
+    Decoder { id: "kv-json", accepts: is_kv_json, decode: kv_json::decode },
+    Decoder { id: "event-plane-nats", accepts: is_event_plane, decode: event_plane::decode_nats },
+    Decoder { id: "router-log", accepts: is_log, decode: router_log::decode },
+    Decoder { id: "prometheus", accepts: is_metrics, decode: prometheus_text::decode },
+    Decoder { id: "discovery-etcd", accepts: is_etcd, decode: discovery::decode_etcd },
+    Decoder { id: "health", accepts: is_health, decode: decode_health },
+];
+
+/// Adds to `facts` what `frame` says.
+pub fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    match DECODERS.iter().find(|decoder| (decoder.accepts)(frame)) {
+        Some(decoder) => (decoder.decode)(frame, facts),
+        None => Ok(()),
+    }
+}
+
+fn is_zmq(frame: &Frame) -> bool {
+    matches!(frame.origin, Origin::Zmq { .. })
+}
+
+fn is_log(frame: &Frame) -> bool {
+    matches!(frame.origin, Origin::Log { .. })
+}
+
+fn is_metrics(frame: &Frame) -> bool {
+    matches!(frame.origin, Origin::Metrics { .. })
+}
+
+fn is_etcd(frame: &Frame) -> bool {
+    matches!(frame.origin, Origin::Etcd { .. })
+}
+
+fn is_health(frame: &Frame) -> bool {
+    matches!(frame.origin, Origin::Health { .. })
+}
+
+/// KV events in JSON are bodies of a `JetStream` stream `…-kv-events`, seen live or read back.
+fn is_kv_json(frame: &Frame) -> bool {
+    match &frame.origin {
+        Origin::Jetstream { subject, .. } => subject.ends_with("kv-events"),
+        Origin::Nats { subject, .. } => {
+            subject.ends_with(".kv-events")
+                && whole(frame).is_ok_and(|body| body.trim_ascii_start().first() == Some(&b'{'))
+        }
+        _ => false,
+    }
+}
+
+fn is_event_plane(frame: &Frame) -> bool {
+    match &frame.origin {
+        Origin::Nats { subject, .. } => {
+            event_plane::topic_of(subject).is_some_and(event_plane::is_known)
+        }
+        _ => false,
+    }
+}
+
+fn whole(frame: &Frame) -> Result<&[u8], Reject> {
+    match &frame.body {
+        Body::Whole(bytes) => Ok(bytes),
+        Body::Parts(_) => Err(Reject::new("a multipart body where one piece was expected")),
+    }
+}
+
+fn utf8(frame: &Frame) -> Result<&str, Reject> {
+    std::str::from_utf8(whole(frame)?).map_err(|_| Reject::new("the text is not UTF-8"))
+}
+
+fn decode_health(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let Origin::Health { source } = &frame.origin else { return Ok(()) };
+    let note = health::decode(source, frame.at, whole(frame)?)
+        .map_err(|why| Reject::new(format!("bad health note: {why}")))?;
+    facts.other.push(Fact::Source(note));
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Recordings: frames in a file, one JSON object a line, as docs/RECORDING.md has it.
+//!
+//! Owns the format: header, versions, compression, torn tails and bad lines. Knows nothing of what a
+//! payload means.
+
+mod line;
+mod reader;
+mod writer;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use line::{Header, decode, encode};
+pub use reader::{BadLines, Recording};
+pub use writer::RecordWriter;
+
+/// The major version of the format that this build reads and writes.
+pub const FORMAT_VERSION: u64 = 1;
+
+/// Why a recording could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file could not be opened.
+    #[error("could not open `{}`", path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file could not be created.
+    #[error("could not create `{}`", path.display())]
+    Create {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Reading stopped.
+    #[error("could not read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Writing stopped.
+    #[error("could not write `{}`", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The first line is no header.
+    #[error("`{}` is not a kvtop recording: its first line has no `kvtop_frames`", path.display())]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is of a later format.
+    #[error("`{}` is a recording of format {version}; this kvtop reads format 1", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        version: u64,
+    },
+}

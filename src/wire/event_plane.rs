@@ -1,0 +1,118 @@
+//! The event plane: `MessagePack` envelopes, on NATS core and on ZMQ.
+//!
+//! An envelope is `{publisher_id, sequence, published_at, topic, payload}` with the payload as binary
+//! data (dynamo-runtime 0.9.0, `transports/event_plane/traits.rs:13`). On ZMQ it comes as the last of
+//! four parts: topic, publisher, sequence, and one byte of version with the length before the
+//! envelope (`transports/event_plane/frame.rs:15`).
+
+use std::sync::Arc;
+
+use super::msgpack::{Cursor, Malformed};
+use super::{Facts, Reject, kv_msgpack, load, whole};
+use crate::domain::{Envelope, Fact};
+use crate::frame::{Body, Frame, Origin};
+
+/// Topics that kvtop reads. Others, such as `forward-pass-metrics`, are passed over.
+const TOPICS: [&str; 4] = ["kv-events", "kv_metrics", "kv-hit-rate", "active_sequences_events"];
+
+/// Version of the frame around an envelope on ZMQ.
+const ZMQ_FRAME_VERSION: u8 = 1;
+
+/// Returns the topic of an event-plane subject: its last part.
+pub(super) fn topic_of(subject: &str) -> Option<&str> {
+    subject.strip_prefix("namespace.")?.rsplit('.').next()
+}
+
+/// Returns true for a topic that kvtop reads.
+pub(super) fn is_known(topic: &str) -> bool {
+    TOPICS.contains(&topic)
+}
+
+pub(super) fn decode_nats(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let Origin::Nats { subject, .. } = &frame.origin else { return Ok(()) };
+    let Some(topic) = topic_of(subject) else { return Ok(()) };
+    envelope(whole(frame)?, topic, frame, facts)
+}
+
+pub(super) fn decode_zmq(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let Body::Parts(parts) = &frame.body else {
+        return Err(Reject::new("a ZMQ message of one part; expected four"));
+    };
+    let [topic, publisher, sequence, framed] = parts.as_slice() else {
+        return Err(Reject::new("a ZMQ message without its four parts"));
+    };
+    let topic = std::str::from_utf8(topic).map_err(|_| Reject::new("ZMQ topic is not UTF-8"))?;
+    // Brokers of 1.4 and later put the whole subject where others put the topic.
+    let topic = topic.rsplit('.').next().unwrap_or(topic);
+    if !is_known(topic) {
+        return Ok(());
+    }
+    if publisher.len() != 8 || sequence.len() != 8 {
+        return Err(Reject::new("ZMQ publisher and sequence are not 8 bytes long"));
+    }
+    let (head, body) = framed
+        .split_first_chunk::<5>()
+        .ok_or_else(|| Reject::new("a ZMQ event frame shorter than its head"))?;
+    if head[0] != ZMQ_FRAME_VERSION {
+        return Err(Reject::new(format!("ZMQ event frame of version {}", head[0])));
+    }
+    let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
+    if u32::try_from(body.len()) != Ok(length) {
+        return Err(Reject::new("a ZMQ event frame whose length is not what it says"));
+    }
+    envelope(body, topic, frame, facts)
+}
+
+/// The fields of an envelope that kvtop uses.
+#[derive(Default)]
+struct Fields<'a> {
+    publisher: Option<u64>,
+    sequence: Option<u64>,
+    payload: Option<&'a [u8]>,
+}
+
+fn envelope(body: &[u8], topic: &str, frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let fields =
+        fields(body).map_err(|error| Reject::new(format!("event envelope: {}", error.why())))?;
+    let missing = |key| Reject::new(format!("event envelope: no `{key}`"));
+    let publisher = fields.publisher.ok_or_else(|| missing("publisher_id"))?;
+    let sequence = fields.sequence.ok_or_else(|| missing("sequence"))?;
+    let payload = fields.payload.ok_or_else(|| missing("payload"))?;
+    let at = frame.happened();
+    // A payload that cannot be read still counts for the publisher's sequence.
+    let decoded = match topic {
+        "kv-events" => kv_msgpack::decode(payload, at, facts),
+        "kv_metrics" => load::active_load(payload, publisher, facts).map(|()| None),
+        "kv-hit-rate" => load::hit_rate(payload, facts).map(|()| None),
+        "active_sequences_events" => load::active_sequences(payload, facts).map(|()| None),
+        _ => Ok(None),
+    };
+    facts.other.push(Fact::Envelope {
+        topic: interned(topic),
+        envelope: Envelope { publisher, sequence },
+        worker: decoded.as_ref().ok().copied().flatten(),
+    });
+    decoded.map(|_| ())
+}
+
+fn fields(body: &[u8]) -> Result<Fields<'_>, Malformed> {
+    let mut cursor = Cursor::new(body);
+    let mut fields = Fields::default();
+    for _ in 0..cursor.map()? {
+        match cursor.text()? {
+            b"publisher_id" => fields.publisher = Some(cursor.unsigned()?),
+            b"sequence" => fields.sequence = Some(cursor.unsigned()?),
+            b"payload" => fields.payload = Some(cursor.binary()?),
+            _ => cursor.skip()?,
+        }
+    }
+    Ok(fields)
+}
+
+/// Returns the topic as a shared string without an allocation for each message.
+fn interned(topic: &str) -> Arc<str> {
+    use std::sync::LazyLock;
+    static SHARED: LazyLock<[Arc<str>; TOPICS.len()]> = LazyLock::new(|| TOPICS.map(Arc::from));
+    let known = SHARED.iter().find(|known| known.as_ref() == topic);
+    known.map_or_else(|| topic.into(), Arc::clone)
+}

@@ -1,0 +1,92 @@
+//! Scrapes of `/metrics`: the few families that kvtop uses, by their names in each version and engine
+//! (PROTOCOL 8).
+
+use std::sync::Arc;
+
+use prometheus_parse::{Sample, Scrape, Value};
+
+use super::text::printable;
+use super::{Facts, Reject, utf8};
+use crate::domain::{
+    Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Fact, Gauge, GaugeName, Subject, WorkerId,
+};
+use crate::frame::{Frame, Origin};
+
+/// Largest scrape that is parsed; real ones are some 100 KB.
+const SCRAPE_LIMIT: usize = 16 << 20;
+
+pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let Origin::Metrics { pod, .. } = &frame.origin else { return Ok(()) };
+    let text = utf8(frame)?;
+    if text.len() > SCRAPE_LIMIT {
+        return Err(Reject::new("a scrape of more than 16 MiB"));
+    }
+    let wanted = text.lines().filter(|line| is_wanted(line)).map(|line| Ok(line.to_owned()));
+    let scrape = Scrape::parse(wanted).map_err(|_| Reject::new("a scrape that cannot be read"))?;
+    for sample in &scrape.samples {
+        let value = match &sample.value {
+            Value::Counter(value) | Value::Gauge(value) | Value::Untyped(value) => *value,
+            Value::Histogram(_) | Value::Summary(_) => continue,
+        };
+        if !value.is_finite() {
+            continue;
+        }
+        if sample.metric == "dynamo_frontend_model_kv_cache_block_size" {
+            facts.other.extend(adopted_block_size(pod, sample, value));
+        } else if let Some((name, value)) = gauge_of(&sample.metric, value) {
+            facts.other.push(Fact::Gauge(Gauge {
+                pod: Arc::clone(pod),
+                worker: labelled_worker(sample),
+                dp_rank: sample.labels.get("dp_rank").and_then(|rank| rank.parse().ok()).map(DpRank),
+                name,
+                value,
+            }));
+        }
+    }
+    Ok(())
+}
+
+/// Everything else is passed over before it is parsed: scrapes of 1.6 have thousands of samples.
+fn is_wanted(line: &str) -> bool {
+    let name = line.split(['{', ' ']).next().unwrap_or_default();
+    name == "dynamo_frontend_model_kv_cache_block_size" || gauge_of(name, 0.0).is_some()
+}
+
+fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {
+    Some(match metric {
+        "vllm:kv_cache_usage_perc" | "vllm:gpu_cache_usage_perc" | "sglang:token_usage"
+        | "trtllm_kv_cache_utilization" => (GaugeName::KvUtilization, value),
+        "dynamo_component_gpu_cache_usage_percent" => (GaugeName::KvUtilization, value / 100.0),
+        "sglang:cache_hit_rate" | "trtllm_kv_cache_hit_rate" => (GaugeName::PrefixHitRate, value),
+        "dynamo_frontend_time_to_first_token_seconds_sum" => (GaugeName::TtftSum, value),
+        "dynamo_frontend_time_to_first_token_seconds_count" => (GaugeName::TtftCount, value),
+        "dynamo_frontend_queued_requests" => (GaugeName::Queued, value),
+        _ => return None,
+    })
+}
+
+/// The block size of the card that the frontend adopted is the one its router hashes with
+/// (dynamo-llm 0.9.0, `http/service/metrics.rs:670`).
+fn adopted_block_size(pod: &Arc<str>, sample: &Sample, value: f64) -> Option<Fact> {
+    // Sizes are small whole numbers; anything else is no size.
+    let size = (1.0..=1e9).contains(&value).then(|| value.round())?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1e9")]
+    let size = size as u64;
+    let model = printable(sample.labels.get("model").unwrap_or_default(), 200);
+    Some(Fact::Claim(Claim {
+        what: ClaimWhat::BlockSize,
+        of: ClaimOf::Router,
+        subject: Subject::Pod(Arc::clone(pod)),
+        value: ClaimValue::Count(size),
+        source: format!("metrics of {pod}").into(),
+        raw: format!("{}{{model=\"{model}\"}} {size}", sample.metric).into(),
+    }))
+}
+
+/// From 1.6 worker metrics carry the instance id in hexadecimal; the frontend's gauges about workers
+/// carry it in decimal.
+fn labelled_worker(sample: &Sample) -> Option<WorkerId> {
+    let id = sample.labels.get("worker_id")?;
+    let decimal = sample.metric.starts_with("dynamo_frontend_worker_");
+    u64::from_str_radix(id, if decimal { 10 } else { 16 }).ok().map(WorkerId)
+}

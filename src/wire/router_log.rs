@@ -1,0 +1,167 @@
+//! Log lines of frontends and workers, text and JSONL, with and without colours (PROTOCOL 9).
+//!
+//! Lines are told apart by their message, never by their target: targets moved with every release.
+
+mod fields;
+
+use std::sync::Arc;
+
+use fields::Line;
+
+use super::text::{printable, strip_ansi};
+use super::{Facts, Reject, whole};
+use crate::domain::{
+    BlockSize, BlockSizeNotice, Decision, DpRank, Fact, FormulaTerm, LogWarning, Overlap,
+    SequenceHash, WarningKind, WorkerId, WorkerRank,
+};
+use crate::frame::{Frame, Origin};
+
+/// Longest line that is looked at; the rest of a longer one is ignored.
+const LINE_LIMIT: usize = 64 << 10;
+
+/// Longest text that is kept of a line.
+const RAW_LIMIT: usize = 300;
+
+/// What makes a line worth a closer look. Most lines have none of these and cost one search.
+type Reader = fn(&Line<'_>, &Arc<str>) -> Option<Fact>;
+
+const READERS: &[(&str, Reader)] = &[
+    ("Selected ", decision),
+    ("Formula for worker_id=", formula),
+    ("Failed to find parent block; skipping store", parent_missing),
+    ("Failed to find block to remove; skipping remove", remove_missing),
+    ("route request completed", overlap),
+    ("Block not published. Block size must be", not_published),
+    ("which is greater than kv_block_size", block_too_large),
+    ("Stale parent: worker no longer covers", |line, pod| warn(line, pod, WarningKind::StaleParent)),
+    ("Failed to apply event", |line, pod| warn(line, pod, WarningKind::ApplyFailed)),
+    ("block_hash mismatch: sequence hashes", |line, pod| warn(line, pod, WarningKind::HashMismatch)),
+    ("Event ID gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
+    ("Input event gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
+];
+
+pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let Origin::Log { pod, .. } = &frame.origin else { return Ok(()) };
+    let body = whole(frame)?;
+    let body = &body[..body.len().min(LINE_LIMIT)];
+    // Containers write what they like; a line that is not UTF-8 is read as far as it is.
+    let text = String::from_utf8_lossy(body);
+    let text = strip_ansi(&text);
+    let Some((_, reader)) = READERS.iter().find(|(mark, _)| text.contains(mark)) else {
+        return Ok(());
+    };
+    let line = Line::new(&text);
+    // One line may say two things: 1.3 and 1.4 print the overlap where they forward a choice.
+    facts.other.extend(reader(&line, pod));
+    if line.text().contains("router_mode=\"direct\"") && line.text().contains("overlap_blocks=") {
+        facts.other.extend(overlap(&line, pod));
+    }
+    Ok(())
+}
+
+/// `Selected worker: …` up to 1.2, `Selected worker` with fields from 1.3, `Selected pinned worker`.
+fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let line = line.from("Selected worker").or_else(|| line.from("Selected pinned worker"))?;
+    let cached = line
+        .number("effective cached blocks: ")
+        .or_else(|| line.number("cached blocks: "))
+        .or_else(|| line.number("effective_cached_blocks="));
+    Some(Fact::Decision(Decision {
+        router: Arc::clone(pod),
+        request: line.word("request_id=").map(|id| printable(id, 64).into()),
+        worker: WorkerId(line.integer("worker_id=")?),
+        dp_rank: line.rank(),
+        logit: line.number("logit: ").or_else(|| line.number("logit=")),
+        cached_blocks: cached,
+        tree_size: line.integer("tree size: "),
+        total_blocks: line.integer("total blocks: ").or_else(|| line.integer("total_kv_blocks=")),
+        forwarded: line.word("router_mode=") == Some("direct"),
+    }))
+}
+
+/// `Formula for worker_id=… with N cached blocks: L = W * prefill_blocks + decode_blocks = W * P + D`
+/// (dynamo-llm 0.9.0, `kv_router/scheduler.rs:533`). Later texts have other terms and are left alone.
+fn formula(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let line = line.from("Formula for ")?;
+    let (_, sum) = line.text().split_once("prefill_blocks + decode_blocks = ")?;
+    let (weight, sum) = sum.split_once(" * ")?;
+    let (prefill, decode) = sum.split_once(" + ")?;
+    let logit = line.text().split_once("cached blocks: ")?.1.split(" = ").next()?;
+    Some(Fact::Formula(FormulaTerm {
+        router: Arc::clone(pod),
+        rank: line.worker_rank()?,
+        logit: finite(logit)?,
+        cached_blocks: line.number(" with ")?,
+        weight: finite(weight)?,
+        prefill_blocks: finite(prefill)?,
+        decode_blocks: finite(decode.split_whitespace().next()?)?,
+    }))
+}
+
+fn finite(text: &str) -> Option<f64> {
+    text.trim().parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// `route request completed … overlap_blocks=N … worker_id=N` (1.5 and later), and the forwarding
+/// line of 1.3 and 1.4.
+fn overlap(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    Some(Fact::Overlap(Overlap {
+        router: Arc::clone(pod),
+        request: line.word("request_id=").map(|id| printable(id, 64).into()),
+        rank: line.worker_rank()?,
+        overlap_blocks: line.integer("overlap_blocks=")?,
+    }))
+}
+
+fn parent_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let parent = line.after("parent_hash=").and_then(|text| hash_in(text));
+    let blocks = line.integer("num_blocks=");
+    warn(line, pod, WarningKind::ParentMissing { parent, blocks })
+}
+
+fn remove_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let block = line.after("block_hash=").and_then(|text| hash_in(text));
+    warn(line, pod, WarningKind::RemoveMissing { block })
+}
+
+/// Reads `Some(ExternalSequenceBlockHash(99))` and `ExternalSequenceBlockHash(99)`.
+fn hash_in(text: &str) -> Option<SequenceHash> {
+    let digits = text.strip_prefix("Some(").unwrap_or(text);
+    let digits = digits.strip_prefix("ExternalSequenceBlockHash(")?;
+    fields::leading_integer(digits).map(SequenceHash)
+}
+
+fn warn(line: &Line<'_>, pod: &Arc<str>, kind: WarningKind) -> Option<Fact> {
+    Some(Fact::Warning(LogWarning { pod: Arc::clone(pod), rank: line.worker_rank(), kind }))
+}
+
+/// `Block not published. Block size must be P tokens to be published. Block size is: E`.
+fn not_published(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    sizes(line, pod, line.integer("Block size must be ")?, line.integer("Block size is: ")?)
+}
+
+/// `Block … contains E tokens, which is greater than kv_block_size P`.
+fn block_too_large(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    sizes(line, pod, line.integer("kv_block_size ")?, line.integer(" contains ")?)
+}
+
+fn sizes(line: &Line<'_>, pod: &Arc<str>, publisher: u64, engine: u64) -> Option<Fact> {
+    let size = |tokens: u64| BlockSize::new(u32::try_from(tokens).ok()?);
+    Some(Fact::BlockSizes(BlockSizeNotice {
+        pod: Arc::clone(pod),
+        publisher: size(publisher)?,
+        engine: size(engine)?,
+        raw: printable(line.text(), RAW_LIMIT).into(),
+    }))
+}
+
+impl Line<'_> {
+    fn rank(&self) -> Option<DpRank> {
+        self.integer("dp_rank=").and_then(|rank| u32::try_from(rank).ok()).map(DpRank)
+    }
+
+    fn worker_rank(&self) -> Option<WorkerRank> {
+        let worker = WorkerId(self.integer("worker_id=")?);
+        Some(WorkerRank { worker, dp_rank: self.rank().unwrap_or_default() })
+    }
+}

@@ -1,0 +1,77 @@
+//! Text from outside, made fit for a terminal.
+
+use std::borrow::Cow;
+
+/// Returns `text` without terminal escape sequences and control characters, at most `limit`
+/// characters long. Bidirectional overrides count as control characters: they reorder a line.
+pub fn printable(text: &str, limit: usize) -> Cow<'_, str> {
+    let clean = text.len() <= limit && text.bytes().all(|byte| (0x20..0x7F).contains(&byte));
+    if clean {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len().min(limit));
+    for letter in strip_ansi(text).chars().filter(|letter| !is_control(*letter)).take(limit) {
+        out.push(letter);
+    }
+    Cow::Owned(out)
+}
+
+/// Returns `text` without ANSI escape sequences (CSI, OSC and two-character ones).
+pub(super) fn strip_ansi(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1B}') {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter != '\u{1B}' {
+            out.push(letter);
+            continue;
+        }
+        match letters.next() {
+            // CSI: parameters, then one final letter.
+            Some('[') => while letters.next().is_some_and(|next| !('@'..='~').contains(&next)) {},
+            // OSC, DCS, SOS, PM, APC: up to BEL or ESC \.
+            Some(']' | 'P' | 'X' | '^' | '_') => {
+                while let Some(next) = letters.next() {
+                    if next == '\u{7}' || (next == '\u{1B}' && letters.next_if_eq(&'\\').is_some()) {
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn is_control(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_titles_and_control_characters_are_taken_out() {
+        let cases = [
+            ("plain", "plain"),
+            ("\u{1b}[2m2026\u{1b}[0m WARN", "2026 WARN"),
+            ("\u{1b}]0;owned\u{7}after", "after"),
+            ("\u{1b}]52;c;aGk=\u{1b}\\after", "after"),
+            ("bell\u{7} and \u{202e}evil", "bell and evil"),
+            ("cut \u{1b}[", "cut "),
+            ("naïve ✓", "naïve ✓"),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(printable(input, 100), expected, "{input:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_at_the_limit() {
+        assert_eq!(printable("abcdef", 3), "abc");
+    }
+}
