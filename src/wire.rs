@@ -5,6 +5,7 @@
 //! [`Reject`].
 
 mod discovery;
+pub mod encode;
 mod event_plane;
 pub mod health;
 mod kv_json;

@@ -50,7 +50,11 @@ impl From<Malformed> for Unreadable {
     }
 }
 
-fn events(payload: &[u8], at: Timestamp, facts: &mut Facts) -> Result<Option<WorkerId>, Unreadable> {
+fn events(
+    payload: &[u8],
+    at: Timestamp,
+    facts: &mut Facts,
+) -> Result<Option<WorkerId>, Unreadable> {
     let mut cursor = Cursor::new(payload);
     let batched = cursor.peek().is_some_and(Cursor::starts_array);
     let count = if batched { cursor.array()? } else { 1 };

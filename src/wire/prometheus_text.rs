@@ -37,7 +37,11 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
             facts.other.push(Fact::Gauge(Gauge {
                 pod: Arc::clone(pod),
                 worker: labelled_worker(sample),
-                dp_rank: sample.labels.get("dp_rank").and_then(|rank| rank.parse().ok()).map(DpRank),
+                dp_rank: sample
+                    .labels
+                    .get("dp_rank")
+                    .and_then(|rank| rank.parse().ok())
+                    .map(DpRank),
                 name,
                 value,
             }));
@@ -54,7 +58,9 @@ fn is_wanted(line: &str) -> bool {
 
 fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {
     Some(match metric {
-        "vllm:kv_cache_usage_perc" | "vllm:gpu_cache_usage_perc" | "sglang:token_usage"
+        "vllm:kv_cache_usage_perc"
+        | "vllm:gpu_cache_usage_perc"
+        | "sglang:token_usage"
         | "trtllm_kv_cache_utilization" => (GaugeName::KvUtilization, value),
         "dynamo_component_gpu_cache_usage_percent" => (GaugeName::KvUtilization, value / 100.0),
         "sglang:cache_hit_rate" | "trtllm_kv_cache_hit_rate" => (GaugeName::PrefixHitRate, value),

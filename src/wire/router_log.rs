@@ -33,9 +33,13 @@ const READERS: &[(&str, Reader)] = &[
     ("route request completed", overlap),
     ("Block not published. Block size must be", not_published),
     ("which is greater than kv_block_size", block_too_large),
-    ("Stale parent: worker no longer covers", |line, pod| warn(line, pod, WarningKind::StaleParent)),
+    ("Stale parent: worker no longer covers", |line, pod| {
+        warn(line, pod, WarningKind::StaleParent)
+    }),
     ("Failed to apply event", |line, pod| warn(line, pod, WarningKind::ApplyFailed)),
-    ("block_hash mismatch: sequence hashes", |line, pod| warn(line, pod, WarningKind::HashMismatch)),
+    ("block_hash mismatch: sequence hashes", |line, pod| {
+        warn(line, pod, WarningKind::HashMismatch)
+    }),
     ("Event ID gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
     ("Input event gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
 ];

@@ -34,7 +34,8 @@ pub(super) fn strip_ansi(text: &str) -> Cow<'_, str> {
             // OSC, DCS, SOS, PM, APC: up to BEL or ESC \.
             Some(']' | 'P' | 'X' | '^' | '_') => {
                 while let Some(next) = letters.next() {
-                    if next == '\u{7}' || (next == '\u{1B}' && letters.next_if_eq(&'\\').is_some()) {
+                    if next == '\u{7}' || (next == '\u{1B}' && letters.next_if_eq(&'\\').is_some())
+                    {
                         break;
                     }
                 }

@@ -111,8 +111,7 @@ impl<'a> Scan<'a> {
     }
 
     fn stored(&mut self, batch: &mut KvBatch, event: &mut Event) -> Option<KvKind> {
-        let parent =
-            if self.take(b"null") { None } else { Some(SequenceHash(self.number()?)) };
+        let parent = if self.take(b"null") { None } else { Some(SequenceHash(self.number()?)) };
         if self.take(b",\"start_position\":") {
             event.positioned = true;
             if !self.take(b"null") {
@@ -187,12 +186,13 @@ mod tests {
                 let blocks: Vec<_> = blocks
                     .iter()
                     .map(|(a, b)| {
-                        format!(
-                            r#"{{"block_hash":{a},"tokens_hash":{b},"mm_extra_info":null}}"#
-                        )
+                        format!(r#"{{"block_hash":{a},"tokens_hash":{b},"mm_extra_info":null}}"#)
                     })
                     .collect();
-                format!(r#"{{"stored":{{"parent_hash":{parent},"blocks":[{}]}}}}"#, blocks.join(","))
+                format!(
+                    r#"{{"stored":{{"parent_hash":{parent},"blocks":[{}]}}}}"#,
+                    blocks.join(",")
+                )
             }),
             hashes.prop_map(|hashes| format!(r#"{{"removed":{{"block_hashes":{hashes:?}}}}}"#)
                 .replace(", ", ",")),

@@ -61,8 +61,9 @@ pub(super) fn decode(body: &[u8], at: Timestamp, batch: &mut KvBatch) -> Result<
         })
     })?;
     let tier = match &wire.storage_tier {
-        Some(name) => Tier::from_name(name)
-            .ok_or_else(|| Reject::new("KV event: unknown storage tier"))?,
+        Some(name) => {
+            Tier::from_name(name).ok_or_else(|| Reject::new("KV event: unknown storage tier"))?
+        }
         None => Tier::Device,
     };
     let head = KvHead {
