@@ -4,6 +4,8 @@
 //! and never waits for the engine, the disk or the screen: when the channel is full it drops the
 //! frame and counts it. Losing its peer never ends it; it reports a [`SourceNote`] and tries again.
 
+pub mod simulator;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -47,6 +49,12 @@ impl Emitter {
     pub fn note(&self, note: &SourceNote) -> bool {
         let origin = Origin::Health { source: Arc::clone(&note.source) };
         self.emit(Frame::new(note.at, origin, health::encode(note)))
+    }
+
+    /// Returns true while at least half of the channel is free. Only for sources that can wait without
+    /// harm, because nobody sends to them.
+    pub fn has_room(&self) -> bool {
+        self.frames.capacity() * 2 >= self.frames.max_capacity()
     }
 
     /// Returns how many frames this emitter and its clones dropped.

@@ -98,15 +98,15 @@ mod tests {
 
     #[test]
     fn lengths_and_numbers_take_their_shortest_form() {
-        let rows: [(fn(&mut Pack), &[u8]); 8] = [
-            (|pack| drop(pack.uint(127).uint(128)), &[0x7f, 0xcc, 0x80]),
-            (|pack| drop(pack.uint(256)), &[0xcd, 1, 0]),
-            (|pack| drop(pack.uint(65_536)), &[0xce, 0, 1, 0, 0]),
-            (|pack| drop(pack.uint(1 << 32)), &[0xcf, 0, 0, 0, 1, 0, 0, 0, 0]),
-            (|pack| drop(pack.map(15).map(16)), &[0x8f, 0xde, 0, 16]),
-            (|pack| drop(pack.array(15).array(16)), &[0x9f, 0xdc, 0, 16]),
-            (|pack| drop(pack.bin(&[7])), &[0xc4, 1, 7]),
-            (|pack| drop(pack.str("ab").nil()), &[0xa2, b'a', b'b', 0xc0]),
+        let rows: [(fn(&mut Pack) -> &mut Pack, &[u8]); 8] = [
+            (|pack| pack.uint(127).uint(128), &[0x7f, 0xcc, 0x80]),
+            (|pack| pack.uint(256), &[0xcd, 1, 0]),
+            (|pack| pack.uint(65_536), &[0xce, 0, 1, 0, 0]),
+            (|pack| pack.uint(1 << 32), &[0xcf, 0, 0, 0, 1, 0, 0, 0, 0]),
+            (|pack| pack.map(15).map(16), &[0x8f, 0xde, 0, 16]),
+            (|pack| pack.array(15).array(16), &[0x9f, 0xdc, 0, 16]),
+            (|pack| pack.bin(&[7]), &[0xc4, 1, 7]),
+            (|pack| pack.str("ab").nil(), &[0xa2, b'a', b'b', 0xc0]),
         ];
 
         for (write, bytes) in rows {

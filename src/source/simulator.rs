@@ -1,0 +1,236 @@
+//! The simulator: a Dynamo cluster in the process, for demonstrations and tests.
+//!
+//! A plain value without clock, task or socket: the same scenario and seed give the same frames,
+//! whatever the steps in which time advances. What it emits are encoded frames, as sources of a real
+//! cluster would have received them; nothing of kvtop's own decoding is used to make them. Only
+//! [`driver`] knows of wall time.
+
+mod config;
+mod discovery;
+pub mod driver;
+mod hash;
+mod index;
+mod logs;
+mod names;
+mod pool;
+mod publisher;
+mod queue;
+mod rng;
+mod rollout;
+mod router;
+mod scrape;
+mod serve;
+mod tap;
+#[cfg(test)]
+mod tests;
+mod worker;
+mod workload;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use config::{PublisherKind, Scenario, SimConfig, WorkerConfig};
+
+use self::publisher::EngineEvent;
+use self::queue::Queue;
+use self::rng::Rng;
+use self::router::Router;
+use self::scrape::FrontendCounts;
+use self::tap::Tap;
+use self::worker::{Request, Worker};
+use self::workload::{Turn, Workload};
+use crate::domain::{Timestamp, WorkerRank};
+use crate::frame::Frame;
+
+/// How often metrics are scraped.
+const SCRAPE_EVERY: Duration = Duration::from_secs(5);
+
+/// What is going to happen.
+#[derive(Clone, Debug)]
+enum Event {
+    /// The cluster starts.
+    Boot,
+    /// A user sends a request.
+    Arrive,
+    /// A request that found no worker is tried again.
+    Dispatch(Box<Turn>, Timestamp),
+    /// The prompt of a request is computed.
+    Prefilled(u64),
+    /// A request has filled another block with its answer.
+    Filled(u64),
+    /// A request is answered.
+    Finished(u64),
+    /// A KV event reaches the router.
+    Apply(WorkerRank, u64, EngineEvent),
+    /// Metrics are scraped.
+    Scrape,
+    /// The frontend is replaced.
+    RestartFrontend,
+    /// The pod of a worker is deleted.
+    Stop(usize),
+    /// The pod that follows it is ready.
+    Start(usize),
+}
+
+/// A frontend, with its router.
+#[derive(Clone, Debug)]
+struct Frontend {
+    pod: Arc<str>,
+    id: u64,
+    counts: FrontendCounts,
+}
+
+/// What one rank and the router's index hold, for tests to compare with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truth {
+    /// The rank.
+    pub rank: WorkerRank,
+    /// Blocks of the engine, in its own size.
+    pub held: usize,
+    /// Blocks of the rank in the router's index.
+    pub indexed: usize,
+}
+
+/// A simulated cluster at a point in time.
+#[derive(Clone, Debug)]
+pub struct Simulation {
+    config: SimConfig,
+    start: Timestamp,
+    now: Timestamp,
+    queue: Queue<Event>,
+    tap: Tap,
+    workload: Workload,
+    router: Router,
+    frontend: Frontend,
+    workers: Vec<Worker>,
+    /// How often each worker was rolled.
+    rolls: Vec<usize>,
+    requests: BTreeMap<u64, Request>,
+    next_request: u64,
+    chance: Rng,
+    repaired: bool,
+}
+
+impl Simulation {
+    /// Returns the cluster of `scenario`, which has been running for a while at `start`: the first
+    /// [`Simulation::advance`] gives what happened before.
+    pub fn new(scenario: Scenario, seed: u64, start: Timestamp) -> Self {
+        Self::with(SimConfig::of(scenario), seed, start)
+    }
+
+    /// Returns a cluster set up as `config` says.
+    pub fn with(config: SimConfig, seed: u64, start: Timestamp) -> Self {
+        let boot = start.before(config.warm_up);
+        let mut queue = Queue::new();
+        queue.plan(boot, Event::Boot);
+        let first = if config.router_restart {
+            queue.plan(start, Event::RestartFrontend);
+            names::OLD_FRONTEND
+        } else {
+            names::FRONTEND
+        };
+        Self {
+            start,
+            now: boot,
+            queue,
+            tap: Tap::new(config.family, start, config.history),
+            workload: Workload::new(seed),
+            router: Router::new(config.router, seed),
+            frontend: Frontend {
+                pod: first.into(),
+                id: hash::instance_id(first),
+                counts: FrontendCounts::default(),
+            },
+            workers: Vec::new(),
+            rolls: vec![0; config.workers.len()],
+            requests: BTreeMap::new(),
+            next_request: 0,
+            chance: Rng::new(seed, 4),
+            repaired: false,
+            config,
+        }
+    }
+
+    /// Moves time to `to` and returns the frames of the time since the last call, in order.
+    pub fn advance(&mut self, to: Timestamp) -> Vec<Frame> {
+        while let Some((at, event)) = self.queue.next(to) {
+            self.now = self.now.max(at);
+            self.happen(at, event);
+        }
+        self.now = self.now.max(to);
+        self.tap.take()
+    }
+
+    /// Starts the repair of what is wrong, from the current time on. Returns false when there is
+    /// nothing to repair, or when it was repaired before.
+    pub fn fix(&mut self) -> bool {
+        let wrong = self.wrong_workers();
+        if self.repaired || wrong.is_empty() {
+            return false;
+        }
+        self.repaired = true;
+        self.roll(self.now, &wrong);
+        true
+    }
+
+    /// Returns the scenario.
+    pub fn scenario(&self) -> Scenario {
+        self.config.scenario
+    }
+
+    /// Returns what the scenario shows, in one sentence.
+    pub fn about(&self) -> &'static str {
+        self.config.scenario.about()
+    }
+
+    /// Returns what [`Simulation::fix`] does, none where there is nothing to repair.
+    pub fn fix_text(&self) -> Option<&'static str> {
+        self.config.scenario.fix_text()
+    }
+
+    /// Returns true once the repair has begun.
+    pub fn repaired(&self) -> bool {
+        self.repaired
+    }
+
+    /// Returns the time from which on frames are live.
+    pub fn start(&self) -> Timestamp {
+        self.start
+    }
+
+    /// Returns the time that has been simulated.
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Returns what every rank holds, and what the router believes it to hold.
+    pub fn truth(&self) -> Vec<Truth> {
+        self.workers
+            .iter()
+            .filter(|worker| worker.up)
+            .flat_map(|worker| &worker.ranks)
+            .map(|rank| Truth {
+                rank: rank.id,
+                held: rank.pool.len(),
+                indexed: self.router.index.size(rank.id),
+            })
+            .collect()
+    }
+
+    fn happen(&mut self, at: Timestamp, event: Event) {
+        match event {
+            Event::Boot => self.boot(at),
+            Event::Arrive => self.arrive(at),
+            Event::Dispatch(turn, arrived) => self.dispatch(at, *turn, arrived),
+            Event::Prefilled(request) => self.prefilled(at, request),
+            Event::Filled(request) => self.filled(at, request),
+            Event::Finished(request) => self.finished(at, request),
+            Event::Apply(rank, id, event) => self.apply(at, rank, id, &event),
+            Event::Scrape => self.scrape(at),
+            Event::RestartFrontend => self.restart_frontend(at),
+            Event::Stop(place) => self.stop_worker(at, place),
+            Event::Start(place) => self.start_worker(at, place),
+        }
+    }
+}

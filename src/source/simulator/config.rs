@@ -1,0 +1,208 @@
+//! What to simulate: the scenarios, and the numbers behind them.
+
+use std::time::Duration;
+
+use crate::wire::encode::Family;
+
+/// A situation to demonstrate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Scenario {
+    /// Publisher and engine cut prompts into blocks of different sizes.
+    #[default]
+    Mismatch,
+    /// All is well.
+    Healthy,
+    /// Routers hash requests in blocks of another size than the workers.
+    RouterMismatch,
+    /// The router was restarted and lost its index, the workers kept their caches.
+    NoHistory,
+    /// The cache is far smaller than what is asked for again and again.
+    Churn,
+    /// One worker publishes nothing.
+    Silent,
+}
+
+impl Scenario {
+    /// Every scenario, the default first.
+    pub const ALL: [Self; 6] = [
+        Self::Mismatch,
+        Self::Healthy,
+        Self::RouterMismatch,
+        Self::NoHistory,
+        Self::Churn,
+        Self::Silent,
+    ];
+
+    /// Returns the name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mismatch => "mismatch",
+            Self::Healthy => "healthy",
+            Self::RouterMismatch => "router-mismatch",
+            Self::NoHistory => "no-history",
+            Self::Churn => "churn",
+            Self::Silent => "silent",
+        }
+    }
+
+    /// Returns the scenario called `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scenario| scenario.name() == name)
+    }
+
+    /// Returns what it shows, in one sentence.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Mismatch => {
+                "Workers publish blocks of 32 tokens while their engines cut blocks of 16: every \
+                 store arrives empty, the router's tree stays empty, nothing is ever found cached."
+            }
+            Self::Healthy => {
+                "Engine, publisher and router agree on blocks of 32 tokens: the tree grows, hits \
+                 rise, the first token comes sooner."
+            }
+            Self::RouterMismatch => {
+                "Model cards say 16 tokens per block, engines use 32: the tree is full, no warning \
+                 is logged, and no request ever matches."
+            }
+            Self::NoHistory => {
+                "The frontend was restarted while the workers kept their caches: new blocks hang \
+                 under parents that the router has never heard of."
+            }
+            Self::Churn => {
+                "The KV caches hold a fraction of what the chats come back for: blocks are evicted \
+                 almost as fast as they are stored."
+            }
+            Self::Silent => {
+                "One of two workers publishes no KV events: the router believes that it caches \
+                 nothing."
+            }
+        }
+    }
+
+    /// Returns what repairs it, as the operator would say it; none where nothing is broken.
+    pub const fn fix_text(self) -> Option<&'static str> {
+        match self {
+            Self::Mismatch => Some(
+                "Roll the workers one by one with tokens_per_block: 32, the size they publish \
+                 (--kv-block-size 32).",
+            ),
+            Self::Healthy => None,
+            Self::RouterMismatch => Some(
+                "Roll the workers one by one with --kv-block-size 32, the size of the engine, so \
+                 that their model cards say so.",
+            ),
+            Self::NoHistory => Some(
+                "Roll the workers one by one, so that their caches and the router's index start \
+                 again together.",
+            ),
+            Self::Churn => Some("Roll the workers one by one with eight times the KV memory."),
+            Self::Silent => Some("Roll the silent worker with --publish-events-and-metrics."),
+        }
+    }
+}
+
+/// How a worker turns its engine's events into those of the router.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum PublisherKind {
+    /// TensorRT-LLM: short blocks end a store, long ones drop it (ai-dynamo 0.9.0,
+    /// `trtllm/publisher.py:489-504`).
+    #[default]
+    TrtLlm,
+    /// vLLM and `SGLang`: blocks of any other size are left out of the store (dynamo-llm 0.9.0,
+    /// `kv_router/publisher.rs:628-670`).
+    Relay,
+}
+
+/// How a worker is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerConfig {
+    /// Tokens in a block of the engine.
+    pub engine: u32,
+    /// Tokens in a block, as its publisher believes.
+    pub publisher: u32,
+    /// Tokens in a block, as its model card says; the size its requests are hashed with.
+    pub card: u32,
+    /// Room of each rank, in blocks of the engine.
+    pub capacity: usize,
+    /// True when it publishes KV events and load.
+    pub publishes: bool,
+}
+
+/// What to simulate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimConfig {
+    /// The situation it is meant to show.
+    pub scenario: Scenario,
+    /// The generation of Dynamo.
+    pub family: Family,
+    /// How workers publish.
+    pub publisher: PublisherKind,
+    /// The workers, at least one. The first two have the names of a known cluster.
+    pub workers: Vec<WorkerConfig>,
+    /// Data-parallel ranks of each worker.
+    pub dp_ranks: u32,
+    /// The tokens per block of the router; none when it takes that of the model cards, as the router
+    /// of `dynamo.frontend` does.
+    pub router: Option<u32>,
+    /// Requests per second.
+    pub rate: f64,
+    /// Share of engine events that are lost before they are published, 0 to 1.
+    pub loss: f64,
+    /// How long the cluster has been running at the start.
+    pub warm_up: Duration,
+    /// True when the KV events of the warm-up can be read; false for a late attach.
+    pub history: bool,
+    /// True when the frontend restarts at the start, and with it the router's index.
+    pub router_restart: bool,
+    /// What the workers are rolled with when the repair is applied; those that equal it stay.
+    pub repaired: Vec<WorkerConfig>,
+    /// True when the repair rolls every worker, changed or not.
+    pub roll_all: bool,
+}
+
+impl Default for SimConfig {
+    fn default() -> Self {
+        Self::of(Scenario::Healthy)
+    }
+}
+
+impl SimConfig {
+    /// Returns the set-up of `scenario`.
+    pub fn of(scenario: Scenario) -> Self {
+        let good =
+            WorkerConfig { engine: 32, publisher: 32, card: 32, capacity: 2048, publishes: true };
+        let mut config = Self {
+            scenario,
+            family: Family::V0_9,
+            publisher: PublisherKind::TrtLlm,
+            workers: vec![good; 2],
+            dp_ranks: 1,
+            router: None,
+            rate: 8.0,
+            loss: 0.0,
+            warm_up: Duration::from_secs(120),
+            history: true,
+            router_restart: false,
+            repaired: vec![good; 2],
+            roll_all: false,
+        };
+        match scenario {
+            Scenario::Healthy => {}
+            Scenario::Mismatch => {
+                config.workers = vec![WorkerConfig { engine: 16, capacity: 3072, ..good }; 2];
+            }
+            Scenario::RouterMismatch => config.workers = vec![WorkerConfig { card: 16, ..good }; 2],
+            Scenario::NoHistory => {
+                config.router_restart = true;
+                config.roll_all = true;
+            }
+            Scenario::Churn => {
+                config.workers = vec![WorkerConfig { capacity: 384, ..good }; 2];
+                config.repaired = vec![WorkerConfig { capacity: 384 * 8, ..good }; 2];
+            }
+            Scenario::Silent => config.workers[1].publishes = false,
+        }
+        config
+    }
+}

@@ -1,0 +1,289 @@
+//! The way of a request through the cluster, and of the KV events it causes.
+
+use std::time::Duration;
+
+use super::hash::engine_blocks;
+use super::publisher::EngineEvent;
+use super::worker::{MAX_RUNNING, Request};
+use super::workload::Turn;
+use super::{Event, Simulation, logs};
+use crate::domain::{HitRate, SequenceHash, Timestamp, WorkerRank};
+use crate::wire::encode::Change;
+
+/// The time from a worker to the router.
+const TRANSPORT: Duration = Duration::from_micros(1_200);
+/// How soon a request that found no worker is tried again.
+const RETRY: Duration = Duration::from_millis(200);
+
+impl Simulation {
+    /// A user sends a request.
+    pub(super) fn arrive(&mut self, now: Timestamp) {
+        let mean = Duration::from_secs_f64(1.0 / self.config.rate.max(0.001));
+        let next = now.after(self.chance.exponential(mean));
+        self.queue.plan(next, Event::Arrive);
+        let turn = self.workload.turn();
+        self.frontend.counts.inflight += 1;
+        self.dispatch(now, turn, now);
+    }
+
+    /// The router chooses a worker.
+    pub(super) fn dispatch(&mut self, now: Timestamp, turn: Turn, arrived: Timestamp) {
+        let prompt = turn.chat.tokens.get(..turn.prompt).unwrap_or_default();
+        let Some(choice) = self.router.choose(prompt) else {
+            self.queue.plan(now.after(RETRY), Event::Dispatch(Box::new(turn), arrived));
+            return;
+        };
+        let rank = choice.chosen.rank;
+        let Some(place) = self.place_of(rank) else { return };
+        let name = self.request_name();
+        for line in logs::decision(self.config.family, now, &choice, &name) {
+            self.tap.log(now, &self.frontend.pod, line);
+        }
+        let rate =
+            HitRate { rank, isl_blocks: choice.isl_blocks, overlap_blocks: choice.chosen.overlap };
+        self.tap.hit_rate(now, self.frontend.id, &rate);
+        self.report_router(now, rank);
+        let blocks = engine_blocks(&turn.chat.tokens, self.workers[place.0].config.engine);
+        let request = Request {
+            tokens: 0,
+            prompt: turn.prompt,
+            chat: turn.chat,
+            arrived,
+            place,
+            ticket: choice.ticket,
+            blocks,
+            held: Vec::new(),
+            cached: 0,
+            first_token: None,
+            name,
+        };
+        self.next_request += 1;
+        self.requests.insert(self.next_request, request);
+        self.workers[place.0].ranks[place.1].waiting.push_back(self.next_request);
+        self.admit(now, place);
+    }
+
+    /// A rank accepts what it has room for.
+    fn admit(&mut self, now: Timestamp, place: (usize, usize)) {
+        loop {
+            let worker = &mut self.workers[place.0];
+            let engine = worker.config.engine as usize;
+            let rank = &mut worker.ranks[place.1];
+            let Some(id) = rank.waiting.front().copied() else { return };
+            let Some(request) = self.requests.get_mut(&id) else {
+                rank.waiting.pop_front();
+                continue;
+            };
+            let full = request.blocks.get(..request.prompt / engine).unwrap_or_default();
+            let cached = full.iter().take_while(|block| rank.pool.holds(block.sequence)).count();
+            let idle = full[..cached].iter().filter(|block| rank.pool.idle(block.sequence)).count();
+            let room = rank.pool.available();
+            let fits = full.len() - cached + idle <= room;
+            if rank.running > 0 && (!fits || rank.running >= MAX_RUNNING) {
+                return;
+            }
+            rank.waiting.pop_front();
+            rank.running += 1;
+            for block in &full[..cached] {
+                rank.pool.pin(block.sequence);
+            }
+            let new = (full.len() - cached).min(rank.pool.available());
+            let gone = rank.pool.make_room(new);
+            let mut parent = cached.checked_sub(1).map(|last| full[last].sequence);
+            for block in &full[cached..cached + new] {
+                rank.pool.insert(block.sequence, parent);
+                parent = Some(block.sequence);
+            }
+            request.cached = cached;
+            request.held = full[..cached + new].iter().map(|block| block.sequence).collect();
+            rank.reused.0 += cached as u64;
+            rank.reused.1 += full.len() as u64;
+            self.frontend.counts.cached_tokens += (cached * engine) as u64;
+            let done = rank.prefill(now, (request.prompt - cached * engine).max(1) as u64);
+            self.queue.plan(done, Event::Prefilled(id));
+            self.removed(now, place, gone);
+            self.report_worker(now, place);
+        }
+    }
+
+    /// The prompt of a request is computed; its new blocks can be reused from now on.
+    pub(super) fn prefilled(&mut self, now: Timestamp, id: u64) {
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        request.first_token = Some(now);
+        request.tokens = request.prompt;
+        let place = request.place;
+        let new = request.blocks.get(request.cached..request.held.len()).unwrap_or_default();
+        let parent = request.cached.checked_sub(1).map(|last| request.held[last]);
+        let stored = EngineEvent::Stored { parent, blocks: new.to_vec() };
+        let stored = (!new.is_empty()).then_some(stored);
+        self.frontend.counts.first_token(now.since(request.arrived));
+        self.router.prefilled(&mut request.ticket);
+        let rank = request.ticket.rank;
+        if let Some(stored) = stored {
+            self.publish(now, place, stored);
+        }
+        self.report_router(now, rank);
+        self.go_on(now, id);
+    }
+
+    /// A request has filled another block with its answer.
+    pub(super) fn filled(&mut self, now: Timestamp, id: u64) {
+        let Some(request) = self.requests.get_mut(&id) else { return };
+        let place = request.place;
+        let worker = &mut self.workers[place.0];
+        let engine = worker.config.engine as usize;
+        let pool = &mut worker.ranks[place.1].pool;
+        request.tokens = (request.tokens / engine + 1) * engine;
+        let Some(block) = request.blocks.get(request.held.len()).copied() else { return };
+        let parent = request.held.last().copied();
+        if pool.holds(block.sequence) {
+            pool.pin(block.sequence);
+            request.held.push(block.sequence);
+        } else if pool.available() > 0 {
+            let gone = pool.make_room(1);
+            pool.insert(block.sequence, parent);
+            request.held.push(block.sequence);
+            self.removed(now, place, gone);
+            self.publish(now, place, EngineEvent::Stored { parent, blocks: vec![block] });
+        }
+        self.go_on(now, id);
+    }
+
+    /// Plans the next that happens to a request that is being answered.
+    fn go_on(&mut self, now: Timestamp, id: u64) {
+        let Some(request) = self.requests.get(&id) else { return };
+        let worker = &self.workers[request.place.0];
+        let engine = worker.config.engine as usize;
+        let total = request.chat.tokens.len();
+        let boundary = (request.tokens / engine + 1) * engine;
+        // Without room for the block before, the next cannot be held either.
+        let caches = request.held.len() == request.tokens / engine;
+        let (end, event) = if caches && boundary <= total {
+            (boundary, Event::Filled(id))
+        } else {
+            (total, Event::Finished(id))
+        };
+        let steps = u32::try_from(end.saturating_sub(request.tokens)).unwrap_or(u32::MAX);
+        let takes = worker.ranks[request.place.1].token_time() * steps;
+        self.queue.plan(now.after(takes), event);
+    }
+
+    /// A request is answered.
+    pub(super) fn finished(&mut self, now: Timestamp, id: u64) {
+        let Some(request) = self.requests.remove(&id) else { return };
+        let (rank, overlap) = (request.ticket.rank, request.ticket.overlap);
+        let seconds = now.since(request.arrived).as_secs_f64();
+        let worker = &mut self.workers[request.place.0];
+        worker.requests += 1;
+        worker.seconds += seconds;
+        let place = &mut worker.ranks[request.place.1];
+        place.running -= 1;
+        place.pool.unpin(&request.held);
+        self.router.free(request.ticket);
+        let answer = (request.chat.tokens.len() - request.prompt) as u64;
+        let counts = &mut self.frontend.counts;
+        counts.inflight -= 1;
+        counts.requests += 1;
+        counts.seconds += seconds;
+        counts.input_tokens += request.prompt as u64;
+        counts.output_tokens += answer;
+        if let Some(first) = request.first_token {
+            counts.tokens(answer.saturating_sub(1), now.since(first));
+        }
+        let line = logs::completed(self.config.family, now, rank, overlap, &request.name);
+        if let Some(line) = line {
+            self.tap.log(now, &self.frontend.pod, line);
+        }
+        self.workload.answered(request.chat);
+        self.report_router(now, rank);
+        self.report_worker(now, request.place);
+        self.admit(now, request.place);
+    }
+
+    /// A KV event reaches the router.
+    pub(super) fn apply(&mut self, now: Timestamp, rank: WorkerRank, id: u64, event: &EngineEvent) {
+        if !self.router.knows(rank) {
+            return;
+        }
+        let refusals = match event {
+            EngineEvent::Stored { parent, blocks } => {
+                self.router.index.store(rank, *parent, blocks).into_iter().collect()
+            }
+            EngineEvent::Removed(hashes) => self.router.index.remove(rank, hashes),
+        };
+        for refusal in refusals {
+            for line in logs::refusal(self.config.family, now, rank, id, &refusal) {
+                self.tap.log(now, &self.frontend.pod, line);
+            }
+        }
+    }
+
+    /// A router says what it believes to run on `rank`.
+    fn report_router(&mut self, now: Timestamp, rank: WorkerRank) {
+        if let Some(load) = self.router.load(rank) {
+            self.tap.router_load(now, self.frontend.id, rank, load);
+        }
+    }
+
+    /// A worker says how many blocks it uses, when that has changed.
+    pub(super) fn report_worker(&mut self, now: Timestamp, place: (usize, usize)) {
+        let worker = &mut self.workers[place.0];
+        let rank = &mut worker.ranks[place.1];
+        let used = rank.pool.used() as u64;
+        if worker.config.publishes && rank.reported != Some(used) {
+            rank.reported = Some(used);
+            self.tap.worker_load(now, rank.id, used);
+        }
+    }
+
+    fn removed(&mut self, now: Timestamp, place: (usize, usize), gone: Vec<SequenceHash>) {
+        if !gone.is_empty() {
+            self.publish(now, place, EngineEvent::Removed(gone));
+        }
+    }
+
+    /// A worker's engine has something to say, which the publisher passes on as it can.
+    fn publish(&mut self, now: Timestamp, place: (usize, usize), event: EngineEvent) {
+        let worker = &mut self.workers[place.0];
+        if !worker.config.publishes {
+            return;
+        }
+        let rank = &mut worker.ranks[place.1];
+        if self.config.loss > 0.0 && self.chance.chance(self.config.loss) {
+            rank.publisher.lose();
+            self.tap.lose(rank.id);
+            return;
+        }
+        let published = rank.publisher.publish(event);
+        if let Some(text) = published.complaint {
+            self.tap.log(now, &worker.pod, logs::complaint(now, &text));
+        }
+        let Some((id, event)) = published.event else { return };
+        let change = match &event {
+            EngineEvent::Stored { parent, blocks } => Change::Stored { parent: *parent, blocks },
+            EngineEvent::Removed(hashes) => Change::Removed(hashes),
+        };
+        self.tap.kv(now, rank.id, id, change);
+        self.queue.plan(now.after(TRANSPORT), Event::Apply(rank.id, id, event));
+    }
+
+    fn place_of(&self, rank: WorkerRank) -> Option<(usize, usize)> {
+        self.workers.iter().enumerate().find_map(|(place, worker)| {
+            let within = worker.ranks.iter().position(|own| worker.up && own.id == rank)?;
+            Some((place, within))
+        })
+    }
+
+    /// Returns a fresh request id, a random UUID.
+    fn request_name(&mut self) -> String {
+        let (high, low) = (self.chance.next(), self.chance.next());
+        format!(
+            "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+            high >> 32,
+            (high >> 16) & 0xffff,
+            high & 0xfff,
+            0x8000 | (low >> 50),
+            low & 0xffff_ffff_ffff
+        )
+    }
+}

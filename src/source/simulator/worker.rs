@@ -1,0 +1,142 @@
+//! Workers: pods with an engine whose ranks compute requests and cache blocks.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::config::{SimConfig, WorkerConfig};
+use super::hash::instance_id;
+use super::pool::Pool;
+use super::publisher::Publisher;
+use super::router::Ticket;
+use super::workload::Chat;
+use crate::domain::{Block, SequenceHash, Timestamp, WorkerRank};
+
+/// Requests that one rank runs at a time.
+pub(super) const MAX_RUNNING: usize = 48;
+/// Prompt tokens that one rank computes per second.
+const PREFILL_PER_SECOND: f64 = 14_000.0;
+/// What every request costs before its first token.
+const PREFILL_BASE: Duration = Duration::from_millis(18);
+
+/// One data-parallel rank.
+#[derive(Clone, Debug)]
+pub(super) struct Rank {
+    pub(super) id: WorkerRank,
+    pub(super) pool: Pool,
+    pub(super) publisher: Publisher,
+    pub(super) waiting: VecDeque<u64>,
+    pub(super) running: usize,
+    /// When the prompts accepted so far are computed.
+    prefill_until: Timestamp,
+    /// Blocks of prompts that were cached, and all of them.
+    pub(super) reused: (u64, u64),
+    /// Blocks in use, as last published.
+    pub(super) reported: Option<u64>,
+}
+
+impl Rank {
+    /// Queues a prompt with `tokens` that are not cached. Returns when it will be computed.
+    pub(super) fn prefill(&mut self, now: Timestamp, tokens: u64) -> Timestamp {
+        let takes = PREFILL_BASE + Duration::from_secs_f64(tokens as f64 / PREFILL_PER_SECOND);
+        self.prefill_until = self.prefill_until.max(now).after(takes);
+        self.prefill_until
+    }
+
+    /// Returns the time from one token of a request to the next; more requests, slower tokens.
+    pub(super) fn token_time(&self) -> Duration {
+        Duration::from_micros(9_000 + 300 * self.running as u64)
+    }
+}
+
+/// A worker process. A pod that is rolled is replaced by another worker in the same place.
+#[derive(Clone, Debug)]
+pub(super) struct Worker {
+    pub(super) pod: Arc<str>,
+    pub(super) id: u64,
+    pub(super) config: WorkerConfig,
+    pub(super) ranks: Vec<Rank>,
+    pub(super) up: bool,
+    pub(super) started: Timestamp,
+    pub(super) requests: u64,
+    pub(super) seconds: f64,
+}
+
+impl Worker {
+    /// Returns a worker in pod `pod` that has not joined yet.
+    pub(super) fn new(pod: &str, config: WorkerConfig, sim: &SimConfig, now: Timestamp) -> Self {
+        let id = instance_id(pod);
+        let ranks = (0..sim.dp_ranks.max(1)).map(|rank| Rank {
+            id: WorkerRank::new(id, rank),
+            pool: Pool::new(config.capacity),
+            publisher: Publisher::new(sim.publisher, sim.family, config.publisher, config.engine),
+            waiting: VecDeque::new(),
+            running: 0,
+            prefill_until: now,
+            reused: (0, 0),
+            reported: None,
+        });
+        Self {
+            pod: pod.into(),
+            id,
+            config,
+            ranks: ranks.collect(),
+            up: false,
+            started: now,
+            requests: 0,
+            seconds: 0.0,
+        }
+    }
+}
+
+/// A request that a worker has or waits for.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) chat: Chat,
+    pub(super) prompt: usize,
+    pub(super) arrived: Timestamp,
+    /// Place of the worker, and of its rank.
+    pub(super) place: (usize, usize),
+    pub(super) ticket: Ticket,
+    /// The blocks of prompt and answer, as the engine names them.
+    pub(super) blocks: Vec<Block>,
+    /// Blocks held in the pool, from the first.
+    pub(super) held: Vec<SequenceHash>,
+    /// Blocks that were cached when it was accepted.
+    pub(super) cached: usize,
+    /// Tokens computed, prompt included.
+    pub(super) tokens: usize,
+    pub(super) first_token: Option<Timestamp>,
+    pub(super) name: String,
+}
+
+/// Returns the name of the pod of worker `number`, as first created or after `rolls` rolls.
+///
+/// The first names are those of a cluster whose ids are known; the others follow Kubernetes'
+/// alphabet for random suffixes.
+pub(super) fn pod_name(number: usize, rolls: usize) -> String {
+    const FIRST: [[&str; 2]; 2] = [["fhhcl", "mj7km"], ["x7k2p", "q9d4m"]];
+    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let known = FIRST.get(rolls).and_then(|names| names.get(number));
+    let suffix = known.map_or_else(
+        || {
+            let mut rng = super::rng::Rng::new(number as u64, 100 + rolls as u64);
+            (0..5).map(|_| char::from(ALPHABET[rng.index(ALPHABET.len())])).collect()
+        },
+        ToString::to_string,
+    );
+    format!("gtc-demo-0-trtllmworker-{suffix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pod_name;
+
+    #[test]
+    fn a_rolled_pod_has_a_new_name() {
+        assert_eq!(pod_name(0, 0), "gtc-demo-0-trtllmworker-fhhcl");
+        assert_eq!(pod_name(1, 1), "gtc-demo-0-trtllmworker-q9d4m");
+        assert_eq!(pod_name(5, 2).len(), pod_name(0, 0).len());
+        assert_ne!(pod_name(5, 2), pod_name(5, 3));
+    }
+}
