@@ -12,6 +12,7 @@ pub mod clock;
 pub mod domain;
 pub mod frame;
 pub mod record;
+pub mod mirror;
 pub mod snapshot;
 pub mod source;
 pub mod wire;

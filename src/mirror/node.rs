@@ -1,0 +1,176 @@
+//! Nodes: one block of a prompt each, and the arena they live in.
+//!
+//! Owns their layout. Knows nothing of how they hang together. A node takes 36 bytes, and the arena
+//! grows by whole chunks, so that no growth copies what is there.
+
+/// No node.
+pub(super) const NONE: u32 = 0x0FFF_FFFF;
+/// The root of the accepted tree.
+pub(super) const ROOT: u32 = 0;
+
+const ID: u32 = 0x0FFF_FFFF;
+/// Its handles are explicit aliases.
+pub(super) const ODD: u32 = 1 << 28;
+/// It belongs to the orphan forest.
+pub(super) const ORPHAN: u32 = 1 << 29;
+/// It has further parents, listed aside.
+pub(super) const EXTRA: u32 = 1 << 30;
+/// Nobody can call it; it only keeps its place taken.
+pub(super) const SHELL: u32 = 1 << 31;
+
+/// Nodes in a chunk.
+const CHUNK: usize = 1 << 13;
+
+/// One block.
+#[derive(Clone, Copy)]
+pub(super) struct Node {
+    sequence: [u32; 2],
+    tokens: [u32; 2],
+    owners: [u32; 2],
+    /// Parent and flags.
+    parent: u32,
+    /// Nothing, the only child, or a branch.
+    pub(super) kids: u32,
+    /// The compressed edge it lies on.
+    pub(super) edge: u32,
+}
+
+const fn join(pair: [u32; 2]) -> u64 {
+    pair[0] as u64 | (pair[1] as u64) << 32
+}
+
+const fn halves(value: u64) -> [u32; 2] {
+    [value as u32, (value >> 32) as u32]
+}
+
+impl Node {
+    pub(super) const EMPTY: Self = Self {
+        sequence: [0; 2],
+        tokens: [0; 2],
+        owners: [0; 2],
+        parent: NONE,
+        kids: u32::MAX,
+        edge: NONE,
+    };
+
+    #[inline]
+    pub(super) const fn sequence(&self) -> u64 {
+        join(self.sequence)
+    }
+
+    #[inline]
+    pub(super) const fn set_sequence(&mut self, hash: u64) {
+        self.sequence = halves(hash);
+    }
+
+    #[inline]
+    pub(super) const fn tokens(&self) -> u64 {
+        join(self.tokens)
+    }
+
+    #[inline]
+    pub(super) const fn set_tokens(&mut self, hash: u64) {
+        self.tokens = halves(hash);
+    }
+
+    #[inline]
+    pub(super) const fn owners(&self) -> u64 {
+        join(self.owners)
+    }
+
+    #[inline]
+    pub(super) const fn set_owners(&mut self, owners: u64) {
+        self.owners = halves(owners);
+    }
+
+    #[inline]
+    pub(super) const fn parent(&self) -> u32 {
+        self.parent & ID
+    }
+
+    #[inline]
+    pub(super) const fn set_parent(&mut self, parent: u32) {
+        self.parent = (self.parent & !ID) | parent;
+    }
+
+    #[inline]
+    pub(super) const fn is(&self, flag: u32) -> bool {
+        self.parent & flag != 0
+    }
+
+    #[inline]
+    pub(super) const fn set(&mut self, flag: u32, on: bool) {
+        if on {
+            self.parent |= flag;
+        } else {
+            self.parent &= !flag;
+        }
+    }
+}
+
+/// All nodes of a tree.
+pub(super) struct Arena {
+    chunks: Vec<Vec<Node>>,
+    free: u32,
+    used: usize,
+    end: u32,
+}
+
+impl Arena {
+    pub(super) fn new() -> Self {
+        Self { chunks: Vec::new(), free: NONE, used: 0, end: 0 }
+    }
+
+    #[inline]
+    pub(super) fn at(&self, id: u32) -> &Node {
+        &self.chunks[id as usize / CHUNK][id as usize % CHUNK]
+    }
+
+    #[inline]
+    pub(super) fn at_mut(&mut self, id: u32) -> &mut Node {
+        &mut self.chunks[id as usize / CHUNK][id as usize % CHUNK]
+    }
+
+    /// Returns a fresh node, none when there are too many.
+    pub(super) fn alloc(&mut self) -> Option<u32> {
+        let id = if self.free == NONE {
+            if self.end >= NONE {
+                return None;
+            }
+            let id = self.end;
+            if id as usize % CHUNK == 0 {
+                self.chunks.push(Vec::with_capacity(CHUNK));
+            }
+            self.chunks.last_mut()?.push(Node::EMPTY);
+            self.end += 1;
+            id
+        } else {
+            let id = self.free;
+            self.free = self.at(id).kids;
+            id
+        };
+        *self.at_mut(id) = Node::EMPTY;
+        self.used += 1;
+        Some(id)
+    }
+
+    /// Gives node `id` back.
+    pub(super) fn release(&mut self, id: u32) {
+        let free = self.free;
+        let node = self.at_mut(id);
+        *node = Node::EMPTY;
+        node.kids = free;
+        self.free = id;
+        self.used -= 1;
+    }
+
+    /// Returns one more than the highest id ever used.
+    pub(super) const fn end(&self) -> u32 {
+        self.end
+    }
+
+    /// Returns the memory of the nodes in use, in bytes.
+    pub(super) const fn bytes(&self) -> usize {
+        self.used * size_of::<Node>()
+    }
+}

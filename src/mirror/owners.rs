@@ -1,0 +1,279 @@
+//! Sets of owner slots, packed into one word while they are small.
+//!
+//! Owns the encoding and the sets that outgrew it. Knows nothing of ranks. The top two bits tell:
+//! a mask of slots below 60, up to three slots of 20 bits, or the place of a larger set.
+
+const TAG: u64 = 3 << 62;
+const MASK: u64 = 0;
+const INLINE: u64 = 1 << 62;
+const SPILLED: u64 = 2 << 62;
+/// Slots that fit into a mask.
+pub(super) const MASK_SLOTS: u32 = 60;
+const FIELD: u64 = 0xF_FFFF;
+
+/// A set without members.
+pub(super) const EMPTY: u64 = 0;
+
+enum Many {
+    List(Vec<u32>),
+    Bits(Vec<u64>),
+}
+
+/// The sets that do not fit into one word.
+#[derive(Default)]
+pub(super) struct Spill {
+    sets: Vec<Many>,
+    free: Vec<u32>,
+    bytes: usize,
+}
+
+const fn field(word: u64, at: u32) -> u32 {
+    ((word >> (at * 20)) & FIELD) as u32
+}
+
+fn inline(slots: &[u32]) -> u64 {
+    let mut word = INLINE;
+    for (at, slot) in slots.iter().enumerate() {
+        word |= (u64::from(*slot) + 1) << (at * 20);
+    }
+    word
+}
+
+/// Returns the smallest form of at most three slots.
+fn small(slots: &[u32]) -> u64 {
+    if slots.iter().all(|slot| *slot < MASK_SLOTS) {
+        slots.iter().fold(EMPTY, |mask, slot| mask | 1 << slot)
+    } else {
+        inline(slots)
+    }
+}
+
+impl Spill {
+    /// Returns the memory of the large sets in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.sets.capacity() * size_of::<Many>() + self.free.capacity() * 4
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, word: u64, slot: u32) -> bool {
+        match word & TAG {
+            MASK => slot < MASK_SLOTS && word >> slot & 1 == 1,
+            INLINE => {
+                let wanted = slot + 1;
+                field(word, 0) == wanted || field(word, 1) == wanted || field(word, 2) == wanted
+            }
+            _ => match self.many(word) {
+                Some(Many::List(list)) => list.contains(&slot),
+                Some(Many::Bits(bits)) => {
+                    bits.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
+                }
+                None => false,
+            },
+        }
+    }
+
+    /// Returns how many slots are in the set.
+    pub(super) fn len(&self, word: u64) -> usize {
+        match word & TAG {
+            MASK => word.count_ones() as usize,
+            INLINE => (0..3).filter(|at| field(word, *at) != 0).count(),
+            _ => match self.many(word) {
+                Some(Many::List(list)) => list.len(),
+                Some(Many::Bits(bits)) => bits.iter().map(|word| word.count_ones() as usize).sum(),
+                None => 0,
+            },
+        }
+    }
+
+    /// Calls `each` for every slot in the set.
+    pub(super) fn each(&self, word: u64, mut each: impl FnMut(u32)) {
+        match word & TAG {
+            MASK => each_bit(word, 0, &mut each),
+            INLINE => {
+                for at in 0..3 {
+                    if let Some(slot) = field(word, at).checked_sub(1) {
+                        each(slot);
+                    }
+                }
+            }
+            _ => match self.many(word) {
+                Some(Many::List(list)) => list.iter().copied().for_each(each),
+                Some(Many::Bits(bits)) => {
+                    for (base, word) in (0_u32..).step_by(64).zip(bits) {
+                        each_bit(*word, base, &mut each);
+                    }
+                }
+                None => {}
+            },
+        }
+    }
+
+    /// Adds `slot`, returns the new set.
+    #[inline]
+    pub(super) fn insert(&mut self, word: u64, slot: u32) -> u64 {
+        if word & TAG == MASK && slot < MASK_SLOTS {
+            return word | 1 << slot;
+        }
+        if self.contains(word, slot) {
+            return word;
+        }
+        self.insert_new(word, slot)
+    }
+
+    fn insert_new(&mut self, word: u64, slot: u32) -> u64 {
+        if word & TAG == SPILLED {
+            let Some(many) = self.sets.get_mut((word & !TAG) as usize) else { return word };
+            self.bytes -= many.bytes();
+            many.insert(slot);
+            self.bytes += many.bytes();
+            return word;
+        }
+        let mut slots = Vec::with_capacity(8);
+        self.each(word, |slot| slots.push(slot));
+        slots.push(slot);
+        if slots.len() <= 3 {
+            return inline(&slots);
+        }
+        self.bytes += slots.capacity() * 4;
+        SPILLED | u64::from(self.put(Many::List(slots)))
+    }
+
+    /// Takes `slot` out, returns the new set.
+    #[inline]
+    pub(super) fn remove(&mut self, word: u64, slot: u32) -> u64 {
+        match word & TAG {
+            MASK if slot < MASK_SLOTS => word & !(1 << slot),
+            MASK => word,
+            INLINE => {
+                let mut left = [0; 3];
+                let mut count = 0;
+                for at in 0..3 {
+                    if let Some(own) = field(word, at).checked_sub(1)
+                        && own != slot
+                    {
+                        left[count] = own;
+                        count += 1;
+                    }
+                }
+                small(&left[..count])
+            }
+            _ => self.remove_spilled(word, slot),
+        }
+    }
+
+    fn remove_spilled(&mut self, word: u64, slot: u32) -> u64 {
+        let Some(many) = self.sets.get_mut((word & !TAG) as usize) else { return word };
+        many.remove(slot);
+        if self.len(word) > 3 {
+            return word;
+        }
+        let mut left = Vec::with_capacity(3);
+        self.each(word, |slot| left.push(slot));
+        self.release(word);
+        small(&left)
+    }
+
+    /// Gives back what the set holds outside its word.
+    pub(super) fn release(&mut self, word: u64) {
+        if word & TAG == SPILLED {
+            let at = (word & !TAG) as usize;
+            if let Some(many) = self.sets.get_mut(at) {
+                self.bytes -= many.bytes();
+                *many = Many::List(Vec::new());
+                self.free.push(at as u32);
+            }
+        }
+    }
+
+    /// Returns true when the set is kept outside its word.
+    #[inline]
+    pub(super) const fn is_spilled(word: u64) -> bool {
+        word & TAG == SPILLED
+    }
+
+    /// Writes the set to `into`, 64 slots to a word.
+    #[inline]
+    pub(super) fn words(&self, word: u64, into: &mut Vec<u64>) {
+        if word & TAG == MASK {
+            into.push(word);
+        } else if let (true, Some(Many::Bits(bits))) = (Self::is_spilled(word), self.many(word)) {
+            into.extend_from_slice(bits);
+        } else {
+            self.each(word, |slot| {
+                let at = slot as usize / 64;
+                if at >= into.len() {
+                    into.resize(at + 1, 0);
+                }
+                into[at] |= 1 << (slot % 64);
+            });
+        }
+    }
+
+    /// Returns the set as a mask, none when it is not one.
+    #[inline]
+    pub(super) const fn as_mask(word: u64) -> Option<u64> {
+        if word & TAG == MASK { Some(word) } else { None }
+    }
+
+    fn many(&self, word: u64) -> Option<&Many> {
+        self.sets.get((word & !TAG) as usize)
+    }
+
+    fn put(&mut self, many: Many) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.sets[at as usize] = many;
+            return at;
+        }
+        self.sets.push(many);
+        (self.sets.len() - 1) as u32
+    }
+}
+
+fn each_bit(mut word: u64, base: u32, each: &mut impl FnMut(u32)) {
+    while word != 0 {
+        each(base + word.trailing_zeros());
+        word &= word - 1;
+    }
+}
+
+impl Many {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::List(list) => list.capacity() * 4,
+            Self::Bits(bits) => bits.capacity() * 8,
+        }
+    }
+
+    /// Adds a slot that is not there yet.
+    fn insert(&mut self, slot: u32) {
+        if let Self::List(list) = self {
+            list.push(slot);
+            let words = list.iter().max().map_or(0, |slot| *slot as usize / 64 + 1);
+            if list.len() * 4 >= words * 8 {
+                let mut bits = vec![0_u64; words];
+                for slot in list {
+                    bits[*slot as usize / 64] |= 1 << (*slot % 64);
+                }
+                *self = Self::Bits(bits);
+            }
+        } else if let Self::Bits(bits) = self {
+            let at = slot as usize / 64;
+            if at >= bits.len() {
+                bits.reserve_exact(at + 1 - bits.len());
+                bits.resize(at + 1, 0);
+            }
+            bits[at] |= 1 << (slot % 64);
+        }
+    }
+
+    fn remove(&mut self, slot: u32) {
+        match self {
+            Self::List(list) => list.retain(|own| *own != slot),
+            Self::Bits(bits) => {
+                if let Some(word) = bits.get_mut(slot as usize / 64) {
+                    *word &= !(1 << (slot % 64));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a `removed` event does.
+
+use std::collections::HashSet;
+
+use crate::domain::{Block, SequenceHash};
+
+use super::Semantics;
+use super::handle::Handle;
+use super::outcome::Outcome;
+use super::tree::Tree;
+
+/// What one `removed` event took away so far.
+#[derive(Default)]
+pub(super) struct Removal {
+    /// Hashes that went, in the edge-truncating tree. A second removal of one is no error.
+    pub(super) dropped: Vec<u64>,
+    known: HashSet<u64>,
+    /// What truncations took: the block removed, then those that followed it.
+    pub(super) truncated: Vec<Vec<Block>>,
+}
+
+impl Removal {
+    fn tolerates(&mut self, hash: u64) -> bool {
+        self.known.extend(self.dropped.drain(..));
+        self.known.contains(&hash)
+    }
+}
+
+impl Tree {
+    /// Applies a `removed` event of `slot`.
+    pub(super) fn remove(&mut self, slot: u32, hashes: &[SequenceHash]) -> Outcome {
+        let mut outcome = Outcome::removed_event();
+        match self.semantics {
+            Semantics::PerBlock => {
+                for hash in hashes {
+                    match self.handle(slot, hash.0) {
+                        Some(handle) if !self.is_orphan(handle) => {
+                            self.remove_block(handle, slot);
+                            outcome.removed += 1;
+                        }
+                        handle => self.remove_unknown(handle, slot, &mut outcome),
+                    }
+                }
+            }
+            Semantics::EdgeTruncating => self.remove_on_edges(slot, hashes, &mut outcome),
+        }
+        outcome
+    }
+
+    /// Removes an accepted block, whatever else `slot` calls it.
+    fn remove_block(&mut self, handle: Handle, slot: u32) {
+        let node = self.target(handle);
+        let stale = self.slots.any_dead();
+        self.drop_handle(handle, slot, false);
+        self.disown(node, slot);
+        if !stale || self.reach(node) {
+            self.settle(node);
+        }
+    }
+
+    /// Counts a removal the router knows nothing of. The block may be an orphan here.
+    fn remove_unknown(&mut self, handle: Option<Handle>, slot: u32, outcome: &mut Outcome) {
+        outcome.unknown_removals += 1;
+        if let Some(handle) = handle {
+            outcome.orphans_removed += 1;
+            self.give_up(handle, slot);
+        }
+    }
+
+    fn remove_on_edges(&mut self, slot: u32, hashes: &[SequenceHash], outcome: &mut Outcome) {
+        let mut removal = Removal::default();
+        for hash in hashes {
+            match self.handle(slot, hash.0) {
+                None if removal.tolerates(hash.0) => outcome.removed += 1,
+                None => outcome.unknown_removals += 1,
+                Some(handle) if self.is_orphan(handle) => {
+                    self.remove_unknown(Some(handle), slot, outcome);
+                }
+                Some(Handle::Implied(node)) => {
+                    self.truncate(node, slot, &mut removal);
+                    outcome.removed += 1;
+                }
+                Some(Handle::Alias(alias)) => match self.alias_target(alias) {
+                    // The router keeps an entry that it cannot find on the edge.
+                    None => outcome.unknown_removals += 1,
+                    Some(node) if self.owns(node, slot) => {
+                        self.truncate(node, slot, &mut removal);
+                        outcome.removed += 1;
+                    }
+                    Some(_) => {
+                        self.drop_handle(Handle::Alias(alias), slot, false);
+                        removal.dropped.push(hash.0);
+                        outcome.removed += 1;
+                    }
+                },
+            }
+        }
+        self.keep_truncated(slot, hashes, &removal.truncated, outcome);
+    }
+
+    /// Turns blocks that the router took for removed, and that the event did not name, into orphans:
+    /// the worker still has them.
+    fn keep_truncated(
+        &mut self,
+        slot: u32,
+        hashes: &[SequenceHash],
+        truncated: &[Vec<Block>],
+        outcome: &mut Outcome,
+    ) {
+        if truncated.is_empty() {
+            return;
+        }
+        let named: HashSet<SequenceHash> = hashes.iter().copied().collect();
+        for lost in truncated {
+            let mut from = 0;
+            while from < lost.len() {
+                let parent = lost[from].sequence;
+                let count = lost[from + 1..]
+                    .iter()
+                    .take_while(|block| !named.contains(&block.sequence))
+                    .count();
+                if count > 0 {
+                    let mut kept = Outcome::default();
+                    self.store_orphans(slot, parent.0, &lost[from + 1..=from + count], &mut kept);
+                    outcome.truncated += kept.stored;
+                }
+                from += count + 1;
+            }
+        }
+    }
+}

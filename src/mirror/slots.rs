@@ -1,0 +1,217 @@
+//! Owner slots: which small number stands for which rank, and what it holds.
+//!
+//! Owns their life: a slot that is cleared dies at once, its rank gets another one, and the number is
+//! used again only after every trace of the dead one was swept. Knows nothing of nodes.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::domain::{WorkerId, WorkerRank};
+
+/// Ranks a mirror can tell apart. Beyond it events are refused, and counted.
+pub(super) const MAX_RANKS: usize = 65_536;
+/// Numbers for slots, dead ones included; they fit into 20 bits.
+const MAX_SLOTS: usize = 1 << 19;
+
+/// What a rank has.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slot {
+    pub(super) accepted: u64,
+    pub(super) orphans: u64,
+    alive: bool,
+}
+
+/// All slots.
+#[derive(Default)]
+pub(super) struct Slots {
+    slots: Vec<Slot>,
+    names: Vec<WorkerRank>,
+    alive: Vec<u64>,
+    ranks: HashMap<WorkerRank, u32>,
+    workers: HashMap<WorkerId, Vec<WorkerRank>>,
+    last: Option<(WorkerRank, u32)>,
+    free: BTreeSet<u32>,
+    waiting: Vec<u32>,
+    sweeping: Vec<u32>,
+    pub(super) accepted: u64,
+    pub(super) orphans: u64,
+}
+
+impl Slots {
+    /// Returns the slot of `rank`, a new one if need be, none when there are too many.
+    #[inline]
+    pub(super) fn enter(&mut self, rank: WorkerRank) -> Option<u32> {
+        if let Some((last, slot)) = self.last
+            && last == rank
+        {
+            return Some(slot);
+        }
+        let slot = match self.ranks.get(&rank) {
+            Some(slot) => *slot,
+            None => self.admit(rank)?,
+        };
+        self.last = Some((rank, slot));
+        Some(slot)
+    }
+
+    fn admit(&mut self, rank: WorkerRank) -> Option<u32> {
+        if self.ranks.len() >= MAX_RANKS {
+            return None;
+        }
+        let slot = self.number(rank)?;
+        self.ranks.insert(rank, slot);
+        self.workers.entry(rank.worker).or_default().push(rank);
+        Some(slot)
+    }
+
+    fn number(&mut self, rank: WorkerRank) -> Option<u32> {
+        let slot = if let Some(slot) = self.free.pop_first() {
+            slot
+        } else if self.slots.len() < MAX_SLOTS {
+            self.slots.push(Slot::default());
+            self.names.push(rank);
+            (self.slots.len() - 1) as u32
+        } else {
+            return None;
+        };
+        self.slots[slot as usize] = Slot { alive: true, ..Slot::default() };
+        self.names[slot as usize] = rank;
+        let word = slot as usize / 64;
+        if word >= self.alive.len() {
+            self.alive.resize(word + 1, 0);
+        }
+        self.alive[word] |= 1 << (slot % 64);
+        Some(slot)
+    }
+
+    /// Returns the slot of a rank seen before.
+    pub(super) fn get(&self, rank: WorkerRank) -> Option<u32> {
+        self.ranks.get(&rank).copied()
+    }
+
+    /// Returns the rank that `slot` stands for.
+    pub(super) fn name(&self, slot: u32) -> Option<WorkerRank> {
+        self.names.get(slot as usize).copied()
+    }
+
+    /// Returns what `slot` has.
+    #[inline]
+    pub(super) fn at(&self, slot: u32) -> Slot {
+        self.slots.get(slot as usize).copied().unwrap_or_default()
+    }
+
+    /// Adds `by` to the accepted blocks of `slot`.
+    #[inline]
+    pub(super) fn add_accepted(&mut self, slot: u32, by: i64) {
+        if let Some(slot) = self.slots.get_mut(slot as usize)
+            && slot.alive
+        {
+            slot.accepted = slot.accepted.saturating_add_signed(by);
+            self.accepted = self.accepted.saturating_add_signed(by);
+        }
+    }
+
+    /// Adds `by` to the orphans of `slot`.
+    #[inline]
+    pub(super) fn add_orphans(&mut self, slot: u32, by: i64) {
+        if let Some(slot) = self.slots.get_mut(slot as usize)
+            && slot.alive
+        {
+            slot.orphans = slot.orphans.saturating_add_signed(by);
+            self.orphans = self.orphans.saturating_add_signed(by);
+        }
+    }
+
+    /// Returns true while nothing of `slot` may be seen any more.
+    #[inline]
+    pub(super) fn is_dead(&self, slot: u32) -> bool {
+        !self.slots.get(slot as usize).is_some_and(|slot| slot.alive)
+    }
+
+    /// Returns true while dead slots wait to be swept.
+    #[inline]
+    pub(super) fn any_dead(&self) -> bool {
+        !(self.waiting.is_empty() && self.sweeping.is_empty())
+    }
+
+    /// Returns the slots alive, 64 to a word.
+    #[inline]
+    pub(super) fn alive(&self) -> &[u64] {
+        &self.alive
+    }
+
+    /// Forgets all that `rank` has, returns how many accepted blocks that were.
+    pub(super) fn clear(&mut self, rank: WorkerRank) -> u64 {
+        let Some(slot) = self.get(rank) else { return 0 };
+        let was = self.at(slot);
+        if was.accepted == 0 && was.orphans == 0 {
+            return 0;
+        }
+        self.kill(slot);
+        self.last = None;
+        match self.number(rank) {
+            Some(fresh) => {
+                self.ranks.insert(rank, fresh);
+            }
+            None => self.forget(rank),
+        }
+        was.accepted
+    }
+
+    /// Forgets that `rank` exists.
+    pub(super) fn remove(&mut self, rank: WorkerRank) {
+        if let Some(slot) = self.get(rank) {
+            self.kill(slot);
+            self.forget(rank);
+        }
+    }
+
+    fn forget(&mut self, rank: WorkerRank) {
+        self.last = None;
+        self.ranks.remove(&rank);
+        if let Some(ranks) = self.workers.get_mut(&rank.worker) {
+            ranks.retain(|own| *own != rank);
+            if ranks.is_empty() {
+                self.workers.remove(&rank.worker);
+            }
+        }
+    }
+
+    fn kill(&mut self, slot: u32) {
+        if let Some(own) = self.slots.get_mut(slot as usize) {
+            self.accepted -= own.accepted;
+            self.orphans -= own.orphans;
+            *own = Slot::default();
+            self.alive[slot as usize / 64] &= !(1 << (slot % 64));
+            self.waiting.push(slot);
+        }
+    }
+
+    /// Returns the ranks of `worker`.
+    pub(super) fn ranks_of(&self, worker: WorkerId) -> Vec<WorkerRank> {
+        self.workers.get(&worker).cloned().unwrap_or_default()
+    }
+
+    /// Returns every rank seen and its slot.
+    pub(super) fn ranks(&self) -> impl Iterator<Item = (WorkerRank, u32)> {
+        self.ranks.iter().map(|(rank, slot)| (*rank, *slot))
+    }
+
+    /// Starts a sweep of all slots that died so far, unless one is under way. Returns true when there
+    /// is something to sweep.
+    pub(super) fn begin_sweep(&mut self) -> bool {
+        if self.sweeping.is_empty() {
+            self.sweeping = std::mem::take(&mut self.waiting);
+        }
+        !self.sweeping.is_empty()
+    }
+
+    /// Frees the numbers of the slots that were swept.
+    pub(super) fn end_sweep(&mut self) {
+        self.free.extend(self.sweeping.drain(..));
+    }
+
+    /// Returns the memory of the tables in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot>() + self.ranks.capacity() * 48 + self.workers.capacity() * 64
+    }
+}

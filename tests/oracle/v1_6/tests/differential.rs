@@ -1,0 +1,87 @@
+//! The mirror does what the router's index does, event by event.
+
+#[path = "../../common/streams.rs"]
+mod streams;
+
+use std::collections::BTreeMap;
+
+use dynamo_kv_router::indexer::RadixTree;
+use dynamo_kv_router::protocols::KvCacheEventError;
+use kvtop::domain::{Block, ClearScope, SequenceHash, TokensHash, WorkerId, WorkerRank};
+use kvtop::mirror::Semantics;
+use kvtop_oracle_v1_6::{Index, cleared, removed, stored};
+use proptest::prelude::*;
+use streams::{Manners, Match, Peer, Verdict, compare, steps};
+
+fn verdict(result: Result<(), KvCacheEventError>) -> Verdict {
+    match result {
+        Ok(()) => Verdict::Taken,
+        Err(KvCacheEventError::ParentBlockNotFound) => Verdict::ParentMissing,
+        Err(KvCacheEventError::BlockNotFound) => Verdict::BlockMissing,
+        Err(_) => Verdict::Invalid,
+    }
+}
+
+impl Peer for Index {
+    const CLEARS: ClearScope = ClearScope::Rank;
+    const SEMANTICS: Semantics = Semantics::EdgeTruncating;
+
+    fn new() -> Self {
+        Self(RadixTree::new())
+    }
+
+    fn stored(&mut self, rank: WorkerRank, parent: Option<u64>, blocks: &[Block]) -> Verdict {
+        verdict(self.apply(stored(rank, parent, blocks)))
+    }
+
+    fn removed(&mut self, rank: WorkerRank, hashes: &[SequenceHash]) -> Verdict {
+        verdict(self.apply(removed(rank, hashes)))
+    }
+
+    fn cleared(&mut self, rank: WorkerRank) {
+        let _ = self.apply(cleared(rank));
+    }
+
+    fn remove_worker(&mut self, worker: WorkerId) {
+        self.0.remove_worker(worker.0);
+    }
+
+    fn size(&self) -> usize {
+        self.0.current_size()
+    }
+
+    fn scores(&self, tokens: &[TokensHash]) -> BTreeMap<WorkerRank, u32> {
+        Index::scores(self, tokens)
+    }
+}
+
+const GOOD: Manners = Manners { salted: false, unordered: false, lossy: false };
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn orderly_engines_look_the_same(steps in steps(80)) {
+        compare::<Index>(&steps, GOOD, Match::Exact)?;
+    }
+
+    #[test]
+    fn salted_engines_look_the_same(steps in steps(80)) {
+        compare::<Index>(&steps, Manners { salted: true, ..GOOD }, Match::Exact)?;
+    }
+
+    #[test]
+    fn lost_events_look_the_same(steps in steps(80)) {
+        compare::<Index>(&steps, Manners { lossy: true, ..GOOD }, Match::Exact)?;
+    }
+
+    #[test]
+    fn evictions_in_any_order_look_the_same(steps in steps(80)) {
+        compare::<Index>(&steps, Manners { unordered: true, ..GOOD }, Match::Exact)?;
+    }
+
+    #[test]
+    fn everything_at_once_looks_the_same(steps in steps(80)) {
+        compare::<Index>(&steps, Manners { salted: true, unordered: true, lossy: true }, Match::Exact)?;
+    }
+}
