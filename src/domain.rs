@@ -3,11 +3,13 @@
 //! Everything a source says ends up as a [`Fact`] or a [`KvEvent`]; every other layer is written in
 //! these words. docs/GLOSSARY.md has one meaning for each.
 
+mod count;
 mod fact;
 mod id;
 mod kv;
 mod unit;
 
+pub use count::Counters;
 pub use fact::{
     ActiveLoad, BlockSizeNotice, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, Fact,
     FormulaTerm, Gauge, GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap,

@@ -2,17 +2,23 @@
 //!
 //! The code map, in the order in which data flows:
 //!
-//! - [`source`] receives bytes and emits [`frame`]s;
+//! - [`source`] receives bytes and emits [`frame`]s; [`record`] keeps and replays them;
 //! - [`wire`] turns frames into facts, written in the words of [`domain`];
-//! - [`snapshot`] is the picture that front ends draw or write.
+//! - [`mirror`] replays the router's index, [`model`] keeps everything else that was established,
+//!   [`metrics`] derives series;
+//! - [`engine`] brings them together and makes [`snapshot`]s, which [`report`] writes.
 //!
 //! docs/ARCHITECTURE.md says who may import whom; `tests/architecture.rs` holds it.
 
 pub mod clock;
 pub mod domain;
+pub mod engine;
 pub mod frame;
-pub mod record;
+pub mod metrics;
 pub mod mirror;
+pub mod model;
+pub mod record;
+pub mod report;
 pub mod snapshot;
 pub mod source;
 pub mod wire;

@@ -113,27 +113,7 @@ pub struct Deployment {
 }
 
 /// Events counted since kvtop attached.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// `stored` events.
-    pub stores: u64,
-    /// `stored` events without blocks.
-    pub empty_stores: u64,
-    /// Blocks in `stored` events.
-    pub stored_blocks: u64,
-    /// Blocks stored again by a rank that already held them.
-    pub duplicate_blocks: u64,
-    /// `stored` events the router's index refuses, because the parent is unknown.
-    pub refused_stores: u64,
-    /// Blocks in them.
-    pub refused_blocks: u64,
-    /// Hashes in `removed` events.
-    pub removed_blocks: u64,
-    /// Hashes among them that the rank did not hold.
-    pub unknown_removals: u64,
-    /// `cleared` events.
-    pub cleared: u64,
-}
+pub type Counters = crate::domain::Counters;
 
 /// Events per second over one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

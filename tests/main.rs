@@ -1,2 +1,6 @@
 //! All integration tests, in one binary.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+
+mod architecture;
+mod captures;
+mod support;

@@ -1,0 +1,306 @@
+//! Frames in, snapshots out: a plain value without tasks, locks or a clock.
+//!
+//! Owns the model, the mirror, the series and the journal, and brings them together. Live, replay,
+//! demo, checks and tests all run this one path.
+
+mod journal;
+mod kv;
+mod learn;
+mod meters;
+mod picture;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use journal::Journal;
+use meters::Meters;
+
+use crate::domain::{Fact, Timestamp};
+use crate::frame::{Body, Frame, Origin};
+use crate::mirror::{Mirror, Outcome, Semantics};
+use crate::model::{Claims, Decisions, RejectLog, Router, Sources, Workers};
+use crate::snapshot::{Snapshot, ViewQuery};
+use crate::wire::{self, Facts, Shape};
+
+/// KV events that are gathered before the mirror applies them: enough for its look-ups to overlap,
+/// few enough to stay in the cache.
+const BURST: usize = 512;
+
+/// Steps of deferred work of the mirror for each burst.
+const MIRROR_BUDGET: usize = 4096;
+
+/// Longest sample that is kept of a reject.
+const SAMPLE_LIMIT: usize = 120;
+
+/// What an engine is told at its start.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// A name for what is looked at: namespace, file or scenario.
+    pub label: String,
+    /// Dynamo's version, when somebody says so beforehand, with who says it.
+    pub version: Option<(String, String)>,
+    /// Bound of the mirror's memory, in bytes.
+    pub memory_limit: usize,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self { label: String::new(), version: None, memory_limit: 1 << 30 }
+    }
+}
+
+/// Everything that kvtop knows, and how it learns more.
+pub struct Engine {
+    options: EngineOptions,
+    workers: Workers,
+    claims: Claims,
+    router: Router,
+    decisions: Decisions,
+    sources: Sources,
+    rejects: RejectLog,
+    mirror: Mirror,
+    meters: Meters,
+    journal: Journal,
+    times: Times,
+    deployment: Known,
+    history: History,
+    frames: u64,
+    facts: Facts,
+    outcomes: Vec<Outcome>,
+}
+
+/// The times that were seen.
+#[derive(Clone, Copy, Debug, Default)]
+struct Times {
+    /// When the first frame happened.
+    first: Option<Timestamp>,
+    /// When the newest frame arrived.
+    newest: Timestamp,
+    /// The latest time at which anything happened.
+    cursor: Timestamp,
+}
+
+/// What was found out about the deployment.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    namespace: Option<Arc<str>>,
+    shape: Option<Shape>,
+    plane: Option<&'static str>,
+    /// True when events of two families of versions were seen.
+    mixed: bool,
+}
+
+/// What was read of the past.
+#[derive(Clone, Debug, Default)]
+struct History {
+    /// Streams that were read from their first message.
+    whole: BTreeSet<Arc<str>>,
+    /// Streams whose first messages had been deleted.
+    aged: BTreeSet<Arc<str>>,
+    /// Messages that are known to be missing.
+    lost: u64,
+}
+
+impl History {
+    /// Returns true when every stream was read from its first message.
+    fn is_whole(&self) -> bool {
+        !self.whole.is_empty() && self.aged.is_empty()
+    }
+}
+
+impl Engine {
+    /// Returns an engine that knows nothing yet.
+    pub fn new(options: EngineOptions) -> Self {
+        let mirror = Mirror::new(Semantics::PerBlock, options.memory_limit);
+        Self {
+            options,
+            workers: Workers::default(),
+            claims: Claims::default(),
+            router: Router::default(),
+            decisions: Decisions::default(),
+            sources: Sources::default(),
+            rejects: RejectLog::default(),
+            mirror,
+            meters: Meters::default(),
+            journal: Journal::default(),
+            times: Times::default(),
+            deployment: Known::default(),
+            history: History::default(),
+            frames: 0,
+            facts: Facts::default(),
+            outcomes: Vec::new(),
+        }
+    }
+
+    /// Takes in frames, in order of arrival.
+    pub fn ingest(&mut self, frames: &[Frame]) {
+        for frame in frames {
+            self.ingest_one(frame);
+        }
+        self.apply_kv();
+    }
+
+    fn ingest_one(&mut self, frame: &Frame) {
+        let happened = frame.happened();
+        self.frames += 1;
+        self.times.first = Some(self.times.first.map_or(happened, |first| first.min(happened)));
+        self.times.newest = self.times.newest.max(frame.at);
+        if happened.seconds() > self.times.cursor.seconds() {
+            self.apply_kv();
+            self.roll(happened);
+        }
+        self.times.cursor = self.times.cursor.max(happened);
+        let source = self.note_origin(frame);
+        let kv_before = self.facts.kv.events().len();
+        let decoded = wire::decode(frame, &mut self.facts);
+        if self.facts.kv.events().len() > kv_before {
+            self.note_kv_origin(frame);
+        }
+        if !self.facts.other.is_empty() {
+            self.learn_all(happened, &source);
+        }
+        if let Err(reject) = decoded {
+            self.note_reject(frame, &reject.why, &source);
+        }
+        if self.facts.kv.events().len() >= BURST {
+            self.apply_kv();
+        }
+    }
+
+    /// Learns what a frame says besides KV events. A worker that leaves does so after its events.
+    fn learn_all(&mut self, at: Timestamp, source: &Arc<str>) {
+        let facts = std::mem::take(&mut self.facts.other);
+        if facts.iter().any(|fact| matches!(fact, Fact::Membership(_))) {
+            self.apply_kv();
+        }
+        for fact in &facts {
+            self.learn(fact, at, source);
+        }
+        self.facts.other = facts;
+        self.facts.other.clear();
+    }
+
+    fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
+        if let Some(record) = self.sources.record(source) {
+            record.rejects += 1;
+        }
+        let sample = || match &frame.body {
+            Body::Whole(bytes) => sample_of(bytes),
+            Body::Parts(parts) => parts.first().map(|part| sample_of(part)).unwrap_or_default(),
+        };
+        let at = frame.happened();
+        if self.rejects.note(frame.origin.kind(), why, at, sample) {
+            self.journal.reject(at, source, why);
+        }
+    }
+
+    /// Notes where a frame came from and returns the name of its source.
+    fn note_origin(&mut self, frame: &Frame) -> Arc<str> {
+        let name = source_name(&frame.origin);
+        match &frame.origin {
+            Origin::Log { pod, .. } => {
+                self.workers.note_pod(pod);
+                if let Some(warnings) = self.router.pod(pod) {
+                    warnings.read = true;
+                }
+            }
+            Origin::Metrics { pod, .. } => self.workers.note_pod(pod),
+            Origin::Jetstream { stream, seq: 1, .. } => {
+                self.history.whole.insert(Arc::clone(stream));
+            }
+            Origin::Nats { subject, .. } if self.deployment.namespace.is_none() => {
+                let namespace = subject.strip_prefix("namespace.");
+                let namespace = namespace.and_then(|rest| rest.split('.').next());
+                self.deployment.namespace = namespace.map(Arc::from);
+            }
+            // What a source says of itself is no frame of its data.
+            Origin::Health { .. } => return name,
+            _ => {}
+        }
+        if let Some(record) = self.sources.record(&name) {
+            record.frames += 1;
+            record.last_frame = Some(frame.at);
+        }
+        self.meters.count_frame(&name, frame.at);
+        name
+    }
+
+    fn note_kv_origin(&mut self, frame: &Frame) {
+        self.deployment.plane = Some(match (&frame.origin, self.facts.shape) {
+            (Origin::Zmq { .. }, _) => "ZMQ",
+            (Origin::Nats { subject, .. }, _) if subject.starts_with("namespace.") => "NATS core",
+            _ => "JetStream",
+        });
+        let Some(shape) = self.facts.shape else { return };
+        if self.deployment.shape.is_none() {
+            // Before the first event is applied the mirror is empty and may still be chosen.
+            let semantics =
+                if shape == Shape::Plain { Semantics::PerBlock } else { Semantics::EdgeTruncating };
+            self.mirror = Mirror::new(semantics, self.options.memory_limit);
+        }
+        let before = self.deployment.shape.unwrap_or(shape);
+        self.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);
+        self.deployment.shape = Some(before.max(shape));
+    }
+
+    /// Lets time pass up to `at`, and works off some of what the mirror deferred. Returns true while
+    /// there is more of it.
+    pub fn advance(&mut self, at: Timestamp) -> bool {
+        self.roll(at);
+        self.mirror.advance(MIRROR_BUDGET)
+    }
+
+    /// Returns the picture at `at` for `query`.
+    pub fn snapshot(&mut self, query: &ViewQuery, at: Timestamp) -> Snapshot {
+        self.roll(at);
+        picture::of(self, query, at)
+    }
+
+    /// Works off everything the mirror deferred, for a picture that is exact.
+    pub fn settle(&mut self) {
+        while self.mirror.advance(MIRROR_BUDGET * 64) {}
+    }
+
+    /// Notes gauges for every second up to `at`.
+    fn roll(&mut self, at: Timestamp) {
+        if at.seconds() <= self.meters.rolled.seconds() {
+            return;
+        }
+        self.meters.rolled = at;
+        let utilization = picture::utilizations(self);
+        self.meters.gauges(at, self.mirror.totals().accepted, &utilization);
+    }
+
+    /// Returns the time from which rates are measured.
+    fn since(&self) -> Timestamp {
+        self.times.first.unwrap_or(self.times.cursor)
+    }
+}
+
+/// Returns the name under which the frames of `origin` are shown.
+fn source_name(origin: &Origin) -> Arc<str> {
+    use std::sync::LazyLock;
+    static NAMES: LazyLock<[Arc<str>; 7]> = LazyLock::new(|| {
+        ["nats", "jetstream", "zmq", "logs", "metrics", "kubernetes", "etcd"].map(Arc::from)
+    });
+    let index = match origin {
+        Origin::Nats { .. } => 0,
+        Origin::Jetstream { .. } => 1,
+        Origin::Zmq { .. } => 2,
+        Origin::Log { .. } => 3,
+        Origin::Metrics { .. } => 4,
+        Origin::Kube { .. } => 5,
+        Origin::Etcd { .. } => 6,
+        Origin::Health { source } => return Arc::clone(source),
+    };
+    Arc::clone(&NAMES[index])
+}
+
+fn sample_of(bytes: &[u8]) -> String {
+    let head = &bytes[..bytes.len().min(SAMPLE_LIMIT * 4)];
+    wire::printable(&String::from_utf8_lossy(head), SAMPLE_LIMIT).into_owned()
+}
+
+/// The window of "recent" figures, such as rates per minute.
+const MINUTE: Duration = Duration::from_secs(60);

@@ -1,0 +1,72 @@
+//! What happened last, for people. A run of the same within a second is one entry.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crate::domain::Timestamp;
+use crate::snapshot::{EventKind, EventRow, Gravity};
+
+/// Entries that are kept.
+const ENTRIES: usize = 2000;
+
+/// How far back an entry may absorb one more of its kind.
+const FOLD_DEPTH: usize = 12;
+
+#[derive(Debug, Default)]
+pub(super) struct Journal {
+    entries: VecDeque<EventRow>,
+    next: u64,
+}
+
+/// What entries of one kind have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Head<'a> {
+    pub(super) at: Timestamp,
+    pub(super) who: &'a str,
+    pub(super) kind: EventKind,
+    pub(super) gravity: Gravity,
+    pub(super) source: &'a Arc<str>,
+}
+
+impl Journal {
+    /// Adds an entry, or counts it onto one like it. `text` is asked for only when it is needed.
+    pub(super) fn add(&mut self, head: Head<'_>, text: impl FnOnce() -> String) {
+        let second = head.at.seconds();
+        let alike = self.entries.iter_mut().rev().take(FOLD_DEPTH).find(|entry| {
+            entry.at.seconds() == second
+                && entry.kind == head.kind
+                && entry.gravity == head.gravity
+                && entry.who == head.who
+        });
+        if let Some(entry) = alike {
+            entry.repeats += 1;
+            return;
+        }
+        if self.entries.len() >= ENTRIES {
+            self.entries.pop_front();
+        }
+        self.entries.push_back(EventRow {
+            number: self.next,
+            at: head.at,
+            who: head.who.to_owned(),
+            kind: head.kind,
+            text: text(),
+            gravity: head.gravity,
+            source: Arc::clone(head.source),
+            repeats: 0,
+        });
+        self.next += 1;
+    }
+
+    pub(super) fn reject(&mut self, at: Timestamp, source: &Arc<str>, why: &str) {
+        let gravity = Gravity::Notice;
+        let head = Head { at, who: source, kind: EventKind::Reject, gravity, source };
+        self.add(head, || format!("input that cannot be read: {why}"));
+    }
+
+    /// Returns the last `count` entries, oldest first.
+    pub(super) fn last(&self, count: usize) -> Vec<EventRow> {
+        let skip = self.entries.len().saturating_sub(count);
+        self.entries.iter().skip(skip).cloned().collect()
+    }
+}

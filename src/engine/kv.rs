@@ -1,0 +1,213 @@
+//! KV events: through the mirror, into the counters, the series and the journal.
+
+use std::sync::Arc;
+
+use super::journal::Head;
+use super::{Engine, MIRROR_BUDGET};
+use crate::domain::{ClearScope, KvBatch, KvEvent, KvHead, KvKind, SequenceHash, Tier, WorkerRank};
+use crate::mirror::Outcome;
+use crate::snapshot::{EventKind, Gravity};
+use crate::wire::Shape;
+
+/// A worker whose event numbers fall from at least this to their first value started anew. Smaller
+/// ones may be an engine that numbers batches, not events (Dynamo 0.9).
+const RESTART_FROM: u64 = 8;
+
+impl Engine {
+    /// Applies the KV events that were gathered.
+    pub(super) fn apply_kv(&mut self) {
+        if self.facts.kv.is_empty() {
+            return;
+        }
+        let batch = std::mem::take(&mut self.facts.kv);
+        let restarted = self.restarts(&batch);
+        let tick = u32::try_from(self.times.cursor.seconds()).unwrap_or(u32::MAX);
+        self.outcomes.clear();
+        if restarted.is_empty() {
+            self.mirror.apply(&batch, tick, &mut self.outcomes);
+        } else {
+            self.apply_around(&batch, &restarted, tick);
+        }
+        let outcomes = std::mem::take(&mut self.outcomes);
+        for (event, outcome) in batch.events().iter().zip(&outcomes) {
+            self.count(event, outcome, &batch);
+        }
+        self.outcomes = outcomes;
+        self.facts.kv = batch;
+        self.facts.kv.clear();
+        self.mirror.advance(MIRROR_BUDGET);
+    }
+
+    /// Returns the positions of events with which a rank starts anew, and notes what is known of
+    /// each rank's past.
+    fn restarts(&mut self, batch: &KvBatch) -> Vec<usize> {
+        let first_id = match self.deployment.shape {
+            None | Some(Shape::Plain) => 0,
+            Some(_) => 1,
+        };
+        let whole_history = self.history.is_whole() && self.history.lost == 0;
+        // On 0.9 numbers repeat, so that a first one proves nothing.
+        let ids_prove = self.deployment.plane != Some("JetStream");
+        let mut found = Vec::new();
+        for (position, event) in batch.events().iter().enumerate() {
+            let Some(record) = self.workers.rank_mut(event.rank) else { continue };
+            let fell = record.last_event_id.is_some_and(|last| last >= RESTART_FROM);
+            if fell && event.event_id == first_id {
+                record.restarts += 1;
+                record.complete = true;
+                found.push(position);
+            }
+            if record.last_event_id.is_none() {
+                record.complete = whole_history || (ids_prove && event.event_id == first_id);
+            }
+            record.last_event_id = Some(event.event_id);
+        }
+        found
+    }
+
+    /// Applies a burst in which ranks start anew: each forgets its blocks right before.
+    fn apply_around(&mut self, batch: &KvBatch, restarted: &[usize], tick: u32) {
+        let mut single = KvBatch::default();
+        for (position, event) in batch.events().iter().enumerate() {
+            if restarted.contains(&position) {
+                self.mirror.forget_rank(event.rank);
+                let who = self.alias(event.rank);
+                let head = Head {
+                    at: event.at,
+                    who: &who,
+                    kind: EventKind::Worker,
+                    gravity: Gravity::Notice,
+                    source: &Arc::from("events"),
+                };
+                self.journal.add(head, || "started anew: its event numbers begin again".into());
+            }
+            single.clear();
+            copy_event(event, batch, &mut single);
+            self.mirror.apply(&single, tick, &mut self.outcomes);
+        }
+    }
+
+    fn count(&mut self, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
+        let Some(index) = self.workers.index_of(event.rank) else { return };
+        let Some(record) = self.workers.ranks_mut().get_mut(index) else { return };
+        record.last_event = record.last_event.max(Some(event.at));
+        let counters = &mut record.counters;
+        let mut rates = [0_u32; 4];
+        match &event.kind {
+            KvKind::Stored { blocks, .. } => {
+                counters.stores += 1;
+                counters.empty_stores += u64::from(blocks.is_empty());
+                counters.stored_blocks += blocks.len() as u64;
+                counters.duplicate_blocks += u64::from(outcome.duplicates);
+                counters.refused_stores += u64::from(outcome.refused());
+                counters.refused_blocks += u64::from(outcome.refused_blocks);
+                rates[0] = 1;
+                rates[2] = u32::from(outcome.refused());
+            }
+            KvKind::Removed { hashes } => {
+                let removed = batch.removed_of(hashes).len();
+                counters.removed_blocks += removed as u64;
+                counters.unknown_removals += u64::from(outcome.unknown_removals);
+                rates[1] = u32::try_from(removed).unwrap_or(u32::MAX);
+                rates[3] = outcome.unknown_removals;
+            }
+            KvKind::Cleared { scope } => {
+                counters.cleared += 1;
+                if *scope == ClearScope::Rank {
+                    record.complete = true;
+                } else {
+                    self.workers.complete(event.rank.worker);
+                }
+            }
+        }
+        self.meters.count_kv(index, event.at, rates);
+        self.describe(index, event, outcome, batch);
+    }
+
+    /// Writes an event into the journal.
+    fn describe(&mut self, index: usize, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
+        let complete = self.workers.ranks().get(index).is_some_and(|record| record.complete);
+        let fault = if complete { Gravity::Bad } else { Gravity::Notice };
+        let who = self.alias(event.rank);
+        let (kind, gravity) = match &event.kind {
+            KvKind::Stored { .. } if outcome.refused() => (EventKind::Store, fault),
+            // A publisher that refuses every block is no question of the past.
+            KvKind::Stored { blocks, .. } if blocks.is_empty() => {
+                (EventKind::Store, Gravity::Notice)
+            }
+            KvKind::Stored { .. } => (EventKind::Store, Gravity::Normal),
+            KvKind::Removed { .. } if outcome.unknown_removals > 0 => (EventKind::Remove, fault),
+            KvKind::Removed { .. } => (EventKind::Remove, Gravity::Normal),
+            KvKind::Cleared { .. } => (EventKind::Clear, Gravity::Notice),
+        };
+        let source = kv_source(self.deployment.plane);
+        let head = Head { at: event.at, who: &who, kind, gravity, source: &source };
+        self.journal.add(head, || text_of(event, outcome, batch, complete));
+    }
+
+    /// Returns the short name of a rank: `w0`, or `w0/1` where the rank is not the only one.
+    pub(super) fn alias(&self, rank: WorkerRank) -> String {
+        let alias = self.workers.alias(rank.worker);
+        if rank.dp_rank.0 == 0 { alias } else { format!("{alias}/{}", rank.dp_rank) }
+    }
+}
+
+fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, complete: bool) -> String {
+    let tier = if event.tier == Tier::Device {
+        String::new()
+    } else {
+        format!(" on {}", event.tier.name())
+    };
+    match &event.kind {
+        KvKind::Stored { parent: Some(parent), blocks } if outcome.refused() => {
+            let why = if complete { "not in tree" } else { "unknown, maybe from before attach" };
+            format!("{} under parent {}: {why}", count_of(blocks.len()), short(*parent))
+        }
+        KvKind::Stored { parent, blocks } => {
+            let place = match parent {
+                Some(parent) => format!("under {}", short(*parent)),
+                None => "at the root".to_owned(),
+            };
+            format!("{} {place}{tier}", count_of(blocks.len()))
+        }
+        KvKind::Removed { hashes } => {
+            let count = batch.removed_of(hashes).len();
+            match outcome.unknown_removals {
+                0 => format!("{}{tier}", count_of(count)),
+                unknown => format!("{}, {unknown} of them unknown", count_of(count)),
+            }
+        }
+        KvKind::Cleared { scope: ClearScope::Worker } => "cache emptied, all ranks".to_owned(),
+        KvKind::Cleared { scope: ClearScope::Rank } => "cache emptied".to_owned(),
+    }
+}
+
+fn count_of(blocks: usize) -> String {
+    match blocks {
+        0 => "no blocks".to_owned(),
+        1 => "1 block".to_owned(),
+        more => format!("{more} blocks"),
+    }
+}
+
+/// Returns the first half of a hash: enough to tell blocks apart on a screen.
+fn short(hash: SequenceHash) -> String {
+    format!("{:08x}", hash.0 >> 32)
+}
+
+/// Returns the name of the source that KV events come from.
+fn kv_source(plane: Option<&'static str>) -> Arc<str> {
+    use std::sync::LazyLock;
+    static NAMES: LazyLock<[Arc<str>; 2]> = LazyLock::new(|| ["nats".into(), "zmq".into()]);
+    Arc::clone(&NAMES[usize::from(plane == Some("ZMQ"))])
+}
+
+fn copy_event(event: &KvEvent, from: &KvBatch, to: &mut KvBatch) {
+    let head =
+        KvHead { at: event.at, rank: event.rank, tier: event.tier, event_id: event.event_id };
+    match &event.kind {
+        KvKind::Stored { parent, blocks } => to.stored(&head, *parent, from.blocks_of(blocks)),
+        KvKind::Removed { hashes } => to.remove(&head, from.removed_of(hashes)),
+        KvKind::Cleared { scope } => to.cleared(&head, *scope),
+    }
+}

@@ -1,0 +1,263 @@
+//! Facts other than KV events, each to where it belongs.
+
+use std::sync::Arc;
+
+use super::Engine;
+use super::journal::Head;
+use crate::domain::{
+    ActiveLoad, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank, Envelope,
+    Fact, Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, SourceNote, SourceState,
+    Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+};
+use crate::model::{Measured, OverlapBy};
+use crate::snapshot::{EventKind, Gravity};
+
+impl Engine {
+    pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, source: &Arc<str>) {
+        match fact {
+            Fact::Envelope { topic, envelope, .. } => self.envelope(topic, *envelope, at, source),
+            Fact::Load(load) => self.load(load, at),
+            Fact::HitRate(hit) => self.hit_rate(hit, at),
+            Fact::Decision(decision) => self.decision(decision, at, source),
+            Fact::Formula(term) => {
+                self.router.weight = Some(term.weight);
+                self.decisions.term(term.clone());
+            }
+            Fact::Overlap(overlap) => self.overlap(overlap, at),
+            Fact::Warning(warning) => self.warning(warning, at, source),
+            Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
+            Fact::Claim(claim) => self.claims.note(claim, at),
+            Fact::Membership(membership) => self.membership(membership, at, source),
+            Fact::Gauge(gauge) => self.gauge(gauge, at),
+            Fact::Source(note) => self.source(note),
+            // Kept for the screens and rules that use them; nothing shows them yet.
+            Fact::Request(_) | Fact::Channel(_) => {}
+        }
+    }
+
+    fn envelope(&mut self, topic: &Arc<str>, envelope: Envelope, at: Timestamp, source: &Arc<str>) {
+        let missing = self.sources.follow(topic, envelope);
+        if missing == 0 {
+            return;
+        }
+        if topic.as_ref() == "kv-events" {
+            self.history.lost += missing;
+        }
+        if let Some(record) = self.sources.record(source) {
+            record.gaps += missing;
+        }
+        let head = Head { at, who: source, kind: EventKind::Source, gravity: Gravity::Bad, source };
+        self.journal.add(head, || format!("{missing} messages of {topic} are missing"));
+    }
+
+    fn load(&mut self, load: &ActiveLoad, at: Timestamp) {
+        // Workers and routers share the subject. A worker publishes under its own id up to 1.2, and
+        // names its used blocks from 1.1.
+        let own = load.publisher == load.rank.worker.0 && load.active_prefill_tokens.is_none();
+        let used = load.kv_used_blocks.or(if own { load.active_decode_blocks } else { None });
+        let (Some(value), Some(record)) = (used, self.workers.rank_mut(load.rank)) else { return };
+        record.used_blocks = Some(Measured { value, source: "kv_metrics".into(), at });
+    }
+
+    fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
+        self.note_overlap(OverlapBy::Event, hit.rank, hit.overlap_blocks as f64, at);
+    }
+
+    fn decision(&mut self, decision: &Decision, at: Timestamp, source: &Arc<str>) {
+        if let Some(pod) = self.router.pod(&decision.router) {
+            pod.routes = true;
+        }
+        self.router.decisions += 1;
+        if decision.forwarded {
+            return;
+        }
+        self.router.routed += 1;
+        self.meters.routed.add(at, 1);
+        self.router.last_tree_size = decision.tree_size.or(self.router.last_tree_size);
+        let dp_rank = decision.dp_rank.unwrap_or_default();
+        let rank = WorkerRank { worker: decision.worker, dp_rank };
+        if let Some(index) = self.workers.index_of(rank) {
+            self.meters.routed_to(index).add(at, 1);
+            if let Some(record) = self.workers.ranks_mut().get_mut(index) {
+                record.routed += 1;
+                if let Some(value) = decision.total_blocks {
+                    let source = format!("log of {}", decision.router).into();
+                    record.capacity = Some(Measured { value, source, at });
+                }
+            }
+        }
+        if let Some(blocks) = decision.cached_blocks {
+            self.router.decisions_zero += u64::from(blocks <= 0.0);
+            self.note_overlap(OverlapBy::Decision, rank, blocks, at);
+        }
+        if let (Some(logit), Some(0.0)) = (decision.logit, decision.cached_blocks) {
+            // Other weights than 1 change the fractions.
+            if self.router.weight.is_none_or(|weight| (weight - 1.0).abs() < 1e-9) {
+                self.router.fractions.note(logit);
+            }
+        }
+        self.describe_decision(decision, rank, at, source);
+        self.decisions.decided(decision.clone(), at);
+    }
+
+    fn describe_decision(
+        &mut self,
+        decision: &Decision,
+        rank: WorkerRank,
+        at: Timestamp,
+        source: &Arc<str>,
+    ) {
+        let (kind, gravity) = (EventKind::Route, Gravity::Normal);
+        let head = Head { at, who: "router", kind, gravity, source };
+        let alias = self.alias(rank);
+        self.journal.add(head, || {
+            let logit = decision.logit.map_or(String::new(), |logit| format!("  logit {logit:.3}"));
+            let cached = decision.cached_blocks;
+            let cached = cached.map_or(String::new(), |blocks| format!("  cached {blocks}"));
+            format!("→ {alias}{logit}{cached}")
+        });
+    }
+
+    fn overlap(&mut self, overlap: &Overlap, at: Timestamp) {
+        let blocks = overlap.overlap_blocks as f64;
+        self.note_overlap(OverlapBy::Completion, overlap.rank, blocks, at);
+        if let Some(request) = &overlap.request {
+            self.decisions.overlap(request, blocks);
+        }
+    }
+
+    fn note_overlap(&mut self, by: OverlapBy, rank: WorkerRank, blocks: f64, at: Timestamp) {
+        self.router.overlaps.note(by, blocks);
+        self.meters.overlap_known[by as usize].add(at, 1);
+        self.meters.overlap_hit[by as usize].add(at, u32::from(blocks > 0.0));
+        if let Some(record) = self.workers.rank_mut(rank) {
+            record.overlaps.note(by, blocks);
+        }
+    }
+
+    fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &Arc<str>) {
+        self.router.warn(warning);
+        let router = self.router.pod(&warning.pod).is_some_and(|pod| pod.is_router(&warning.pod));
+        let meters = &mut self.meters;
+        let text = match warning.kind {
+            WarningKind::ParentMissing { blocks, .. } => {
+                meters.parent_warnings.add(at, u32::from(router));
+                match blocks {
+                    Some(0) => "Failed to find parent block (of an empty store)",
+                    _ => "Failed to find parent block",
+                }
+            }
+            WarningKind::RemoveMissing { .. } => {
+                meters.remove_warnings.add(at, u32::from(router));
+                "Failed to find block to remove"
+            }
+            WarningKind::StaleParent => "Stale parent",
+            // Printed right after the warning that says which event and why.
+            WarningKind::ApplyFailed => return,
+            WarningKind::HashMismatch => "block_hash mismatch",
+            WarningKind::EventGap => "gap in event ids",
+        };
+        let about = warning.rank.map(|rank| format!(" for {}", self.alias(rank)));
+        let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
+        let head = Head { at, who: &warning.pod, kind, gravity, source };
+        self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
+    }
+
+    fn block_sizes(&mut self, notice: &BlockSizeNotice, at: Timestamp, source: &Arc<str>) {
+        let subject = match self.workers.in_pod(&notice.pod) {
+            Some(worker) => Subject::Worker(worker),
+            None => Subject::Pod(Arc::clone(&notice.pod)),
+        };
+        for (of, size) in [(ClaimOf::Publisher, notice.publisher), (ClaimOf::Engine, notice.engine)]
+        {
+            let claim = Claim {
+                what: ClaimWhat::BlockSize,
+                of,
+                subject: subject.clone(),
+                value: ClaimValue::Count(u64::from(size.tokens())),
+                source: format!("log of {}", notice.pod).into(),
+                raw: Arc::clone(&notice.raw),
+            };
+            self.claims.note(&claim, at);
+        }
+        let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
+        let head = Head { at, who: &notice.pod, kind, gravity, source };
+        let (publisher, engine) = (notice.publisher, notice.engine);
+        self.journal.add(head, || {
+            format!("publisher wants blocks of {publisher} tokens, engine sends {engine}")
+        });
+    }
+
+    fn membership(&mut self, membership: &Membership, at: Timestamp, source: &Arc<str>) {
+        if self.deployment.namespace.is_none() && !membership.namespace.is_empty() {
+            self.deployment.namespace = Some(Arc::clone(&membership.namespace));
+        }
+        // A worker is an instance of its serving endpoint; query endpoints and routers are not.
+        if membership.endpoint.as_ref() != "generate" {
+            return;
+        }
+        let worker = WorkerId(membership.instance.0);
+        if !self.workers.set_present(worker, membership.present) {
+            return;
+        }
+        if !membership.present {
+            self.mirror.remove_worker(worker);
+        }
+        let who = self.workers.alias(worker);
+        let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
+        let head = Head { at, who: &who, kind, gravity, source };
+        let text = if membership.present { "is back in discovery" } else { "left discovery" };
+        self.journal.add(head, || text.to_owned());
+    }
+
+    fn gauge(&mut self, gauge: &Gauge, at: Timestamp) {
+        match gauge.name {
+            GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
+            GaugeName::TtftSum | GaugeName::TtftCount | GaugeName::Queued => {
+                self.router.gauge(gauge.pod.as_ref(), gauge.name, gauge.value);
+                return;
+            }
+        }
+        let worker = gauge.worker.or_else(|| self.workers.in_pod(&gauge.pod));
+        let Some(worker) = worker else { return };
+        let dp_rank = gauge.dp_rank.unwrap_or(DpRank(0));
+        let measured = Measured {
+            value: gauge.value.clamp(0.0, 1.0),
+            source: format!("metrics of {}", gauge.pod).into(),
+            at,
+        };
+        let Some(record) = self.workers.rank_mut(WorkerRank { worker, dp_rank }) else { return };
+        if gauge.name == GaugeName::KvUtilization {
+            record.utilization = Some(measured);
+        } else {
+            record.hit_rate = Some(measured);
+        }
+    }
+
+    fn source(&mut self, note: &SourceNote) {
+        if let Some(history) = &note.history {
+            let (fresh, aged) = (&mut self.history.whole, &mut self.history.aged);
+            let set = if history.first_seq <= 1 { fresh } else { aged };
+            set.insert(Arc::clone(&history.stream));
+        }
+        let name = Arc::clone(&note.source);
+        let Some(record) = self.sources.record(&name) else { return };
+        let before = record.note.as_ref().map(|known| (known.state, known.why.clone()));
+        let news = before.is_none_or(|before| before != (note.state, note.why.clone()));
+        record.note = Some(note.clone());
+        if !news {
+            return;
+        }
+        let gravity = match note.state {
+            SourceState::Live | SourceState::Connecting | SourceState::Ended => Gravity::Normal,
+            SourceState::Suspended => Gravity::Notice,
+            SourceState::Lossy | SourceState::Down => Gravity::Bad,
+        };
+        let kind = EventKind::Source;
+        let head = Head { at: note.at, who: &name, kind, gravity, source: &name };
+        self.journal.add(head, || match note.why.as_ref() {
+            "" => note.state.name().to_owned(),
+            why => format!("{}: {why}", note.state.name()),
+        });
+    }
+}

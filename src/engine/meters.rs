@@ -1,0 +1,154 @@
+//! Every series that the engine keeps.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::{Timestamp, WorkerRank};
+use crate::metrics::{CountSeries, GaugeSeries, HOUR, RANK_HISTORY};
+use crate::snapshot::{RateSet, Rates};
+
+/// Ranks whose utilization is kept as a series; graphs show no more.
+const GAUGED_RANKS: usize = 64;
+
+/// The four kinds of KV events that have rates.
+#[derive(Clone, Debug)]
+pub(super) struct KvMeter {
+    pub(super) stores: CountSeries,
+    pub(super) removals: CountSeries,
+    pub(super) refused: CountSeries,
+    pub(super) unknown_removals: CountSeries,
+}
+
+impl KvMeter {
+    pub(super) fn new(capacity: usize) -> Self {
+        let series = || CountSeries::new(capacity);
+        Self { stores: series(), removals: series(), refused: series(), unknown_removals: series() }
+    }
+
+    /// Returns the series in the order stores, removals, refused, unknown removals.
+    pub(super) fn all(&mut self) -> [&mut CountSeries; 4] {
+        [&mut self.stores, &mut self.removals, &mut self.refused, &mut self.unknown_removals]
+    }
+
+    fn rates(&self, now: Timestamp, since: Timestamp, window: Duration) -> Rates {
+        Rates {
+            stores: self.stores.rate(now, since, window),
+            removals: self.removals.rate(now, since, window),
+            refused: self.refused.rate(now, since, window),
+            unknown_removals: self.unknown_removals.rate(now, since, window),
+        }
+    }
+
+    pub(super) fn rate_set(&self, now: Timestamp, since: Timestamp) -> RateSet {
+        RateSet {
+            ten_seconds: self.rates(now, since, Duration::from_secs(10)),
+            minute: self.rates(now, since, Duration::from_secs(60)),
+            five_minutes: self.rates(now, since, Duration::from_secs(300)),
+        }
+    }
+
+    /// Returns refused stores as a share of stores over the last minute.
+    pub(super) fn orphan_share(&self, now: Timestamp) -> Option<f64> {
+        let last = now.seconds();
+        let first = (last + 1).saturating_sub(60);
+        let stores = self.stores.sum(first, last);
+        (stores > 0).then(|| self.refused.sum(first, last) as f64 / stores as f64)
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Meters {
+    /// The last time at which gauges were noted.
+    pub(super) rolled: Timestamp,
+    pub(super) total: KvMeter,
+    /// By position among the workers' ranks.
+    pub(super) ranks: Vec<KvMeter>,
+    pub(super) routed: CountSeries,
+    /// By position among the workers' ranks.
+    pub(super) routed_by_rank: Vec<CountSeries>,
+    pub(super) overlap_known: [CountSeries; 3],
+    pub(super) overlap_hit: [CountSeries; 3],
+    pub(super) parent_warnings: CountSeries,
+    pub(super) remove_warnings: CountSeries,
+    pub(super) frames: BTreeMap<Arc<str>, CountSeries>,
+    pub(super) tree_size: GaugeSeries,
+    pub(super) utilization: GaugeSeries,
+    pub(super) utilization_by_rank: Vec<(WorkerRank, GaugeSeries)>,
+}
+
+impl Default for Meters {
+    fn default() -> Self {
+        let hour = || CountSeries::new(HOUR);
+        Self {
+            rolled: Timestamp::default(),
+            total: KvMeter::new(HOUR),
+            ranks: Vec::new(),
+            routed: hour(),
+            routed_by_rank: Vec::new(),
+            overlap_known: [hour(), hour(), hour()],
+            overlap_hit: [hour(), hour(), hour()],
+            parent_warnings: hour(),
+            remove_warnings: hour(),
+            frames: BTreeMap::new(),
+            tree_size: GaugeSeries::new(HOUR),
+            utilization: GaugeSeries::new(HOUR),
+            utilization_by_rank: Vec::new(),
+        }
+    }
+}
+
+impl Meters {
+    /// Counts KV events of the rank at `index`, in the order of [`KvMeter::all`].
+    pub(super) fn count_kv(&mut self, index: usize, at: Timestamp, times: [u32; 4]) {
+        while self.ranks.len() <= index {
+            self.ranks.push(KvMeter::new(RANK_HISTORY));
+        }
+        for meter in [&mut self.total, &mut self.ranks[index]] {
+            for (series, times) in meter.all().into_iter().zip(times) {
+                series.add(at, times);
+            }
+        }
+    }
+
+    pub(super) fn routed_to(&mut self, index: usize) -> &mut CountSeries {
+        while self.routed_by_rank.len() <= index {
+            self.routed_by_rank.push(CountSeries::new(RANK_HISTORY));
+        }
+        &mut self.routed_by_rank[index]
+    }
+
+    pub(super) fn count_frame(&mut self, source: &Arc<str>, at: Timestamp) {
+        if let Some(series) = self.frames.get_mut(source) {
+            series.add(at, 1);
+        } else {
+            let mut series = CountSeries::new(RANK_HISTORY);
+            series.add(at, 1);
+            self.frames.insert(Arc::clone(source), series);
+        }
+    }
+
+    pub(super) fn gauges(
+        &mut self,
+        at: Timestamp,
+        accepted: u64,
+        utilization: &[(WorkerRank, Option<f64>)],
+    ) {
+        self.tree_size.set(at, Some(accepted as f64));
+        let known = utilization.iter().filter_map(|(_, value)| *value);
+        let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
+        self.utilization.set(at, (count > 0).then(|| sum / f64::from(count)));
+        for (rank, value) in utilization.iter().take(GAUGED_RANKS) {
+            let index = self.utilization_by_rank.iter().position(|(known, _)| known == rank);
+            let index = index.or_else(|| {
+                value.is_some().then(|| {
+                    self.utilization_by_rank.push((*rank, GaugeSeries::new(HOUR)));
+                    self.utilization_by_rank.len() - 1
+                })
+            });
+            if let Some((_, series)) = index.and_then(|at| self.utilization_by_rank.get_mut(at)) {
+                series.set(at, *value);
+            }
+        }
+    }
+}

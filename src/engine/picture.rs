@@ -1,0 +1,204 @@
+//! Snapshots: what front ends get of everything the engine knows.
+
+mod router;
+mod workers;
+
+use super::Engine;
+use crate::domain::{SourceState, Timestamp, WorkerRank};
+use crate::metrics::Window;
+use crate::model::OverlapBy;
+use crate::snapshot::{
+    ClaimRow, Deployment, Feed, RejectRow, Rejects, Series, SeriesSet, Snapshot, SourceRow,
+    TreeSummary, ViewQuery,
+};
+use crate::wire::Shape;
+
+pub(super) use workers::utilizations;
+
+pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {
+    let workers = workers::rows(engine, at);
+    let totals = workers::totals(engine, &workers, at);
+    Snapshot {
+        at,
+        since: engine.times.first.unwrap_or(at),
+        newest: engine.times.newest,
+        frames: engine.frames,
+        feed: Feed::Live,
+        deployment: deployment(engine),
+        totals,
+        router: router::summary(engine, at),
+        tree: tree(engine),
+        claims: engine
+            .claims
+            .all()
+            .map(|stored| ClaimRow { claim: stored.claim.clone(), at: stored.first })
+            .collect(),
+        sources: sources(engine, at),
+        rejects: rejects(engine),
+        series: series(engine, query, at),
+        events: engine.journal.last(query.events),
+        decisions: router::decisions(engine, query.decisions),
+        workers,
+    }
+}
+
+fn deployment(engine: &Engine) -> Deployment {
+    use crate::domain::ClaimWhat;
+    let shape = engine.deployment.shape;
+    let claimed = engine.claims.text(ClaimWhat::DynamoVersion);
+    let (version, version_source) = match (&engine.options.version, claimed, shape) {
+        (Some((version, source)), _, _) => (Some(version.clone()), Some(source.clone())),
+        (None, Some((version, stored)), _) => {
+            (Some(version.to_string()), Some(stored.claim.source.to_string()))
+        }
+        (None, None, Some(shape)) => {
+            (Some(shape.versions().to_owned()), Some("shape of its KV events".to_owned()))
+        }
+        (None, None, None) => (None, None),
+    };
+    let semantics = match shape {
+        None => "not known yet",
+        Some(Shape::Plain) => "per block (0.9, 1.0)",
+        Some(_) => "edge truncating (1.1 and later)",
+    };
+    Deployment {
+        label: engine.options.label.clone(),
+        version,
+        version_source,
+        namespace: engine.deployment.namespace.as_ref().map(ToString::to_string),
+        model: engine.claims.text(ClaimWhat::Model).map(|(name, _)| name.to_string()),
+        event_plane: engine.deployment.plane.map(str::to_owned),
+        semantics: semantics.to_owned(),
+    }
+}
+
+fn tree(engine: &Engine) -> TreeSummary {
+    let totals = engine.mirror.totals();
+    TreeSummary {
+        accepted_blocks: totals.accepted,
+        held_blocks: totals.held,
+        distinct_blocks: totals.distinct,
+        orphan_roots: totals.orphan_roots,
+        orphan_blocks: totals.orphan_blocks,
+        edges: totals.edges,
+        memory_bytes: totals.memory_bytes,
+        memory_limit: engine.options.memory_limit as u64,
+        shed_blocks: totals.shed_blocks,
+        behind: totals.behind,
+        incomplete: incomplete(engine, totals.shed_blocks),
+    }
+}
+
+/// Returns why the mirror may differ from a router's index.
+fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
+    let mut reasons = Vec::new();
+    let ranks = engine.workers.ranks();
+    let unknown =
+        ranks.iter().filter(|record| record.last_event.is_some() && !record.complete).count();
+    if unknown > 0 {
+        reasons.push(format!(
+            "blocks stored before kvtop attached are unknown for {unknown} of {} ranks",
+            ranks.len()
+        ));
+    }
+    if engine.history.lost > 0 {
+        reasons.push(format!("{} messages of KV events are missing", engine.history.lost));
+    }
+    for (name, record) in engine.sources.all() {
+        let Some(note) = &record.note else { continue };
+        if note.dropped > 0 || note.drops_uncounted > 0 {
+            let least = if note.drops_uncounted > 0 { "at least " } else { "" };
+            let dropped = note.dropped.max(1);
+            reasons.push(format!("kvtop dropped {least}{dropped} frames of {name}"));
+        }
+    }
+    if shed > 0 {
+        reasons.push(format!("{shed} blocks were let go to stay within the memory bound"));
+    }
+    if engine.workers.refused() > 0 {
+        reasons.push("there are more workers than kvtop keeps".to_owned());
+    }
+    if engine.deployment.mixed {
+        reasons.push("events of different Dynamo versions are mixed".to_owned());
+    }
+    reasons
+}
+
+fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
+    use std::time::Duration;
+    let since = engine.since();
+    let row = |(name, record): (&std::sync::Arc<str>, &crate::model::SourceRecord)| {
+        let note = record.note.as_ref();
+        let frames = engine.meters.frames.get(name);
+        SourceRow {
+            name: name.to_string(),
+            state: note.map_or(SourceState::Live, |note| note.state),
+            why: note.map(|note| note.why.to_string()).unwrap_or_default(),
+            retry_at: note
+                .and_then(|note| note.retry_ms.map(|ms| note.at.after(Duration::from_millis(ms)))),
+            rtt: note.and_then(|note| note.rtt_us).map(Duration::from_micros),
+            frames: record.frames,
+            frames_per_second: frames
+                .map_or(0.0, |series| series.rate(at, since, Duration::from_secs(10))),
+            rejects: record.rejects,
+            gaps: record.gaps,
+            dropped: note.map_or(0, |note| note.dropped),
+            drops_uncounted: note.is_some_and(|note| note.drops_uncounted > 0),
+            interruptions: note.map_or(0, |note| note.interruptions),
+            last_frame: record.last_frame,
+            history: note.and_then(|note| note.history.clone()),
+        }
+    };
+    engine.sources.all().map(row).collect()
+}
+
+fn rejects(engine: &Engine) -> Rejects {
+    Rejects {
+        count: engine.rejects.count(),
+        reasons: engine
+            .rejects
+            .reasons()
+            .map(|(origin, why, record)| RejectRow {
+                origin: origin.to_owned(),
+                why: why.to_owned(),
+                count: record.count,
+                first: record.first,
+                sample: record.sample.clone(),
+            })
+            .collect(),
+    }
+}
+
+fn series(engine: &Engine, query: &ViewQuery, at: Timestamp) -> SeriesSet {
+    let meters = &engine.meters;
+    let since = engine.times.first.unwrap_or(at);
+    let window =
+        Window { now: at, since, length: query.window, points: query.points.clamp(1, 4096) };
+    let points = |points| Series { points };
+    let by = [OverlapBy::Decision, OverlapBy::Completion, OverlapBy::Event]
+        .into_iter()
+        .find(|by| engine.router.overlaps.is_best(*by))
+        .unwrap_or(OverlapBy::Decision) as usize;
+    let known = meters.overlap_known[by].points(&window);
+    let hit = meters.overlap_hit[by].points(&window);
+    let share = |(hit, known): (Option<f64>, Option<f64>)| match (hit, known) {
+        (Some(hit), Some(known)) if known > 0.0 => Some(hit / known),
+        _ => None,
+    };
+    SeriesSet {
+        window: query.window,
+        stores: points(meters.total.stores.points(&window)),
+        removals: points(meters.total.removals.points(&window)),
+        refused: points(meters.total.refused.points(&window)),
+        unknown_removals: points(meters.total.unknown_removals.points(&window)),
+        tree_size: points(meters.tree_size.points(&window)),
+        kv_utilization: points(meters.utilization.points(&window)),
+        kv_utilization_by_rank: meters
+            .utilization_by_rank
+            .iter()
+            .map(|(rank, series)| (*rank, points(series.points(&window))))
+            .collect::<Vec<(WorkerRank, Series)>>(),
+        routed: points(meters.routed.points(&window)),
+        hit_share: points(hit.into_iter().zip(known).map(share).collect()),
+    }
+}

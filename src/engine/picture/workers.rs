@@ -1,0 +1,116 @@
+//! Rows of workers, and their totals.
+
+use crate::domain::{ClaimOf, ClaimWhat, Counters, Timestamp, WorkerRank};
+use crate::engine::{Engine, MINUTE};
+use crate::model::{Measured, RankRecord};
+use crate::snapshot::{BlockSizes, Knowledge, Sourced, Totals, WorkerRow};
+
+pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<WorkerRow> {
+    let ranks = engine.workers.ranks().iter().enumerate();
+    ranks.map(|(index, record)| row(engine, index, record, at)).collect()
+}
+
+fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> WorkerRow {
+    let since = engine.since();
+    let worker = engine.workers.worker(record.rank.worker);
+    let pod = worker.and_then(|worker| worker.pod.as_deref());
+    let meter = engine.meters.ranks.get(index);
+    let counts = engine.mirror.counts(record.rank);
+    let capacity = capacity(engine, record, pod);
+    let overlap = record.overlaps.best();
+    let routed = engine.meters.routed_by_rank.get(index);
+    WorkerRow {
+        alias: engine.workers.alias(record.rank.worker),
+        rank: record.rank,
+        pod: pod.map(str::to_owned),
+        node: None,
+        role: None,
+        gone: worker.is_some_and(|worker| worker.gone),
+        knowledge: if record.complete { Knowledge::Complete } else { Knowledge::SinceAttach },
+        accepted: counts.accepted[0],
+        held: counts.held[0],
+        tiers: counts.accepted,
+        counters: record.counters,
+        rates: meter.map(|meter| meter.rate_set(at, since)).unwrap_or_default(),
+        block_size: block_sizes(engine, record, pod),
+        used_blocks: record.used_blocks.as_ref().map(sourced),
+        kv_utilization: utilization(record, capacity.as_ref()),
+        capacity_blocks: capacity,
+        hit_rate: record.hit_rate.as_ref().map(sourced),
+        routed: record.routed,
+        routed_per_second: routed.map_or(0.0, |series| series.rate(at, since, MINUTE)),
+        mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
+        last_event: record.last_event,
+        orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
+    }
+}
+
+fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
+    Sourced { value: measured.value.clone(), source: measured.source.to_string(), at: measured.at }
+}
+
+fn capacity(engine: &Engine, record: &RankRecord, pod: Option<&str>) -> Option<Sourced<u64>> {
+    let claimed =
+        engine.claims.count(ClaimWhat::TotalKvBlocks, ClaimOf::Card, record.rank.worker, pod);
+    let from_card = claimed.map(|(value, stored)| Sourced {
+        value,
+        source: stored.claim.source.to_string(),
+        at: stored.last,
+    });
+    from_card.or_else(|| record.capacity.as_ref().map(sourced))
+}
+
+/// The engine's own figure wins; otherwise it is used blocks by capacity.
+fn utilization(record: &RankRecord, capacity: Option<&Sourced<u64>>) -> Option<Sourced<f64>> {
+    if let Some(measured) = &record.utilization {
+        return Some(sourced(measured));
+    }
+    let used = record.used_blocks.as_ref()?;
+    let capacity = capacity.filter(|capacity| capacity.value > 0)?;
+    Some(Sourced {
+        value: (used.value as f64 / capacity.value as f64).clamp(0.0, 1.0),
+        source: format!("{} / {}", used.source, capacity.source),
+        at: used.at,
+    })
+}
+
+/// Returns the utilization of every rank that events or metrics were seen of.
+pub(in crate::engine) fn utilizations(engine: &Engine) -> Vec<(WorkerRank, Option<f64>)> {
+    let value = |record: &RankRecord| {
+        let pod = engine.workers.worker(record.rank.worker).and_then(|w| w.pod.as_deref());
+        utilization(record, capacity(engine, record, pod).as_ref()).map(|sourced| sourced.value)
+    };
+    let present = |record: &&RankRecord| {
+        !engine.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
+    };
+    let ranks = engine.workers.ranks().iter().filter(present);
+    ranks.map(|record| (record.rank, value(record))).collect()
+}
+
+fn block_sizes(engine: &Engine, record: &RankRecord, pod: Option<&str>) -> BlockSizes {
+    let size = |count: Option<(u64, _)>| count.and_then(|(size, _)| u32::try_from(size).ok());
+    let of = |of| engine.claims.count(ClaimWhat::BlockSize, of, record.rank.worker, pod);
+    BlockSizes {
+        engine: size(of(ClaimOf::Engine)),
+        publisher: size(of(ClaimOf::Publisher)),
+        card: size(of(ClaimOf::Card)),
+        router: size(engine.claims.any_count(ClaimWhat::BlockSize, ClaimOf::Router)),
+    }
+}
+
+pub(super) fn totals(engine: &Engine, rows: &[WorkerRow], at: Timestamp) -> Totals {
+    let mut counters = Counters::default();
+    rows.iter().for_each(|row| counters.add(&row.counters));
+    let present = rows.iter().filter(|row| !row.gone);
+    let known = present.filter_map(|row| row.kv_utilization.as_ref().map(|value| value.value));
+    let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
+    let tree = engine.mirror.totals();
+    Totals {
+        counters,
+        rates: engine.meters.total.rate_set(at, engine.since()),
+        accepted: tree.accepted,
+        held: tree.held,
+        kv_utilization: (count > 0).then(|| sum / f64::from(count)),
+        orphan_share: engine.meters.total.orphan_share(at),
+    }
+}

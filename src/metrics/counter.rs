@@ -1,0 +1,141 @@
+//! Counts per second.
+
+use std::time::Duration;
+
+use super::Window;
+use crate::domain::Timestamp;
+
+/// How often something happened in each of the last seconds.
+#[derive(Clone, Debug)]
+pub struct CountSeries {
+    /// Count of second `s` at `s % capacity`; grown to its capacity as time goes on.
+    counts: Vec<u32>,
+    capacity: usize,
+    /// The newest second that was counted.
+    newest: u64,
+}
+
+impl CountSeries {
+    /// Returns an empty series of the last `capacity` seconds.
+    pub fn new(capacity: usize) -> Self {
+        Self { counts: Vec::new(), capacity: capacity.max(1), newest: 0 }
+    }
+
+    /// Counts `times` at `at`. What is older than the history is forgotten.
+    pub fn add(&mut self, at: Timestamp, times: u32) {
+        if times == 0 {
+            return;
+        }
+        let second = at.seconds();
+        if self.counts.is_empty() {
+            self.counts = vec![0; self.capacity];
+            self.newest = second;
+        }
+        if second > self.newest {
+            let steps = usize::try_from(second - self.newest).unwrap_or(usize::MAX);
+            for step in 0..steps.min(self.capacity) {
+                let slot = self.slot(second - step as u64);
+                self.counts[slot] = 0;
+            }
+            self.newest = second;
+        } else if self.newest - second >= self.capacity as u64 {
+            return;
+        }
+        let slot = self.slot(second);
+        self.counts[slot] = self.counts[slot].saturating_add(times);
+    }
+
+    /// Returns how often it happened in the seconds `first` to `last`, both included.
+    pub fn sum(&self, first: u64, last: u64) -> u64 {
+        if self.counts.is_empty() {
+            return 0;
+        }
+        let oldest = (self.newest + 1).saturating_sub(self.capacity as u64);
+        (first.max(oldest)..=last.min(self.newest))
+            .map(|second| u64::from(self.counts[self.slot(second)]))
+            .sum()
+    }
+
+    /// Returns how often a second it happened over `window` before `now`, counting time from `since`
+    /// only, and at least one second of it.
+    pub fn rate(&self, now: Timestamp, since: Timestamp, window: Duration) -> f64 {
+        let seconds = window.as_secs().max(1);
+        let first = (now.seconds() + 1).saturating_sub(seconds);
+        let start = Timestamp(first * 1_000_000).max(since);
+        let measured = now.since(start).as_secs_f64().max(1.0);
+        self.sum(first, now.seconds()) as f64 / measured
+    }
+
+    /// Returns rates per second for the points of `window`.
+    pub fn points(&self, window: &Window) -> Vec<Option<f64>> {
+        let span = |(first, last)| self.sum(first, last) as f64 / (last - first + 1) as f64;
+        window.spans().map(|bounds| bounds.map(span)).collect()
+    }
+
+    fn slot(&self, second: u64) -> usize {
+        usize::try_from(second % self.capacity as u64).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(second: u64) -> Timestamp {
+        Timestamp(second * 1_000_000)
+    }
+
+    #[test]
+    fn a_rate_counts_only_what_lies_in_its_window() {
+        let mut series = CountSeries::new(60);
+        series.add(at(100), 50);
+        series.add(at(115), 30);
+        series.add(at(119), 10);
+
+        let rate = series.rate(at(120), at(0), Duration::from_secs(10));
+
+        assert!((rate - 40.0 / 9.0).abs() < 1e-9, "{rate}");
+    }
+
+    #[test]
+    fn a_rate_after_two_seconds_is_not_spread_over_the_window() {
+        let mut series = CountSeries::new(60);
+        series.add(at(1000), 10);
+        series.add(at(1001), 10);
+
+        let rate = series.rate(at(1002), at(1000), Duration::from_secs(60));
+
+        assert!((rate - 10.0).abs() < 1e-9, "{rate}");
+    }
+
+    #[test]
+    fn a_long_silence_forgets_everything_before_it() {
+        let mut series = CountSeries::new(60);
+        series.add(at(100), 7);
+        series.add(at(100_000), 1);
+
+        assert_eq!(series.sum(0, 200_000), 1);
+    }
+
+    #[test]
+    fn late_events_count_in_their_own_second_and_older_ones_not_at_all() {
+        let mut series = CountSeries::new(60);
+        series.add(at(1000), 1);
+        series.add(at(950), 2);
+        series.add(at(900), 4);
+
+        assert_eq!(series.sum(0, 2000), 3);
+    }
+
+    #[test]
+    fn points_before_the_start_are_unknown_not_zero() {
+        let mut series = CountSeries::new(60);
+        series.add(at(1005), 6);
+        let window =
+            Window { now: at(1009), since: at(1004), length: Duration::from_secs(10), points: 5 };
+
+        let points = series.points(&window);
+
+        assert_eq!(points, vec![None, None, Some(3.0), Some(0.0), Some(0.0)]);
+    }
+}

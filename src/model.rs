@@ -1,0 +1,20 @@
+//! Everything established so far: workers, claims, decisions, sources, rejects.
+//!
+//! Fed facts and times; knows no threshold and no clock. Everything in it is bounded, because names
+//! and numbers come from outside.
+
+mod claims;
+mod decisions;
+mod fractions;
+mod rejects;
+mod router;
+mod sources;
+mod workers;
+
+pub use claims::{Claims, StoredClaim};
+pub use decisions::{DecisionRecord, Decisions, Overlap, OverlapBy, Overlaps};
+pub use fractions::Fractions;
+pub use rejects::{RejectLog, RejectRecord};
+pub use router::{PodWarnings, Router};
+pub use sources::{SourceRecord, Sources};
+pub use workers::{Measured, RankRecord, WorkerRecord, Workers, pod_worker_id};

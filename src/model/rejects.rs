@@ -1,0 +1,58 @@
+//! Input that could not be read, counted by reason, with the first sample of each.
+
+use std::collections::BTreeMap;
+
+use crate::domain::Timestamp;
+
+/// Most reasons that are told apart.
+const REASON_LIMIT: usize = 64;
+
+/// One reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RejectRecord {
+    /// How often.
+    pub count: u64,
+    /// When first.
+    pub first: Timestamp,
+    /// The start of the first one, made printable.
+    pub sample: String,
+}
+
+/// Every reason.
+#[derive(Debug, Default)]
+pub struct RejectLog {
+    count: u64,
+    reasons: BTreeMap<(&'static str, String), RejectRecord>,
+}
+
+impl RejectLog {
+    /// Counts one; `sample` is asked for only when the reason is new. Returns true when it is.
+    pub fn note(
+        &mut self,
+        origin: &'static str,
+        why: &str,
+        at: Timestamp,
+        sample: impl FnOnce() -> String,
+    ) -> bool {
+        self.count += 1;
+        let key = (origin, why.to_owned());
+        if let Some(known) = self.reasons.get_mut(&key) {
+            known.count += 1;
+            return false;
+        }
+        if self.reasons.len() < REASON_LIMIT {
+            self.reasons.insert(key, RejectRecord { count: 1, first: at, sample: sample() });
+        }
+        true
+    }
+
+    /// Returns how many there were.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Returns each reason with its origin.
+    pub fn reasons(&self) -> impl Iterator<Item = (&'static str, &str, &RejectRecord)> {
+        self.reasons.iter().map(|((origin, why), record)| (*origin, why.as_str(), record))
+    }
+}

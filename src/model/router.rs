@@ -1,0 +1,129 @@
+//! What routers say: counts of decisions, overlaps and warnings.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::decisions::Overlaps;
+use super::fractions::Fractions;
+use crate::domain::{GaugeName, LogWarning, WarningKind};
+
+/// Most pods that are told apart.
+const POD_LIMIT: usize = 4096;
+
+/// Warnings in one pod's log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PodWarnings {
+    /// True once the pod's log was read at all.
+    pub read: bool,
+    /// True once the pod was seen to route.
+    pub routes: bool,
+    /// `Failed to find parent block`.
+    pub parent: u64,
+    /// Of those, with `num_blocks=0`.
+    pub parent_empty: u64,
+    /// `Failed to find block to remove`.
+    pub remove: u64,
+    /// Every other warning about the index.
+    pub other: u64,
+}
+
+/// Counts over all routers.
+#[derive(Debug, Default)]
+pub struct Router {
+    /// Lines that name a selected worker.
+    pub decisions: u64,
+    /// Of those that print an overlap, the ones that print 0.
+    pub decisions_zero: u64,
+    /// Decisions without the lines that forward one.
+    pub routed: u64,
+    /// Requests whose overlap is known.
+    pub overlaps: Overlaps,
+    /// What the fractions of logits tell of the block size.
+    pub fractions: Fractions,
+    /// Tree size of the last decision.
+    pub last_tree_size: Option<u64>,
+    /// Weight of the prefill term.
+    pub weight: Option<f64>,
+    pods: BTreeMap<Arc<str>, PodWarnings>,
+    scrapes: BTreeMap<String, Scraped>,
+}
+
+/// What one frontend's metrics said last, and before that.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scraped {
+    ttft_sum: [f64; 2],
+    ttft_count: [f64; 2],
+    queued: Option<f64>,
+}
+
+impl Router {
+    /// Returns the counts of `pod`, made when it is new.
+    pub fn pod(&mut self, pod: &Arc<str>) -> Option<&mut PodWarnings> {
+        if !self.pods.contains_key(pod) && self.pods.len() >= POD_LIMIT {
+            return None;
+        }
+        Some(self.pods.entry(Arc::clone(pod)).or_default())
+    }
+
+    /// Returns the counts of every pod.
+    pub fn pods(&self) -> impl Iterator<Item = (&Arc<str>, &PodWarnings)> {
+        self.pods.iter()
+    }
+
+    /// Takes in a metric of the frontend in `pod`.
+    pub fn gauge(&mut self, pod: &str, name: GaugeName, value: f64) {
+        if !self.scrapes.contains_key(pod) && self.scrapes.len() >= POD_LIMIT {
+            return;
+        }
+        let scraped = self.scrapes.entry(pod.to_owned()).or_default();
+        match name {
+            GaugeName::TtftSum => scraped.ttft_sum = [scraped.ttft_sum[1], value],
+            GaugeName::TtftCount => scraped.ttft_count = [scraped.ttft_count[1], value],
+            GaugeName::Queued => scraped.queued = Some(value),
+            GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
+        }
+    }
+
+    /// Returns the mean time to first token in seconds between the last two scrapes, or since the
+    /// frontends started where nothing was served in between; none before anything was served.
+    pub fn ttft_mean(&self) -> Option<f64> {
+        let sums = |since: fn(&Scraped) -> (f64, f64)| {
+            let (sum, count) = self
+                .scrapes
+                .values()
+                .map(since)
+                .fold((0.0, 0.0), |(a, b), (sum, count)| (a + sum, b + count));
+            (count > 0.0).then(|| sum / count)
+        };
+        let last = |s: &Scraped| (s.ttft_sum[1] - s.ttft_sum[0], s.ttft_count[1] - s.ttft_count[0]);
+        sums(last).or_else(|| sums(|s: &Scraped| (s.ttft_sum[1], s.ttft_count[1])))
+    }
+
+    /// Returns the requests that wait in all frontends.
+    pub fn queued(&self) -> Option<f64> {
+        self.scrapes.values().filter_map(|scraped| scraped.queued).reduce(|a, b| a + b)
+    }
+
+    /// Counts a warning.
+    pub fn warn(&mut self, warning: &LogWarning) {
+        let Some(pod) = self.pod(&warning.pod) else { return };
+        match warning.kind {
+            WarningKind::ParentMissing { blocks, .. } => {
+                pod.parent += 1;
+                pod.parent_empty += u64::from(blocks == Some(0));
+            }
+            WarningKind::RemoveMissing { .. } => pod.remove += 1,
+            WarningKind::StaleParent
+            | WarningKind::ApplyFailed
+            | WarningKind::HashMismatch
+            | WarningKind::EventGap => pod.other += 1,
+        }
+    }
+}
+
+impl PodWarnings {
+    /// Returns true when `pod` counts as a router: it was seen to route, or is named like one.
+    pub fn is_router(&self, pod: &str) -> bool {
+        self.routes || pod.contains("frontend") || pod.contains("router")
+    }
+}

@@ -1,0 +1,89 @@
+//! Sources: what they report of themselves, what arrived, and what is missing by the publishers' own
+//! numbers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::domain::{Envelope, SourceNote, Timestamp};
+
+/// Most sources that are told apart.
+const SOURCE_LIMIT: usize = 256;
+
+/// Most publishers whose numbers are followed; one is a worker's rank and topic.
+const PUBLISHER_LIMIT: usize = 65_536;
+
+/// One source.
+#[derive(Clone, Debug, Default)]
+pub struct SourceRecord {
+    /// What it said last.
+    pub note: Option<SourceNote>,
+    /// Frames received.
+    pub frames: u64,
+    /// Frames that could not be read.
+    pub rejects: u64,
+    /// Messages missing by the publishers' numbers.
+    pub gaps: u64,
+    /// When the last frame arrived.
+    pub last_frame: Option<Timestamp>,
+}
+
+/// All sources by name.
+#[derive(Debug, Default)]
+pub struct Sources {
+    sources: BTreeMap<Arc<str>, SourceRecord>,
+    publishers: HashMap<(Arc<str>, u64), u64>,
+}
+
+impl Sources {
+    /// Returns the record of the source called `name`, made when it is new.
+    pub fn record(&mut self, name: &Arc<str>) -> Option<&mut SourceRecord> {
+        if !self.sources.contains_key(name) && self.sources.len() >= SOURCE_LIMIT {
+            return None;
+        }
+        Some(self.sources.entry(Arc::clone(name)).or_default())
+    }
+
+    /// Returns every source, by name.
+    pub fn all(&self) -> impl Iterator<Item = (&Arc<str>, &SourceRecord)> {
+        self.sources.iter()
+    }
+
+    /// Follows a publisher's numbers on a topic and returns how many messages are missing before
+    /// this one. Numbers that start again are a restart, not a gap; numbers from the past are
+    /// duplicates.
+    pub fn follow(&mut self, topic: &Arc<str>, envelope: Envelope) -> u64 {
+        let key = (Arc::clone(topic), envelope.publisher);
+        if let Some(last) = self.publishers.get_mut(&key) {
+            let missing = envelope.sequence.saturating_sub(*last).saturating_sub(1);
+            if envelope.sequence > *last || envelope.sequence == 0 {
+                *last = envelope.sequence;
+            }
+            return missing;
+        }
+        if self.publishers.len() < PUBLISHER_LIMIT {
+            self.publishers.insert(key, envelope.sequence);
+        }
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holes_in_a_publishers_numbers_are_counted_once() {
+        let topic: Arc<str> = "kv-events".into();
+        let mut sources = Sources::default();
+        let mut missing =
+            |publisher, sequence| sources.follow(&topic, Envelope { publisher, sequence });
+
+        // Late attach is no gap, neither is another publisher, a duplicate or a restart.
+        let found: Vec<u64> = [(1, 40), (1, 41), (2, 0), (1, 44), (1, 44), (1, 43), (1, 0), (1, 1)]
+            .into_iter()
+            .map(|(publisher, sequence)| missing(publisher, sequence))
+            .collect();
+
+        assert_eq!(found, [0, 0, 0, 2, 0, 0, 0, 0]);
+    }
+}

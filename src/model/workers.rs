@@ -1,0 +1,237 @@
+//! Workers and their ranks: counters, load, and what is known of their past.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use super::decisions::Overlaps;
+use crate::domain::{Counters, Timestamp, WorkerId, WorkerRank};
+
+/// Most ranks that are kept; a deployment has some thousand at most.
+pub(super) const RANK_LIMIT: usize = 65_536;
+
+/// A value with where it was read and when.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was read, for people.
+    pub source: Arc<str>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What is known of one rank.
+#[derive(Clone, Debug)]
+pub struct RankRecord {
+    /// The rank.
+    pub rank: WorkerRank,
+    /// Events counted.
+    pub counters: Counters,
+    /// When its last KV event happened.
+    pub last_event: Option<Timestamp>,
+    /// The publisher's number of its last KV event.
+    pub last_event_id: Option<u64>,
+    /// True when the blocks it held before kvtop attached are known.
+    pub complete: bool,
+    /// How often it started anew under the same id.
+    pub restarts: u64,
+    /// Blocks its engine has in use.
+    pub used_blocks: Option<Measured<u64>>,
+    /// Share of its KV blocks in use, 0 to 1, as its engine reports it.
+    pub utilization: Option<Measured<f64>>,
+    /// Share of prompt tokens found in its engine's cache, 0 to 1.
+    pub hit_rate: Option<Measured<f64>>,
+    /// Blocks it has room for, from a router's log.
+    pub capacity: Option<Measured<u64>>,
+    /// Requests routed to it.
+    pub routed: u64,
+    /// Overlaps of those whose overlap is known.
+    pub overlaps: Overlaps,
+}
+
+impl RankRecord {
+    fn new(rank: WorkerRank) -> Self {
+        Self {
+            rank,
+            counters: Counters::default(),
+            last_event: None,
+            last_event_id: None,
+            complete: false,
+            restarts: 0,
+            used_blocks: None,
+            utilization: None,
+            hit_rate: None,
+            capacity: None,
+            routed: 0,
+            overlaps: Overlaps::default(),
+        }
+    }
+}
+
+/// What is known of one worker.
+#[derive(Clone, Debug)]
+pub struct WorkerRecord {
+    /// The worker.
+    pub id: WorkerId,
+    /// Its number by order of first sight; its alias is `w` and this.
+    pub number: usize,
+    /// Its pod, or the name of its process.
+    pub pod: Option<Arc<str>>,
+    /// True once discovery said that it left.
+    pub gone: bool,
+}
+
+/// All workers, in order of first sight.
+#[derive(Debug, Default)]
+pub struct Workers {
+    ranks: Vec<RankRecord>,
+    by_rank: HashMap<WorkerRank, usize>,
+    workers: Vec<WorkerRecord>,
+    by_id: HashMap<WorkerId, usize>,
+    /// Pods that were seen before the worker whose name hashes to theirs.
+    pods: HashMap<WorkerId, Arc<str>>,
+    refused: u64,
+}
+
+impl Workers {
+    /// Returns the record of `rank`, made when it is new; none when there are too many.
+    pub fn rank_mut(&mut self, rank: WorkerRank) -> Option<&mut RankRecord> {
+        let index = self.index_of(rank)?;
+        self.ranks.get_mut(index)
+    }
+
+    /// Returns the position of `rank` among [`Workers::ranks`], made when it is new.
+    pub fn index_of(&mut self, rank: WorkerRank) -> Option<usize> {
+        if let Some(index) = self.by_rank.get(&rank) {
+            return Some(*index);
+        }
+        if self.ranks.len() >= RANK_LIMIT {
+            self.refused += 1;
+            return None;
+        }
+        self.worker_mut(rank.worker);
+        self.by_rank.insert(rank, self.ranks.len());
+        self.ranks.push(RankRecord::new(rank));
+        Some(self.ranks.len() - 1)
+    }
+
+    /// Returns the record of worker `id`, made when it is new.
+    fn worker_mut(&mut self, id: WorkerId) -> &mut WorkerRecord {
+        let number = self.workers.len();
+        let index = *self.by_id.entry(id).or_insert(number);
+        if index == number {
+            let pod = self.pods.get(&id).map(Arc::clone);
+            self.workers.push(WorkerRecord { id, number, pod, gone: false });
+        }
+        &mut self.workers[index]
+    }
+
+    /// Returns the ranks, in order of first sight.
+    pub fn ranks(&self) -> &[RankRecord] {
+        &self.ranks
+    }
+
+    /// Returns the ranks for changing them, in order of first sight.
+    pub fn ranks_mut(&mut self) -> &mut [RankRecord] {
+        &mut self.ranks
+    }
+
+    /// Returns the record of worker `id`.
+    pub fn worker(&self, id: WorkerId) -> Option<&WorkerRecord> {
+        self.by_id.get(&id).and_then(|index| self.workers.get(*index))
+    }
+
+    /// Returns the short name of worker `id`, `?` when it was never seen.
+    pub fn alias(&self, id: WorkerId) -> String {
+        self.worker(id).map_or_else(|| "?".to_owned(), |worker| format!("w{}", worker.number))
+    }
+
+    /// Notes that worker `id` is in discovery, or left it. Returns true when that is news about a
+    /// worker that was seen.
+    pub fn set_present(&mut self, id: WorkerId, present: bool) -> bool {
+        let Some(worker) = self.by_id.get(&id).and_then(|index| self.workers.get_mut(*index))
+        else {
+            return false;
+        };
+        let news = worker.gone == present;
+        worker.gone = !present;
+        news
+    }
+
+    /// Notes that there is a pod of this name. With Kubernetes discovery its name gives its id.
+    pub fn note_pod(&mut self, pod: &Arc<str>) {
+        let id = pod_worker_id(pod);
+        if self.pods.len() < RANK_LIMIT && !self.pods.contains_key(&id) {
+            self.pods.insert(id, Arc::clone(pod));
+            self.set_pod(id, pod);
+        }
+    }
+
+    /// Notes that worker `id` runs in `pod`.
+    pub fn set_pod(&mut self, id: WorkerId, pod: &Arc<str>) {
+        if let Some(index) = self.by_id.get(&id) {
+            self.workers[*index].pod = Some(Arc::clone(pod));
+        }
+    }
+
+    /// Returns the worker that runs in `pod`.
+    pub fn in_pod(&self, pod: &str) -> Option<WorkerId> {
+        let hashed = pod_worker_id(pod);
+        if self.by_id.contains_key(&hashed) {
+            return Some(hashed);
+        }
+        self.workers.iter().find(|worker| worker.pod.as_deref() == Some(pod)).map(|w| w.id)
+    }
+
+    /// Notes that the past of every rank of worker `id` is known.
+    pub fn complete(&mut self, id: WorkerId) {
+        for record in self.ranks.iter_mut().filter(|record| record.rank.worker == id) {
+            record.complete = true;
+        }
+    }
+
+    /// Returns how many ranks were refused because there are too many.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+}
+
+/// Returns the worker id that Dynamo derives from the name of a pod with Kubernetes discovery:
+/// SipHash-1-3 of the name, its upper 11 bits cleared (dynamo-runtime 0.9.0,
+/// `discovery/kube/utils.rs:10`).
+pub fn pod_worker_id(pod: &str) -> WorkerId {
+    let mut hasher = DefaultHasher::new();
+    pod.hash(&mut hasher);
+    WorkerId(hasher.finish() & 0x001F_FFFF_FFFF_FFFF)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pod_names_hash_to_the_ids_seen_on_a_real_cluster() {
+        let cases = [
+            ("gtc-demo-0-trtllmworker-fhhcl", 7_702_713_015_953_616),
+            ("gtc-demo-0-trtllmworker-mj7km", 4_467_334_888_485_367),
+            ("gtc-demo-0-frontend-rmjwp", 4_051_656_274_152_323),
+            ("worker-0", 1_186_445_869_714_687),
+        ];
+        for (pod, id) in cases {
+            assert_eq!(pod_worker_id(pod), WorkerId(id), "{pod}");
+        }
+    }
+
+    #[test]
+    fn a_pod_seen_before_its_worker_is_joined_when_the_worker_appears() {
+        let mut workers = Workers::default();
+        workers.note_pod(&"worker-0".into());
+
+        workers.rank_mut(WorkerRank::new(1_186_445_869_714_687, 0)).unwrap();
+
+        let worker = workers.worker(WorkerId(1_186_445_869_714_687)).unwrap();
+        assert_eq!(worker.pod.as_deref(), Some("worker-0"));
+    }
+}

@@ -1,0 +1,337 @@
+//! The JSON contract, version 1: documented in docs/reference/json.md, additive from here on.
+//!
+//! Owns its types, so that a change inside kvtop is no change of the contract. Ids and hashes are
+//! strings, since they exceed 2^53; what is not known is `null`, never 0.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::rfc3339;
+use crate::domain::{ClaimValue, Subject, Tier};
+use crate::snapshot::{
+    ClaimRow, Knowledge, Rates, RejectRow, RouterSummary, Snapshot, SourceRow, Sourced,
+    TreeSummary, WorkerRow,
+};
+
+/// The version of the contract.
+pub const CONTRACT: u32 = 1;
+
+/// Returns the contract's JSON of `snapshot`, indented.
+pub fn snapshot(snapshot: &Snapshot) -> String {
+    // Strings, numbers, lists and maps with string keys always serialize.
+    serde_json::to_string_pretty(&Report::of(snapshot)).unwrap_or_default()
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    contract: u32,
+    kvtop: &'static str,
+    at: String,
+    dynamo: Dynamo<'a>,
+    workers: Vec<Worker<'a>>,
+    router: Router<'a>,
+    tree: Tree<'a>,
+    claims: Vec<Claim<'a>>,
+    sources: Vec<Source<'a>>,
+    rejects: Vec<Reject<'a>>,
+}
+
+#[derive(Serialize)]
+struct Dynamo<'a> {
+    version: Option<&'a str>,
+    version_source: Option<&'a str>,
+    namespace: Option<&'a str>,
+    model: Option<&'a str>,
+    event_plane: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Worker<'a> {
+    id: String,
+    dp_rank: u32,
+    alias: &'a str,
+    pod: Option<&'a str>,
+    node: Option<&'a str>,
+    role: Option<&'a str>,
+    gone: bool,
+    past_known: bool,
+    accepted: u64,
+    held: u64,
+    tiers: BTreeMap<&'static str, u64>,
+    stores: u64,
+    empty_stores: u64,
+    stored_blocks: u64,
+    duplicate_blocks: u64,
+    refused_stores: u64,
+    refused_blocks: u64,
+    removed_blocks: u64,
+    unknown_removals: u64,
+    cleared: u64,
+    rates: BTreeMap<&'static str, Rate>,
+    block_size: BlockSize,
+    kv_utilization: Option<f64>,
+    used_blocks: Option<u64>,
+    capacity_blocks: Option<u64>,
+    hit_rate: Option<f64>,
+    routed: u64,
+    mean_overlap: Option<f64>,
+    last_event: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Rate {
+    stores: f64,
+    removals: f64,
+    refused: f64,
+    unknown_removals: f64,
+}
+
+#[derive(Serialize)]
+struct BlockSize {
+    engine: Option<u32>,
+    publisher: Option<u32>,
+    card: Option<u32>,
+    router: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Router<'a> {
+    pods: &'a [String],
+    decisions: u64,
+    decisions_zero_overlap: u64,
+    routed: u64,
+    overlap_known: u64,
+    overlap_zero: u64,
+    log_parent_warnings: Option<u64>,
+    log_remove_warnings: Option<u64>,
+    worker_log_warnings: u64,
+    block_size_inferred: Option<u32>,
+    overlap_weight: Option<f64>,
+    mean_logit: Option<f64>,
+    last_tree_size: Option<u64>,
+    ttft_mean: Option<f64>,
+    queued: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Tree<'a> {
+    accepted_blocks: u64,
+    held_blocks: u64,
+    distinct_blocks: u64,
+    orphan_roots: u64,
+    orphan_blocks: u64,
+    shed_blocks: u64,
+    memory_bytes: u64,
+    semantics: &'a str,
+    incomplete: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Claim<'a> {
+    what: &'static str,
+    of: &'static str,
+    subject: String,
+    value: Value<'a>,
+    source: &'a str,
+    raw: &'a str,
+    at: String,
+}
+
+/// A count or a text; told apart by the type of JSON value.
+struct Value<'a>(&'a ClaimValue);
+
+impl Serialize for Value<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            ClaimValue::Count(count) => serializer.serialize_u64(*count),
+            ClaimValue::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
+    name: &'a str,
+    health: &'static str,
+    why: Option<&'a str>,
+    frames: u64,
+    rejects: u64,
+    gaps: u64,
+    dropped: u64,
+    drops_uncounted: bool,
+    interruptions: u64,
+}
+
+#[derive(Serialize)]
+struct Reject<'a> {
+    origin: &'a str,
+    why: &'a str,
+    count: u64,
+    sample: &'a str,
+}
+
+impl<'a> Report<'a> {
+    fn of(snapshot: &'a Snapshot) -> Self {
+        let deployment = &snapshot.deployment;
+        Self {
+            contract: CONTRACT,
+            kvtop: env!("CARGO_PKG_VERSION"),
+            at: rfc3339(snapshot.at),
+            dynamo: Dynamo {
+                version: deployment.version.as_deref(),
+                version_source: deployment.version_source.as_deref(),
+                namespace: deployment.namespace.as_deref(),
+                model: deployment.model.as_deref(),
+                event_plane: deployment.event_plane.as_deref(),
+            },
+            workers: snapshot.workers.iter().map(Worker::of).collect(),
+            router: Router::of(&snapshot.router),
+            tree: Tree::of(&snapshot.tree, &deployment.semantics),
+            claims: snapshot.claims.iter().map(Claim::of).collect(),
+            sources: snapshot.sources.iter().map(Source::of).collect(),
+            rejects: snapshot.rejects.reasons.iter().map(Reject::of).collect(),
+        }
+    }
+}
+
+impl<'a> Worker<'a> {
+    fn of(row: &'a WorkerRow) -> Self {
+        let counters = &row.counters;
+        let rates = &row.rates;
+        Self {
+            id: row.rank.worker.to_string(),
+            dp_rank: row.rank.dp_rank.0,
+            alias: &row.alias,
+            pod: row.pod.as_deref(),
+            node: row.node.as_deref(),
+            role: row.role.as_deref(),
+            gone: row.gone,
+            past_known: row.knowledge == Knowledge::Complete,
+            accepted: row.accepted,
+            held: row.held,
+            tiers: Tier::ALL.iter().map(|tier| (tier.name(), row.tiers[tier.index()])).collect(),
+            stores: counters.stores,
+            empty_stores: counters.empty_stores,
+            stored_blocks: counters.stored_blocks,
+            duplicate_blocks: counters.duplicate_blocks,
+            refused_stores: counters.refused_stores,
+            refused_blocks: counters.refused_blocks,
+            removed_blocks: counters.removed_blocks,
+            unknown_removals: counters.unknown_removals,
+            cleared: counters.cleared,
+            rates: BTreeMap::from([
+                ("10s", Rate::of(&rates.ten_seconds)),
+                ("1m", Rate::of(&rates.minute)),
+                ("5m", Rate::of(&rates.five_minutes)),
+            ]),
+            block_size: BlockSize {
+                engine: row.block_size.engine,
+                publisher: row.block_size.publisher,
+                card: row.block_size.card,
+                router: row.block_size.router,
+            },
+            kv_utilization: value_of(row.kv_utilization.as_ref()),
+            used_blocks: value_of(row.used_blocks.as_ref()),
+            capacity_blocks: value_of(row.capacity_blocks.as_ref()),
+            hit_rate: value_of(row.hit_rate.as_ref()),
+            routed: row.routed,
+            mean_overlap: row.mean_overlap,
+            last_event: row.last_event.map(rfc3339),
+        }
+    }
+}
+
+fn value_of<T: Copy>(sourced: Option<&Sourced<T>>) -> Option<T> {
+    sourced.map(|sourced| sourced.value)
+}
+
+impl Rate {
+    fn of(rates: &Rates) -> Self {
+        Self {
+            stores: rates.stores,
+            removals: rates.removals,
+            refused: rates.refused,
+            unknown_removals: rates.unknown_removals,
+        }
+    }
+}
+
+impl<'a> Router<'a> {
+    fn of(router: &'a RouterSummary) -> Self {
+        Self {
+            pods: &router.routers,
+            decisions: router.decisions,
+            decisions_zero_overlap: router.decisions_zero_overlap,
+            routed: router.routed,
+            overlap_known: router.overlap_known,
+            overlap_zero: router.overlap_zero,
+            log_parent_warnings: router.log_parent_warnings,
+            log_remove_warnings: router.log_remove_warnings,
+            worker_log_warnings: router.worker_log_warnings,
+            block_size_inferred: router.block_size_inferred,
+            overlap_weight: router.overlap_weight,
+            mean_logit: router.mean_logit,
+            last_tree_size: router.last_tree_size,
+            ttft_mean: router.ttft_mean,
+            queued: router.queued,
+        }
+    }
+}
+
+impl<'a> Tree<'a> {
+    fn of(tree: &'a TreeSummary, semantics: &'a str) -> Self {
+        Self {
+            accepted_blocks: tree.accepted_blocks,
+            held_blocks: tree.held_blocks,
+            distinct_blocks: tree.distinct_blocks,
+            orphan_roots: tree.orphan_roots,
+            orphan_blocks: tree.orphan_blocks,
+            shed_blocks: tree.shed_blocks,
+            memory_bytes: tree.memory_bytes,
+            semantics,
+            incomplete: &tree.incomplete,
+        }
+    }
+}
+
+impl<'a> Claim<'a> {
+    fn of(row: &'a ClaimRow) -> Self {
+        let claim = &row.claim;
+        Self {
+            what: claim.what.name(),
+            of: claim.of.name(),
+            subject: match &claim.subject {
+                Subject::Worker(worker) => format!("worker/{worker}"),
+                Subject::Pod(pod) => format!("pod/{pod}"),
+                Subject::Deployment => "deployment".to_owned(),
+            },
+            value: Value(&claim.value),
+            source: &claim.source,
+            raw: &claim.raw,
+            at: rfc3339(row.at),
+        }
+    }
+}
+
+impl<'a> Source<'a> {
+    fn of(row: &'a SourceRow) -> Self {
+        Self {
+            name: &row.name,
+            health: row.state.name(),
+            why: (!row.why.is_empty()).then_some(row.why.as_str()),
+            frames: row.frames,
+            rejects: row.rejects,
+            gaps: row.gaps,
+            dropped: row.dropped,
+            drops_uncounted: row.drops_uncounted,
+            interruptions: row.interruptions,
+        }
+    }
+}
+
+impl<'a> Reject<'a> {
+    fn of(row: &'a RejectRow) -> Self {
+        Self { origin: &row.origin, why: &row.why, count: row.count, sample: &row.sample }
+    }
+}

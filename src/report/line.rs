@@ -1,0 +1,49 @@
+//! One line for each interval, as `vmstat` prints them.
+
+use super::rfc3339;
+use crate::snapshot::Snapshot;
+
+/// Returns the header over [`stat_line`]s.
+pub fn stat_header() -> String {
+    format!(
+        "{:<8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8}",
+        "time",
+        "store/s",
+        "remove/s",
+        "orphan/s",
+        "unkn/s",
+        "cached",
+        "held",
+        "kv%",
+        "route/s",
+        "overlap%",
+        "warn/min",
+    )
+}
+
+/// Returns the figures of `snapshot` over the last ten seconds, in one line.
+pub fn stat_line(snapshot: &Snapshot) -> String {
+    let rates = &snapshot.totals.rates.ten_seconds;
+    let router = &snapshot.router;
+    let unknown = || "-".to_owned();
+    let percent = |share: f64| format!("{:.1}", share * 100.0);
+    let hits = (router.overlap_known > 0)
+        .then(|| 1.0 - router.overlap_zero as f64 / router.overlap_known as f64);
+    let warnings = router
+        .log_parent_warnings
+        .map(|_| router.parent_warnings_per_minute + router.remove_warnings_per_minute);
+    format!(
+        "{:<8} {:>8.1} {:>8.1} {:>8.1} {:>8.1} {:>9} {:>9} {:>6} {:>8.1} {:>8} {:>8}",
+        rfc3339(snapshot.at).get(11..19).unwrap_or("--:--:--"),
+        rates.stores,
+        rates.removals,
+        rates.refused,
+        rates.unknown_removals,
+        snapshot.totals.accepted,
+        snapshot.totals.held,
+        snapshot.totals.kv_utilization.map_or_else(unknown, percent),
+        router.routed_per_second,
+        hits.map_or_else(unknown, percent),
+        warnings.map_or_else(unknown, |rate| format!("{rate:.0}")),
+    )
+}

@@ -1,0 +1,152 @@
+//! Tables of workers: text, CSV and Markdown, over the same cells.
+
+use crate::snapshot::{Knowledge, Snapshot, WorkerRow};
+
+/// The columns, in order.
+const COLUMNS: [&str; 14] = [
+    "worker", "id", "rank", "pod", "blocks", "cached", "held", "kv%", "stores", "refused",
+    "removed", "unknown", "orphan%", "routed",
+];
+
+/// Columns of words; the others are numbers and stand to the right.
+const WORDS: [usize; 4] = [0, 1, 3, 4];
+
+fn cells(row: &WorkerRow) -> [String; COLUMNS.len()] {
+    let counters = &row.counters;
+    let orphans = match (row.knowledge, row.orphan_share) {
+        (Knowledge::Complete, Some(share)) => percent(share),
+        _ => "-".to_owned(),
+    };
+    [
+        row.alias.clone(),
+        row.rank.worker.to_string(),
+        row.rank.dp_rank.to_string(),
+        row.pod.clone().unwrap_or_else(|| "-".to_owned()),
+        block_sizes(row),
+        row.accepted.to_string(),
+        row.held.to_string(),
+        row.kv_utilization.as_ref().map_or_else(|| "-".to_owned(), |known| percent(known.value)),
+        counters.stores.to_string(),
+        counters.refused_stores.to_string(),
+        counters.removed_blocks.to_string(),
+        counters.unknown_removals.to_string(),
+        orphans,
+        row.routed.to_string(),
+    ]
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}", share * 100.0)
+}
+
+/// Returns the sizes that are known, as `engine/publisher/card/router`, or one when they agree.
+fn block_sizes(row: &WorkerRow) -> String {
+    let sizes = &row.block_size;
+    let all = [sizes.engine, sizes.publisher, sizes.card, sizes.router];
+    let mut known: Vec<u32> = all.into_iter().flatten().collect();
+    known.dedup();
+    match known.as_slice() {
+        [] => "-".to_owned(),
+        [one] => one.to_string(),
+        _ => all.map(|size| size.map_or_else(|| "-".to_owned(), |size| size.to_string())).join("/"),
+    }
+}
+
+/// Returns the table as text: aligned columns, then what the router and the tree say.
+pub fn text(snapshot: &Snapshot) -> String {
+    let mut rows = vec![COLUMNS.map(|column| column.to_uppercase())];
+    rows.extend(snapshot.workers.iter().map(cells));
+    let mut widths = [0; COLUMNS.len()];
+    for row in &rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = String::new();
+    for row in &rows {
+        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
+            if WORDS.contains(&column) {
+                format!("{cell:<width$}")
+            } else {
+                format!("{cell:>width$}")
+            }
+        });
+        out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        out.push('\n');
+    }
+    out.push('\n');
+    out.push_str(&facts(snapshot));
+    out
+}
+
+fn facts(snapshot: &Snapshot) -> String {
+    let (tree, router) = (&snapshot.tree, &snapshot.router);
+    let warnings = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
+    let mut lines = vec![
+        format!(
+            "tree     accepted {}  held {}  distinct {}  orphans {} blocks under {} missing parents",
+            tree.accepted_blocks,
+            tree.held_blocks,
+            tree.distinct_blocks,
+            tree.orphan_blocks,
+            tree.orphan_roots,
+        ),
+        format!(
+            "router   routed {}  overlap 0 on {} of {} known  parent warnings {}  remove warnings {}",
+            router.routed,
+            router.overlap_zero,
+            router.overlap_known,
+            warnings(router.log_parent_warnings),
+            warnings(router.log_remove_warnings),
+        ),
+    ];
+    for source in &snapshot.sources {
+        let why = if source.why.is_empty() { String::new() } else { format!("  {}", source.why) };
+        lines.push(format!(
+            "source   {} {}  frames {}  rejects {}  gaps {}  dropped {}{why}",
+            source.name,
+            source.state.name(),
+            source.frames,
+            source.rejects,
+            source.gaps,
+            source.dropped,
+        ));
+    }
+    for reason in &tree.incomplete {
+        lines.push(format!("note     {reason}"));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// Returns the table as CSV, with a header line (RFC 4180).
+pub fn csv(snapshot: &Snapshot) -> String {
+    let quoted = |cell: &String| {
+        if cell.contains([',', '"', '\n']) {
+            format!("\"{}\"", cell.replace('"', "\"\""))
+        } else {
+            cell.clone()
+        }
+    };
+    let mut out = COLUMNS.join(",");
+    out.push('\n');
+    for row in &snapshot.workers {
+        out.push_str(&cells(row).iter().map(quoted).collect::<Vec<_>>().join(","));
+        out.push('\n');
+    }
+    out
+}
+
+/// Returns the table as Markdown.
+pub fn markdown(snapshot: &Snapshot) -> String {
+    let mut out = format!("| {} |\n|", COLUMNS.join(" | "));
+    for column in 0..COLUMNS.len() {
+        out.push_str(if WORDS.contains(&column) { "---|" } else { "--:|" });
+    }
+    out.push('\n');
+    for row in &snapshot.workers {
+        let cells = cells(row).map(|cell| cell.replace('|', "\\|"));
+        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    out
+}

@@ -1,0 +1,52 @@
+//! What tests share.
+
+use std::path::{Path, PathBuf};
+
+use kvtop::domain::Timestamp;
+use kvtop::engine::{Engine, EngineOptions};
+use kvtop::frame::Frame;
+use kvtop::record::Recording;
+use kvtop::snapshot::{Snapshot, ViewQuery};
+
+/// Returns the path of a file under `tests/fixtures`.
+pub(crate) fn fixture(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(path)
+}
+
+/// Returns every recorded capture with its name.
+pub(crate) fn captures() -> Vec<(String, PathBuf)> {
+    let mut found: Vec<_> = std::fs::read_dir(fixture("captures"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?.strip_suffix(".frames.gz")?.to_owned();
+            Some((name, path))
+        })
+        .collect();
+    found.sort();
+    assert!(found.len() >= 32, "captures are missing: {}", found.len());
+    found
+}
+
+/// Reads all frames of a recording.
+pub(crate) fn frames(path: &Path) -> Vec<Frame> {
+    let mut recording = Recording::open(path).unwrap();
+    let mut frames = Vec::new();
+    while let Some(frame) = recording.next_frame().unwrap() {
+        frames.push(frame);
+    }
+    assert_eq!(recording.bad().count, 0, "{}", path.display());
+    frames
+}
+
+/// Returns the picture after all of `frames`, and the engine for more.
+pub(crate) fn played(frames: &[Frame]) -> (Engine, Snapshot) {
+    let mut engine = Engine::new(EngineOptions::default());
+    for chunk in frames.chunks(1024) {
+        engine.ingest(chunk);
+    }
+    engine.settle();
+    let at = frames.last().map_or(Timestamp::default(), |frame| frame.at);
+    let snapshot = engine.snapshot(&ViewQuery::default(), at);
+    (engine, snapshot)
+}
