@@ -4,6 +4,7 @@
 //! and never waits for the engine, the disk or the screen: when the channel is full it drops the
 //! frame and counts it. Losing its peer never ends it; it reports a [`SourceNote`] and tries again.
 
+pub mod nats;
 pub mod simulator;
 
 use std::sync::Arc;
@@ -51,8 +52,10 @@ impl Emitter {
         self.emit(Frame::new(note.at, origin, health::encode(note)))
     }
 
-    /// Returns true while at least half of the channel is free. Only for sources that can wait without
-    /// harm, because nobody sends to them.
+    /// Returns true while at least half of the channel is free.
+    ///
+    /// Only for what can be asked for later, such as a stream's history: whoever reads that paces
+    /// itself, so that live frames keep their room. Live frames are emitted without asking.
     pub fn has_room(&self) -> bool {
         self.frames.capacity() * 2 >= self.frames.max_capacity()
     }

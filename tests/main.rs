@@ -3,4 +3,5 @@
 
 mod architecture;
 mod captures;
+mod nats;
 mod support;

@@ -1,5 +1,7 @@
 //! What tests share.
 
+pub(crate) mod nats_server;
+
 use std::path::{Path, PathBuf};
 
 use kvtop::domain::Timestamp;

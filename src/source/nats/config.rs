@@ -1,0 +1,264 @@
+//! Where the NATS server is and how to log in: a pure function of flags, environment and files.
+//!
+//! Knows nothing of connections. Secrets are redacted wherever they could be shown.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::context;
+use super::secret::{Address, Credential, Secret};
+use super::settings::{self, Settings};
+
+/// What the command line gave. Everything is optional.
+#[derive(Clone, Debug, Default)]
+pub struct NatsOptions {
+    /// Addresses, separated by commas.
+    pub url: Option<String>,
+    /// Name of a context of the `nats` command.
+    pub context: Option<String>,
+    /// File with a JWT and its seed.
+    pub creds: Option<PathBuf>,
+    /// File with an nkey seed, or the seed.
+    pub nkey: Option<Secret>,
+    /// User.
+    pub user: Option<String>,
+    /// File with the user's password.
+    pub password_file: Option<PathBuf>,
+    /// Token.
+    pub token: Option<Secret>,
+    /// TLS.
+    pub tls: Tls,
+}
+
+/// How to trust the server, and how to be trusted by it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tls {
+    /// Certificates of authorities to trust instead of the system's.
+    pub ca: Option<PathBuf>,
+    /// Certificate to present.
+    pub cert: Option<PathBuf>,
+    /// Its key.
+    pub key: Option<PathBuf>,
+    /// Accept any certificate of the server.
+    pub insecure: bool,
+}
+
+/// What to connect to, with what, and who said so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// The servers, any of which will do.
+    pub servers: Vec<Address>,
+    /// What to log in with.
+    pub credential: Credential,
+    /// TLS.
+    pub tls: Tls,
+    /// Who named the address and the credentials, for the status bar.
+    pub provenance: String,
+}
+
+/// What is wrong with the settings.
+#[derive(Debug, thiserror::Error)]
+pub enum NatsConfigError {
+    /// Nobody named a server.
+    #[error("no NATS server is named: pass --nats-url, or set KVTOP_NATS_URL or NATS_SERVER")]
+    NoAddress,
+    /// An address that is none.
+    #[error(
+        "`{address}` from {from} is not a NATS address; expected nats://host:port or tls://host:port"
+    )]
+    BadAddress {
+        /// The address, redacted.
+        address: String,
+        /// Who named it.
+        from: String,
+    },
+    /// A file could not be read.
+    #[error("could not read `{}` ({what}, from {from})", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What it should hold.
+        what: &'static str,
+        /// Who named it.
+        from: String,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A context that is no JSON object.
+    #[error("NATS context `{name}` does not parse")]
+    BadContext {
+        /// Its name.
+        name: String,
+        /// Why.
+        #[source]
+        source: serde_json::Error,
+    },
+    /// The name of a context that could leave its folder.
+    #[error("`{name}` is not the name of a NATS context")]
+    BadContextName {
+        /// The name.
+        name: String,
+    },
+    /// A user without password.
+    #[error(
+        "user `{user}` from {from} has no password; pass --nats-password-file or set KVTOP_NATS_PASSWORD_FILE"
+    )]
+    NoPassword {
+        /// The user.
+        user: String,
+        /// Who named it.
+        from: String,
+    },
+    /// A certificate without key, or a key without certificate.
+    #[error("a client certificate for NATS needs both a certificate and a key")]
+    HalfCertificate,
+}
+
+/// The environment, as a function.
+pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The files, as a function.
+pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
+
+/// Returns what to connect to, the first of these that says so, for address, credentials and TLS
+/// each: flags, `KVTOP_NATS_*`, a context named by either, `NATS_*` of the `nats` command, Dynamo's
+/// own variables, the selected context.
+///
+/// The selected context is a description of one server: it gives credentials only along with the
+/// address.
+pub fn resolve(
+    options: &NatsOptions,
+    env: Env<'_>,
+    read: Read<'_>,
+) -> Result<Resolved, NatsConfigError> {
+    let mut levels = vec![settings::from_options(options), settings::from_kvtop(env)];
+    let named = options.context.clone().or_else(|| settings::set(env, "KVTOP_NATS_CONTEXT"));
+    if let Some(name) = &named {
+        levels.push(context::named(name, env, read)?);
+    }
+    levels.push(settings::from_natscli(env));
+    levels.push(settings::from_dynamo(env));
+    let told = levels.iter().any(|level| level.url.is_some());
+    if !told && let Some(selected) = context::selected(env, read)? {
+        levels.push(selected);
+    }
+    let (servers, address_from, userinfo) = address(&levels)?;
+    let (credential, credential_from) = match credential(&levels, read)? {
+        Some(found) => found,
+        None => match userinfo {
+            Some(credential) => (credential, format!("the address in {address_from}")),
+            None => (Credential::None, "nobody".to_owned()),
+        },
+    };
+    let provenance = match credential {
+        Credential::None => format!("address from {address_from}, no credentials"),
+        _ => format!("address from {address_from}, {} from {credential_from}", credential.kind()),
+    };
+    Ok(Resolved { servers, credential, tls: tls(&levels)?, provenance })
+}
+
+type Found = (Vec<Address>, String, Option<Credential>);
+
+fn address(levels: &[Settings]) -> Result<Found, NatsConfigError> {
+    let (level, url) = levels
+        .iter()
+        .find_map(|level| level.url.as_ref().map(|url| (level, url)))
+        .ok_or(NatsConfigError::NoAddress)?;
+    let mut servers = Vec::new();
+    let mut userinfo = None;
+    for part in url.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (address, credential) =
+            Address::parse(part).ok_or_else(|| NatsConfigError::BadAddress {
+                address: super::secret::redacted(part),
+                from: level.from.clone(),
+            })?;
+        servers.push(address);
+        userinfo = userinfo.or(credential);
+    }
+    if servers.is_empty() {
+        return Err(NatsConfigError::NoAddress);
+    }
+    Ok((servers, level.from.clone(), userinfo))
+}
+
+fn credential(
+    levels: &[Settings],
+    read: Read<'_>,
+) -> Result<Option<(Credential, String)>, NatsConfigError> {
+    // A password may stand one level below its user: `--nats-user` with KVTOP_NATS_PASSWORD_FILE.
+    for (at, level) in levels.iter().enumerate() {
+        let file = |path: &Path, what| {
+            read(path).map(|text| Secret::new(text.trim().to_owned())).map_err(|source| {
+                NatsConfigError::Unreadable {
+                    path: path.to_owned(),
+                    what,
+                    from: level.from.clone(),
+                    source,
+                }
+            })
+        };
+        let found = if let Some(path) = &level.creds {
+            Credential::Creds(file(path, "NATS credentials")?)
+        } else if let Some(nkey) = &level.nkey {
+            Credential::Nkey(match nkey.as_seed() {
+                Some(seed) => seed,
+                None => seed_in(&file(Path::new(nkey.expose()), "nkey seed")?),
+            })
+        } else if let Some(user) = &level.user {
+            let Some(password) = password(&levels[at..], read)? else {
+                return Err(NatsConfigError::NoPassword {
+                    user: user.clone(),
+                    from: level.from.clone(),
+                });
+            };
+            Credential::User { user: user.clone(), password }
+        } else if let Some(token) = &level.token {
+            Credential::Token(token.clone())
+        } else {
+            continue;
+        };
+        return Ok(Some((found, level.from.clone())));
+    }
+    Ok(None)
+}
+
+/// Seed files may carry comments and armour; the seed is the line that looks like one.
+fn seed_in(text: &Secret) -> Secret {
+    text.expose()
+        .lines()
+        .find_map(|line| Secret::new(line.trim().to_owned()).as_seed())
+        .unwrap_or_else(|| text.clone())
+}
+
+fn password(levels: &[Settings], read: Read<'_>) -> Result<Option<Secret>, NatsConfigError> {
+    for level in levels {
+        if let Some(path) = &level.password_file {
+            let text = read(path).map_err(|source| NatsConfigError::Unreadable {
+                path: path.clone(),
+                what: "password",
+                from: level.from.clone(),
+                source,
+            })?;
+            return Ok(Some(Secret::new(text.trim_end_matches(['\r', '\n']).to_owned())));
+        }
+        if let Some(password) = &level.password {
+            return Ok(Some(password.clone()));
+        }
+    }
+    Ok(None)
+}
+
+fn tls(levels: &[Settings]) -> Result<Tls, NatsConfigError> {
+    let first = |pick: fn(&Tls) -> &Option<PathBuf>| {
+        levels.iter().find_map(|level| pick(&level.tls).clone())
+    };
+    let pair = levels.iter().find(|level| level.tls.cert.is_some() || level.tls.key.is_some());
+    let (cert, key) = match pair.map(|level| (level.tls.cert.clone(), level.tls.key.clone())) {
+        None => (None, None),
+        Some((Some(cert), Some(key))) => (Some(cert), Some(key)),
+        Some(_) => return Err(NatsConfigError::HalfCertificate),
+    };
+    let insecure = levels.iter().any(|level| level.tls.insecure);
+    Ok(Tls { ca: first(|tls| &tls.ca), cert, key, insecure })
+}

@@ -1,0 +1,289 @@
+//! The KV events of one stream: live messages, its history, and how they become one sequence.
+//!
+//! Owns what is held back while history is read. Talks to nobody: it is told what the stream holds
+//! and what came, and says what to ask for and what to pass on.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::domain::{HistoryNote, Timestamp};
+use crate::frame::{Body, Frame, Origin};
+use crate::source::Emitter;
+
+use super::join::{Lane, Mark};
+use super::reading::{Answer, Reading, Seqs};
+use super::sent::Sent;
+use super::stream::{Extent, Stored};
+
+/// Live messages held back at most: 13 s of 10 000 a second, which is longer than a history of a
+/// million takes (PERFORMANCE G14).
+const HELD_MESSAGES: usize = 131_072;
+
+/// And their bytes.
+const HELD_BYTES: usize = 128 << 20;
+
+/// A live message, held back until history is read.
+struct Held {
+    frame: Frame,
+    lane: Lane,
+    mark: Mark,
+}
+
+/// Where a feed stands.
+enum Phase {
+    /// Live messages are held; what the stream holds is not known.
+    Asking,
+    /// Live messages are held; history is being read.
+    Reading(Box<Reading>),
+    /// History is joined; what was held is on its way out.
+    Flushing,
+    /// Live messages pass through.
+    Direct,
+}
+
+/// What a survey of the stream brought to light.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nothing is missing.
+    Even,
+    /// Messages seem to be missing; look again soon, since some may be on their way.
+    Suspect,
+    /// There is something to read.
+    Read,
+}
+
+/// One stream's feed.
+pub(super) struct Feed {
+    pub(super) stream: Arc<str>,
+    subject: Arc<str>,
+    /// When the stream was made; empty while no stream is known.
+    created: String,
+    /// Every message of the stream up to this number has been passed on.
+    joined: u64,
+    /// Passed on live since then.
+    sent: Sent,
+    phase: Phase,
+    held: VecDeque<Held>,
+    held_bytes: usize,
+    suspect: bool,
+    /// What was read of the stream, over all reads.
+    history: Option<HistoryNote>,
+    /// The last survey: last number, and messages passed on.
+    surveyed: (u64, u64),
+}
+
+impl Feed {
+    /// Returns the feed of `stream`, which asks before it passes anything on.
+    pub(super) fn new(stream: &str) -> Self {
+        Self {
+            stream: stream.into(),
+            subject: format!("{stream}.kv-events").into(),
+            created: String::new(),
+            joined: 0,
+            sent: Sent::default(),
+            phase: Phase::Asking,
+            held: VecDeque::new(),
+            held_bytes: 0,
+            suspect: false,
+            history: None,
+            surveyed: (0, 0),
+        }
+    }
+
+    /// Returns true while it is not known what the stream holds.
+    pub(super) fn is_asking(&self) -> bool {
+        matches!(self.phase, Phase::Asking)
+    }
+
+    /// Returns true while held messages wait for room.
+    pub(super) fn is_flushing(&self) -> bool {
+        matches!(self.phase, Phase::Flushing)
+    }
+
+    /// Takes a live message: passes it on or holds it. Returns how many messages did not fit.
+    pub(super) fn live(&mut self, frame: Frame, payload: &[u8], emitter: &Emitter) -> u64 {
+        let (lane, mark) = (Lane::of(payload), Mark::of(payload));
+        if matches!(self.phase, Phase::Direct) {
+            self.sent.push(lane, mark);
+            emitter.emit(frame);
+            return 0;
+        }
+        if self.held.len() >= HELD_MESSAGES || self.held_bytes + payload.len() > HELD_BYTES {
+            // Whatever the stream keeps is fetched after the join, when the counts disagree.
+            self.suspect = true;
+            return u64::from(self.created.is_empty());
+        }
+        self.held_bytes += payload.len();
+        self.held.push_back(Held { frame, lane, mark });
+        0
+    }
+
+    /// Takes what the stream holds, as of now.
+    pub(super) fn found(&mut self, extent: &Extent) -> Standing {
+        if self.created != extent.created {
+            self.created.clone_from(&extent.created);
+            self.joined = extent.first_seq.saturating_sub(1);
+            self.history = None;
+        }
+        match self.phase {
+            Phase::Reading(_) | Phase::Flushing => return Standing::Even,
+            Phase::Asking => {}
+            Phase::Direct => match self.compare(extent) {
+                Standing::Read => {}
+                other => return other,
+            },
+        }
+        if extent.last_seq < self.joined {
+            // The server lost the end of its store; what it stores from now on counts from there.
+            self.joined = extent.last_seq;
+            self.sent.settle(0);
+        }
+        let first = extent.first_seq.max(self.joined + 1);
+        let reading = Reading::new(first, extent.last_seq, &self.sent);
+        self.phase = Phase::Reading(Box::new(reading));
+        let history = self.history.get_or_insert_with(|| HistoryNote {
+            stream: Arc::clone(&self.stream),
+            first_seq: extent.first_seq,
+            last_seq: extent.last_seq,
+            read: 0,
+            complete: false,
+        });
+        history.last_seq = extent.last_seq;
+        history.complete = false;
+        Standing::Read
+    }
+
+    /// Compares the growth of the stream with what was passed on.
+    fn compare(&mut self, extent: &Extent) -> Standing {
+        if extent.last_seq < self.joined {
+            return Standing::Read;
+        }
+        let (grown, passed) = (extent.last_seq - self.joined, self.sent.count());
+        if passed < grown {
+            return if std::mem::replace(&mut self.suspect, true) {
+                Standing::Read
+            } else {
+                Standing::Suspect
+            };
+        }
+        self.suspect = false;
+        // Messages are passed on a moment before they are stored, so a surplus is normal; one that
+        // stays while nothing moves was never stored.
+        let at_rest = self.surveyed == (extent.last_seq, passed);
+        if passed == grown || at_rest {
+            self.sent.settle(0);
+            self.joined = extent.last_seq;
+        } else if self.sent.is_long() {
+            self.sent.settle(passed - grown);
+            self.joined = extent.last_seq;
+        }
+        self.surveyed = (extent.last_seq, self.sent.count());
+        Standing::Even
+    }
+
+    /// There is no such stream, or no way to read it: what comes live is all there is.
+    pub(super) fn absent(&mut self) {
+        if self.is_asking() {
+            self.phase = Phase::Flushing;
+        }
+    }
+
+    /// Returns the numbers to ask the stream for.
+    pub(super) fn seqs(&self) -> Option<Seqs> {
+        match &self.phase {
+            Phase::Reading(reading) => Some(reading.seqs()),
+            Phase::Asking | Phase::Flushing | Phase::Direct => None,
+        }
+    }
+
+    /// Takes a stored message that was asked for. Returns true when to ask for other numbers.
+    pub(super) fn stored(&mut self, message: Stored, now: Timestamp, emitter: &Emitter) -> bool {
+        let Phase::Reading(reading) = &mut self.phase else { return false };
+        if *message.subject != *self.subject {
+            return false;
+        }
+        match reading.take(message.seq, &message.payload) {
+            Answer::Compared => false,
+            Answer::AskAnew => true,
+            Answer::Emit => {
+                if let Some(history) = &mut self.history {
+                    history.read += 1;
+                }
+                let origin = Origin::Jetstream {
+                    stream: Arc::clone(&self.stream),
+                    seq: message.seq,
+                    subject: Arc::clone(&self.subject),
+                };
+                let body = Body::Whole(message.payload);
+                emitter.emit(Frame { at: now, time: message.time, origin, body });
+                false
+            }
+        }
+    }
+
+    /// Everything asked for has been answered. Returns how many messages had been missed live, once
+    /// history is joined to what was held; none when there is more to ask for.
+    pub(super) fn exhausted(&mut self) -> Option<u64> {
+        let Phase::Reading(reading) = &mut self.phase else { return None };
+        if !reading.exhausted() {
+            return None;
+        }
+        let Phase::Reading(reading) = std::mem::replace(&mut self.phase, Phase::Flushing) else {
+            return None;
+        };
+        let (last, missed) = (reading.last, reading.missed);
+        let mut lanes: HashMap<Lane, Vec<Mark>> = HashMap::new();
+        for held in &self.held {
+            lanes.entry(held.lane).or_default().push(held.mark);
+        }
+        let mut read = reading.join(&lanes, &mut self.sent);
+        self.joined = self.joined.max(last);
+        if let Some(history) = &mut self.history {
+            history.complete = true;
+        }
+        self.held.retain(|held| {
+            let left = read.get_mut(&held.lane).filter(|left| **left > 0);
+            left.map(|left| *left -= 1).is_none()
+        });
+        Some(missed)
+    }
+
+    /// Passes on what was held, as far as there is room.
+    pub(super) fn flush(&mut self, emitter: &Emitter) {
+        while self.is_flushing() && emitter.has_room() {
+            match self.held.pop_front() {
+                Some(held) => self.pass(held, emitter),
+                None => self.phase = Phase::Direct,
+            }
+        }
+    }
+
+    fn pass(&mut self, held: Held, emitter: &Emitter) {
+        self.held_bytes = self.held_bytes.saturating_sub(held.frame.len());
+        self.sent.push(held.lane, held.mark);
+        emitter.emit(held.frame);
+    }
+
+    /// The connection is gone. What was held is in the stream and will be read there; without a
+    /// stream it is passed on now.
+    pub(super) fn disconnected(&mut self, emitter: &Emitter) {
+        if let Phase::Reading(reading) = std::mem::replace(&mut self.phase, Phase::Asking)
+            && let Some(reached) = reading.break_off(&mut self.sent)
+        {
+            self.joined = self.joined.max(reached);
+        }
+        let held = std::mem::take(&mut self.held);
+        if self.created.is_empty() {
+            for held in held {
+                self.pass(held, emitter);
+            }
+        }
+        self.held_bytes = 0;
+        self.suspect = false;
+    }
+
+    /// Returns what was read of the stream so far, when there is one.
+    pub(super) fn history(&self) -> Option<&HistoryNote> {
+        self.history.as_ref()
+    }
+}

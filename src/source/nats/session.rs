@@ -1,0 +1,402 @@
+//! One connection, from login to loss.
+//!
+//! Everything here runs on the reading thread. What comes off the socket is passed on or held at
+//! once; history is asked for only while there is room.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::{Client, Event, Message, ServerError, Subscriber};
+use bytes::Bytes;
+use futures_util::future::{self, FutureExt};
+use futures_util::stream::{self, ReadyChunks, StreamExt};
+use tokio::sync::watch;
+
+use crate::clock;
+use crate::domain::{SourceState, Timestamp};
+use crate::frame::{Body, Frame, Origin};
+use crate::source::{Desired, Emitter};
+
+use super::connect::Connection;
+use super::feed::{Feed, Standing};
+use super::status::Status;
+use super::stream::{self as jetstream, Absent, Messages, Stored, Survey};
+use super::subject::{durable_stream, headers, is_wanted, stream_prefix};
+
+/// Messages taken at a time.
+const CHUNK: usize = 1024;
+
+/// How often streams are looked for and compared with what came live.
+const SURVEY_EVERY: Duration = Duration::from_secs(5);
+
+/// How soon to look again when something seems to be missing, or a question went unanswered.
+const SURVEY_SOON: Duration = Duration::from_millis(300);
+
+/// How often to look whether there is room again, while something waits for it.
+const ROOM_CHECK: Duration = Duration::from_millis(2);
+
+/// The longest wait of the loop.
+const IDLE: Duration = Duration::from_millis(500);
+
+/// Subjects known at most. There are as many as components and endpoints, a few dozen.
+const SUBJECTS: usize = 4096;
+
+/// Why a session ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The composition root wants something else.
+    Told,
+    /// Nobody receives frames any more.
+    Unheard,
+    /// The connection is gone, or of no use.
+    Lost(String),
+}
+
+/// What outlives a connection.
+pub(super) struct Memory {
+    pub(super) emitter: Emitter,
+    pub(super) status: Status,
+    /// Only this Dynamo namespace, when given.
+    pub(super) namespace: Option<Arc<str>>,
+    pub(super) feeds: HashMap<String, Feed>,
+    subjects: HashMap<String, Arc<str>>,
+}
+
+impl Memory {
+    pub(super) fn new(emitter: Emitter, status: Status, namespace: Option<Arc<str>>) -> Self {
+        let (feeds, subjects) = (HashMap::new(), HashMap::new());
+        Self { emitter, status, namespace, feeds, subjects }
+    }
+
+    fn interned(&mut self, subject: &str) -> Arc<str> {
+        if let Some(known) = self.subjects.get(subject) {
+            return Arc::clone(known);
+        }
+        if self.subjects.len() >= SUBJECTS {
+            self.subjects.clear();
+        }
+        let subject: Arc<str> = subject.into();
+        self.subjects.insert(subject.to_string(), Arc::clone(&subject));
+        subject
+    }
+}
+
+type Live = ReadyChunks<stream::Select<Subscriber, Subscriber>>;
+type Question = Pin<Box<dyn Future<Output = Survey> + Send>>;
+
+/// One connection at work.
+pub(super) struct Session<'a> {
+    memory: &'a mut Memory,
+    client: Client,
+    events: tokio::sync::mpsc::Receiver<Event>,
+    live: Live,
+    survey: Option<Question>,
+    survey_at: Timestamp,
+    /// The feed whose history is being read, and the answers.
+    reader: Option<(String, Messages)>,
+    /// What is wrong, although frames are delivered.
+    trouble: String,
+}
+
+impl<'a> Session<'a> {
+    /// Subscribes and starts to look for streams.
+    pub(super) async fn start(
+        memory: &'a mut Memory,
+        connection: Connection,
+    ) -> Result<Session<'a>, String> {
+        let Connection { client, events } = connection;
+        let plane = match &memory.namespace {
+            Some(namespace) => format!("namespace.{namespace}.>"),
+            None => "namespace.>".to_owned(),
+        };
+        // Not `>`: what JetStream delivers to the routers' consumers would come a second time.
+        let durable = subscribe(&client, "*.kv-events").await?;
+        let plane = subscribe(&client, &plane).await?;
+        let live = stream::select(durable, plane).ready_chunks(CHUNK);
+        let (survey, survey_at) = (None, clock::now());
+        let (reader, trouble) = (None, String::new());
+        Ok(Self { memory, client, events, live, survey, survey_at, reader, trouble })
+    }
+
+    /// Delivers until something ends it, then leaves the server without a subscription.
+    pub(super) async fn run(mut self, desired: &mut watch::Receiver<Desired>) -> End {
+        self.memory.status.set(SourceState::Live, "", None);
+        let end = self.deliver(desired).await;
+        for feed in self.memory.feeds.values_mut() {
+            feed.disconnected(&self.memory.emitter);
+        }
+        if !matches!(end, End::Lost(_)) {
+            // The socket is closed right after this; the server need not wait for that.
+            drop(self.live);
+            let goodbye = self.client.flush();
+            drop(tokio::time::timeout(Duration::from_millis(200), goodbye).await);
+        }
+        end
+    }
+
+    async fn deliver(&mut self, desired: &mut watch::Receiver<Desired>) -> End {
+        loop {
+            let wait = self.duties();
+            if !self.memory.status.heard {
+                return End::Unheard;
+            }
+            let room = self.memory.emitter.has_room();
+            tokio::select! {
+                wanted = desired.wait_for(|wanted| *wanted != Desired::Running) => {
+                    drop(wanted);
+                    return End::Told;
+                }
+                event = self.events.recv() => {
+                    if let Some(end) = self.event(event) {
+                        return end;
+                    }
+                }
+                messages = self.live.next() => match messages {
+                    Some(messages) => self.receive(messages),
+                    None => return End::Lost("the connection was closed".to_owned()),
+                },
+                answers = next_answers(&mut self.reader), if room && self.reader.is_some() => {
+                    self.read(answers);
+                }
+                survey = answered(&mut self.survey), if self.survey.is_some() => {
+                    self.survey = None;
+                    self.drain();
+                    self.surveyed(survey);
+                }
+                () = tokio::time::sleep(wait) => {}
+            }
+        }
+    }
+
+    /// Does what is due and returns how long there is nothing to do.
+    fn duties(&mut self) -> Duration {
+        let now = clock::now();
+        if self.survey.is_none() && now >= self.survey_at {
+            let prefix = self.memory.namespace.as_deref().map(stream_prefix);
+            let wanted = move |stream: &str| is_wanted(stream, prefix.as_deref());
+            self.survey = Some(Box::pin(jetstream::survey(self.client.clone(), wanted)));
+        }
+        let mut waiting = self.reader.is_some();
+        for feed in self.memory.feeds.values_mut() {
+            feed.flush(&self.memory.emitter);
+            waiting |= feed.is_flushing();
+        }
+        self.report(now);
+        if waiting { ROOM_CHECK } else { IDLE.min(self.survey_at.since(now)).max(ROOM_CHECK) }
+    }
+
+    fn report(&mut self, now: Timestamp) {
+        let status = &mut self.memory.status;
+        let lossy = status.is_lossy(now);
+        let state = if lossy { SourceState::Lossy } else { SourceState::Live };
+        status.set(state, &self.trouble, None);
+    }
+
+    fn event(&mut self, event: Option<Event>) -> Option<End> {
+        match event {
+            None | Some(Event::Disconnected | Event::Closed) => {
+                Some(End::Lost("the connection to the server was lost".to_owned()))
+            }
+            Some(Event::SlowConsumer(_)) => {
+                self.memory.status.lost_uncounted();
+                self.survey_soon();
+                None
+            }
+            Some(Event::ServerError(ServerError::AuthorizationViolation)) => {
+                Some(End::Lost("the server revoked the login".to_owned()))
+            }
+            Some(Event::ServerError(ServerError::Other(error))) => {
+                self.refused(&error);
+                None
+            }
+            Some(
+                Event::Connected
+                | Event::LameDuckMode
+                | Event::Draining
+                | Event::ServerError(ServerError::SlowConsumer(_))
+                | Event::ClientError(_),
+            ) => None,
+        }
+    }
+
+    /// The server refused something that was asked of it.
+    fn refused(&mut self, error: &str) {
+        if error.to_ascii_lowercase().contains("permissions violation for publish") {
+            self.survey = None;
+            self.surveyed(Survey::None { rtt: None, why: Absent::Denied });
+        } else {
+            self.trouble = format!(
+                "the server says: {error}; kvtop needs to subscribe to `*.kv-events` and `namespace.>`"
+            );
+        }
+    }
+
+    /// Takes whatever has arrived, so that the answer to a question is judged after all that the
+    /// server sent before it.
+    fn drain(&mut self) {
+        for _ in 0..64 {
+            match self.live.next().now_or_never().flatten() {
+                Some(messages) => self.receive(messages),
+                None => return,
+            }
+        }
+    }
+
+    fn receive(&mut self, messages: Vec<Message>) {
+        let now = clock::now();
+        for message in messages {
+            self.receive_one(message, now);
+        }
+    }
+
+    fn receive_one(&mut self, message: Message, now: Timestamp) {
+        let reply = message.reply.as_ref();
+        if reply.is_some_and(|reply| reply.starts_with("$JS.ACK.")) {
+            return;
+        }
+        let origin = Origin::Nats {
+            subject: self.memory.interned(&message.subject),
+            reply: reply.map(|reply| reply.as_str().into()),
+            headers: message.headers.as_ref().map(headers).unwrap_or_default(),
+        };
+        let payload = message.payload;
+        let body = Body::Whole(payload.clone());
+        let frame = Frame { at: now, time: None, origin, body };
+        match durable_stream(&message.subject) {
+            None => self.memory.status.heard &= self.memory.emitter.emit(frame),
+            Some(stream) => self.receive_durable(stream, frame, &payload),
+        }
+    }
+
+    fn receive_durable(&mut self, stream: &str, frame: Frame, payload: &Bytes) {
+        let memory = &mut *self.memory;
+        if let Some(feed) = memory.feeds.get_mut(stream) {
+            let lost = feed.live(frame, payload, &memory.emitter);
+            if lost > 0 {
+                memory.status.lost_held(lost);
+            }
+            return;
+        }
+        let prefix = memory.namespace.as_deref().map(stream_prefix);
+        if is_wanted(stream, prefix.as_deref()) {
+            let mut feed = Feed::new(stream);
+            feed.live(frame, payload, &memory.emitter);
+            memory.feeds.insert(stream.to_owned(), feed);
+            // An answer under way may have been given before the stream was made.
+            self.survey = None;
+            self.survey_at = Timestamp(0);
+        }
+    }
+
+    fn survey_soon(&mut self) {
+        self.survey_at = self.survey_at.min(clock::now().after(SURVEY_SOON));
+    }
+
+    fn surveyed(&mut self, survey: Survey) {
+        self.survey_at = clock::now().after(SURVEY_EVERY);
+        match survey {
+            Survey::Streams { found, rtt } => {
+                self.memory.status.rtt = Some(rtt);
+                self.trouble.clear();
+                self.found(&found);
+            }
+            Survey::None { rtt, why } => {
+                self.memory.status.rtt = rtt;
+                self.trouble = why.sentence().into();
+                self.memory.feeds.values_mut().for_each(Feed::absent);
+            }
+            Survey::Failed(why) => {
+                self.trouble = format!("history cannot be read yet: {why}");
+                self.survey_soon();
+            }
+        }
+    }
+
+    fn found(&mut self, found: &[(Arc<str>, jetstream::Extent)]) {
+        for (stream, extent) in found {
+            let feed =
+                self.memory.feeds.entry(stream.to_string()).or_insert_with(|| Feed::new(stream));
+            if feed.found(extent) == Standing::Suspect {
+                self.survey_soon();
+            }
+        }
+        for (stream, feed) in &mut self.memory.feeds {
+            if !found.iter().any(|(known, _)| **known == **stream) {
+                feed.absent();
+            }
+        }
+        self.read_on();
+    }
+
+    /// Starts to read the history of a feed that needs it, one at a time.
+    fn read_on(&mut self) {
+        if self.reader.is_some() {
+            return;
+        }
+        let next = self.memory.feeds.iter().find_map(|(key, feed)| Some((key, feed.seqs()?)));
+        if let Some((key, seqs)) = next {
+            self.reader = Some((key.clone(), jetstream::messages(&self.client, key, seqs)));
+        }
+    }
+
+    fn read(&mut self, answers: Option<Vec<Result<Option<Stored>, String>>>) {
+        let memory = &mut *self.memory;
+        let Some(feed) = self.reader.as_ref().and_then(|(key, _)| memory.feeds.get_mut(key)) else {
+            return;
+        };
+        let mut over = answers.is_none();
+        let now = clock::now();
+        for answer in answers.into_iter().flatten() {
+            match answer {
+                Ok(None) => {}
+                Ok(Some(message)) => over |= feed.stored(message, now, &memory.emitter),
+                Err(why) => {
+                    feed.disconnected(&memory.emitter);
+                    self.trouble = format!("history cannot be read yet: {why}");
+                    self.reader = None;
+                    return self.survey_soon();
+                }
+            }
+            if over {
+                break;
+            }
+        }
+        if over {
+            // Nothing, when numbers were only compared: then the reader is made anew.
+            if feed.exhausted().is_some_and(|missed| missed > 0) {
+                memory.status.interrupted();
+            }
+            self.reader = None;
+        }
+        if let Some(history) = feed.history().cloned() {
+            memory.status.history(history);
+        }
+        self.read_on();
+    }
+}
+
+/// Returns the next answers to the questions for stored messages.
+async fn next_answers(
+    reader: &mut Option<(String, Messages)>,
+) -> Option<Vec<Result<Option<Stored>, String>>> {
+    match reader {
+        Some((_, messages)) => messages.next().await,
+        None => future::pending().await,
+    }
+}
+
+async fn answered(question: &mut Option<Question>) -> Survey {
+    match question {
+        Some(question) => question.await,
+        None => future::pending().await,
+    }
+}
+
+async fn subscribe(client: &Client, subject: &str) -> Result<Subscriber, String> {
+    client
+        .subscribe(subject.to_owned())
+        .await
+        .map_err(|error| format!("could not subscribe to `{subject}`: {error}"))
+}

@@ -1,0 +1,157 @@
+//! What the source says of itself, and when.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use crate::clock;
+use crate::domain::{HistoryNote, SourceNote, SourceState, Timestamp};
+use crate::source::Emitter;
+
+/// A note is made at least this often.
+pub(super) const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// While something changes all the time, such as the progress of a read, a note is made this often.
+const PROGRESS: Duration = Duration::from_millis(250);
+
+/// For so long after a loss the source says that it is lossy; the counts stay.
+const LOSSY_FOR: Duration = Duration::from_secs(60);
+
+/// The state of the source, which it turns into notes.
+pub(super) struct Status {
+    name: Arc<str>,
+    emitter: Emitter,
+    shown: watch::Sender<SourceState>,
+    /// What the emitter had dropped when the source started.
+    dropped_before: u64,
+    dropped_last: u64,
+    lost_at: Option<Timestamp>,
+    told_at: Timestamp,
+    changed: bool,
+    state: SourceState,
+    /// False once nobody receives frames any more.
+    pub(super) heard: bool,
+    why: Arc<str>,
+    retry: Option<Duration>,
+    pub(super) rtt: Option<Duration>,
+    /// Live messages that were held back for a join and did not fit.
+    held_dropped: u64,
+    drops_uncounted: u64,
+    interruptions: u64,
+    histories: BTreeMap<Arc<str>, HistoryNote>,
+}
+
+impl Status {
+    pub(super) fn new(name: Arc<str>, emitter: Emitter, shown: watch::Sender<SourceState>) -> Self {
+        let dropped_before = emitter.dropped();
+        Self {
+            name,
+            emitter,
+            shown,
+            dropped_before,
+            dropped_last: 0,
+            lost_at: None,
+            told_at: Timestamp(0),
+            changed: true,
+            state: SourceState::Connecting,
+            heard: true,
+            why: "".into(),
+            retry: None,
+            rtt: None,
+            held_dropped: 0,
+            drops_uncounted: 0,
+            interruptions: 0,
+            histories: BTreeMap::new(),
+        }
+    }
+
+    /// Sets state and reason, and says so at once.
+    pub(super) fn set(&mut self, state: SourceState, why: &str, retry: Option<Duration>) {
+        if self.state != state || *self.why != *why || self.retry != retry {
+            self.state = state;
+            self.why = why.into();
+            self.retry = retry;
+            self.changed = true;
+        }
+        self.tell(clock::now());
+        self.shown.send_if_modified(|shown| std::mem::replace(shown, state) != state);
+    }
+
+    /// Counts a loss of connection or of messages.
+    pub(super) fn interrupted(&mut self) {
+        self.interruptions += 1;
+        self.lost();
+    }
+
+    /// Counts a loss that only the client library knows the size of.
+    pub(super) fn lost_uncounted(&mut self) {
+        self.drops_uncounted += 1;
+        self.lost();
+    }
+
+    /// Counts messages that were held back and did not fit.
+    pub(super) fn lost_held(&mut self, count: u64) {
+        self.held_dropped += count;
+        self.lost();
+    }
+
+    fn lost(&mut self) {
+        self.lost_at = Some(clock::now());
+        self.changed = true;
+    }
+
+    /// Returns true when something was lost a short while ago.
+    pub(super) fn is_lossy(&mut self, now: Timestamp) -> bool {
+        let dropped = self.emitter.dropped();
+        if dropped != self.dropped_before + self.dropped_last {
+            self.dropped_last = dropped - self.dropped_before;
+            self.lost();
+        }
+        self.lost_at.is_some_and(|at| now.since(at) < LOSSY_FOR)
+    }
+
+    /// Records how far the read of a stream is.
+    pub(super) fn history(&mut self, note: HistoryNote) {
+        let finished = note.complete;
+        self.histories.insert(Arc::clone(&note.stream), note);
+        let now = clock::now();
+        if finished || now.since(self.told_at) >= PROGRESS {
+            self.changed = true;
+            self.tell(now);
+        }
+    }
+
+    /// Makes notes when something changed or the last ones are old.
+    pub(super) fn tell(&mut self, now: Timestamp) {
+        if !std::mem::take(&mut self.changed) && now.since(self.told_at) < HEARTBEAT {
+            return;
+        }
+        self.told_at = now;
+        // One note per stream: a note has room for one.
+        let mut histories: Vec<_> = self.histories.values().cloned().map(Some).collect();
+        if histories.is_empty() {
+            histories.push(None);
+        }
+        for history in histories {
+            let note = SourceNote {
+                source: Arc::clone(&self.name),
+                state: self.state,
+                why: Arc::clone(&self.why),
+                retry_ms: self.retry.map(|retry| micros(retry) / 1_000),
+                rtt_us: self.rtt.map(micros),
+                dropped: self.emitter.dropped() - self.dropped_before + self.held_dropped,
+                drops_uncounted: self.drops_uncounted,
+                interruptions: self.interruptions,
+                history,
+                at: now,
+            };
+            self.heard &= self.emitter.note(&note);
+        }
+    }
+}
+
+fn micros(span: Duration) -> u64 {
+    u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,44 @@
+//! Subjects and stream names of Dynamo, as far as needed to tell them apart.
+
+pub(super) fn headers(map: &async_nats::HeaderMap) -> Vec<(String, String)> {
+    let values =
+        map.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
+    values.map(|(name, value)| (name.to_string(), value.as_str().to_owned())).collect()
+}
+
+/// Returns the stream whose events are published on `subject`, none for the event plane.
+pub(super) fn durable_stream(subject: &str) -> Option<&str> {
+    subject.strip_suffix(".kv-events").filter(|stream| !stream.contains('.'))
+}
+
+/// Returns what the names of a Dynamo namespace's streams start with (dynamo-runtime 0.9.0
+/// `slug.rs:28`, dynamo-llm 0.9.0 `kv_router/publisher.rs:32`).
+pub(super) fn stream_prefix(namespace: &str) -> String {
+    let lower = namespace.to_lowercase();
+    let slug = lower.chars().map(|letter| match letter {
+        'a'..='z' | '0'..='9' | '-' => letter,
+        _ => '-',
+    });
+    format!("namespace-{}-component-", slug.collect::<String>())
+}
+
+pub(super) fn is_wanted(stream: &str, prefix: Option<&str>) -> bool {
+    stream.ends_with("-kv-events") && prefix.is_none_or(|prefix| stream.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_told_from_the_event_plane_and_filtered_by_namespace() {
+        let prefix = stream_prefix("GTC_gtc.demo");
+        assert_eq!(prefix, "namespace-gtc-gtc-demo-component-");
+        let stream = "namespace-gtc-gtc-demo-component-tensorrt-llm-kv-events";
+        assert_eq!(durable_stream(&format!("{stream}.kv-events")), Some(stream));
+        assert_eq!(durable_stream("namespace.dynamo.component.backend.kv-events"), None);
+        assert!(is_wanted(stream, Some(&prefix)));
+        assert!(!is_wanted(stream, Some(&stream_prefix("other"))));
+        assert!(!is_wanted("OBJ_namespace-x-component-y-radix-bucket", None));
+    }
+}

@@ -1,0 +1,221 @@
+//! Nothing is lost and nothing comes twice, whenever the source attaches.
+
+use super::*;
+use crate::support::nats_server::NatsServer;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recording_published_while_attached_arrives_unchanged() {
+    for name in ["1.0.2-healthy", "0.9.0-dp"] {
+        let messages = recording(name);
+        let server = NatsServer::with_jetstream();
+        let publisher = Publisher::to(&server.url()).await;
+        publisher.make_streams(&messages).await;
+        let mut attached = Attached::to(&at(&server.url()));
+        attached.until_live().await;
+
+        publisher.publish(&messages).await;
+
+        attached.until_delivered(messages.len()).await;
+        attached.linger(Duration::from_millis(400)).await;
+        assert_eq!(lanes(&attached.delivered), lanes(&messages), "{name}");
+        attached.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn history_is_read_when_attached_late_and_joined_while_publishing() {
+    for name in ["0.9.0-healthy", "0.9.0-incident_load10"] {
+        let messages: Vec<Published> =
+            recording(name).into_iter().filter(|(subject, _)| is_durable(subject)).collect();
+        let server = NatsServer::with_jetstream();
+        let publisher = Publisher::to(&server.url()).await;
+        publisher.make_streams(&messages).await;
+        let (early, late) = messages.split_at(messages.len() / 2);
+        publisher.publish(early).await;
+
+        let mut attached = Attached::to(&at(&server.url()));
+        // No waiting: the join must cope with messages that arrive while history is read.
+        publisher.publish(late).await;
+
+        attached.until_delivered(messages.len()).await;
+        attached.linger(Duration::from_millis(400)).await;
+        assert_eq!(lanes(&attached.delivered), lanes(&messages), "{name}");
+        let history = attached.notes.iter().filter_map(|note| note.history.as_ref()).next_back();
+        assert!(history.is_some_and(|history| history.complete && history.first_seq == 1));
+        attached.end().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_restart_loses_nothing_that_the_stream_keeps() {
+    let messages: Vec<Published> =
+        recording("0.9.0-incident_load10").into_iter().filter(|(it, _)| is_durable(it)).collect();
+    let third = messages.len() / 3;
+    let mut server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.make_streams(&messages).await;
+    publisher.publish(&messages[..third]).await;
+    let mut attached = Attached::to(&at(&server.url()));
+    publisher.publish(&messages[third..third + 50]).await;
+    attached.until_delivered(third + 50).await;
+
+    server.restart();
+    // Published before the source is back: only the stream has these.
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.publish(&messages[third + 50..2 * third]).await;
+    publisher.publish(&messages[2 * third..]).await;
+
+    attached.until_delivered(messages.len()).await;
+    attached.linger(Duration::from_millis(700)).await;
+    assert_eq!(lanes(&attached.delivered), lanes(&messages));
+    assert!(attached.notes.last().unwrap().interruptions >= 1);
+    assert!(attached.notes.iter().any(|note| note.state == SourceState::Down));
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn suspending_unsubscribes_and_resuming_catches_up() {
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.make_stream(STREAM).await;
+    let messages: Vec<Published> = (0..300).map(|number| durable(event(7, 0, number))).collect();
+    let mut attached = Attached::to(&at(&server.url()));
+    attached.until_live().await;
+    publisher.publish(&messages[..100]).await;
+    attached.until_delivered(100).await;
+
+    attached.handle.desired.send_replace(Desired::Suspended);
+    attached.wait_for(SourceState::Suspended).await;
+    publisher.publish(&messages[100..200]).await;
+    attached.linger(Duration::from_millis(200)).await;
+    assert_eq!(attached.delivered.len(), 100);
+
+    attached.handle.desired.send_replace(Desired::Running);
+    attached.until_delivered(200).await;
+    publisher.publish(&messages[200..]).await;
+    attached.until_delivered(300).await;
+    attached.linger(Duration::from_millis(300)).await;
+    assert_eq!(attached.delivered, messages);
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn equal_payloads_are_delivered_as_often_as_they_were_published() {
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.make_stream(STREAM).await;
+    let mut attached = Attached::to(&at(&server.url()));
+    attached.until_live().await;
+    let same = vec![durable(event(7, 0, 1)); 40];
+
+    publisher.publish(&same).await;
+    attached.until_delivered(40).await;
+    attached.handle.desired.send_replace(Desired::Suspended);
+    attached.wait_for(SourceState::Suspended).await;
+    publisher.publish(&same[..25]).await;
+    attached.handle.desired.send_replace(Desired::Running);
+
+    attached.until_delivered(65).await;
+    attached.linger(Duration::from_millis(700)).await;
+    assert_eq!(attached.delivered.len(), 65);
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_history_with_holes_is_read_whole() {
+    const MESSAGES: u64 = 50_000;
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.make_stream(STREAM).await;
+    let messages: Vec<Published> =
+        (0..MESSAGES).map(|number| durable(event(number % 4, 0, number))).collect();
+    publisher.publish(&messages).await;
+    let stream = publisher.jetstream.get_stream(STREAM).await.unwrap();
+    let holes = [2_u64, 3, 1_000, 25_000, MESSAGES];
+    for seq in holes {
+        stream.delete_message(seq).await.unwrap();
+    }
+    let expected: Vec<Published> = (1..=MESSAGES)
+        .zip(messages)
+        .filter(|(seq, _)| !holes.contains(seq))
+        .map(|(_, message)| message)
+        .collect();
+
+    let started = tokio::time::Instant::now();
+    let mut attached = Attached::to(&at(&server.url()));
+    attached.until_delivered(expected.len()).await;
+    let took = started.elapsed();
+
+    attached.linger(Duration::from_millis(300)).await;
+    assert_eq!(attached.delivered, expected);
+    let dropped = attached.notes.last().unwrap().dropped;
+    assert_eq!(dropped, 0);
+    report(&format!("50 000 stored messages read in {took:?}"));
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_jetstream_live_messages_come_and_the_note_says_what_is_missing() {
+    let messages = recording("1.0.2-healthy");
+    let mut server = NatsServer::start(&[], "");
+    let mut attached = Attached::to(&at(&server.url()));
+    attached.until_note("no JetStream").await;
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.publish(&messages).await;
+    attached.until_delivered(messages.len()).await;
+
+    server.restart();
+    attached
+        .until("expected to be back, lossy", |it| {
+            it.notes.last().is_some_and(|note| {
+                note.state == SourceState::Lossy && note.interruptions == 1 && note.rtt_us.is_some()
+            })
+        })
+        .await;
+
+    let publisher = Publisher::to(&server.url()).await;
+    publisher.publish(&messages).await;
+    attached.until_delivered(2 * messages.len()).await;
+    assert_eq!(lanes(&attached.delivered[messages.len()..]), lanes(&messages));
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_made_later_is_joined_without_loss() {
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    let mut attached = Attached::to(&at(&server.url()));
+    attached.until_live().await;
+    let messages: Vec<Published> = (0..200).map(|number| durable(event(1, 0, number))).collect();
+
+    publisher.make_stream(STREAM).await;
+    publisher.publish(&messages).await;
+
+    attached.until_delivered(200).await;
+    attached.linger(Duration::from_millis(700)).await;
+    assert_eq!(attached.delivered, messages);
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_the_given_dynamo_namespace_is_delivered() {
+    let server = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&server.url()).await;
+    let stream = |namespace: &str| format!("namespace-{namespace}-component-backend-kv-events");
+    let plane = |namespace: &str| format!("namespace.{namespace}.component.backend.kv-events");
+    let mut messages = Vec::new();
+    for namespace in ["mine", "other"] {
+        publisher.make_stream(&stream(namespace)).await;
+        messages.push((format!("{}.kv-events", stream(namespace)), event(1, 0, 1)));
+        messages.push((plane(namespace), b"\x85".to_vec()));
+    }
+    let mut attached = Attached::with_namespace(&at(&server.url()), Some("mine"));
+    attached.until_live().await;
+
+    publisher.publish(&messages).await;
+
+    attached.until_delivered(2).await;
+    attached.linger(Duration::from_millis(500)).await;
+    assert_eq!(lanes(&attached.delivered), lanes(&messages[..2]));
+    attached.end().await;
+}

@@ -1,0 +1,1 @@
+//! Do no harm.

@@ -1,0 +1,91 @@
+//! The source leaves no trace in the server, and asks for no more than it says.
+
+use super::*;
+use crate::support::nats_server::NatsServer;
+
+/// Everything kvtop may publish on, and nothing else; everything it may subscribe to, likewise.
+const ACCOUNTS: &str = r#"
+accounts {
+  dynamo {
+    jetstream: enabled
+    users: [
+      { user: worker, password: worker }
+      { user: kvtop, password: kvtop, permissions: {
+          publish: ["$JS.API.STREAM.NAMES", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.MSG.GET.*"]
+          subscribe: ["*.kv-events", "namespace.>", "_INBOX.>"]
+      } }
+      { user: blind, password: blind, permissions: {
+          publish: { deny: ">" }, subscribe: ["*.kv-events", "namespace.>", "_INBOX.>"]
+      } }
+      { user: deaf, password: deaf, permissions: {
+          publish: ["$JS.API.>"], subscribe: ["_INBOX.>"]
+      } }
+    ]
+  }
+}
+"#;
+
+fn url(server: &NatsServer, user: &str) -> String {
+    format!("nats://{user}:{user}@{}", server.host())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_the_permitted_requests_are_made_and_no_consumer_ever() {
+    let messages = recording("0.9.0-healthy");
+    let mut server = NatsServer::start(&["-js"], ACCOUNTS);
+    let publisher = Publisher::to(&url(&server, "worker")).await;
+    publisher.make_streams(&messages).await;
+    publisher.publish(&messages[..messages.len() / 2]).await;
+    let history = messages[..messages.len() / 2].iter().filter(|(it, _)| is_durable(it)).count();
+    let mut attached = Attached::to(&at(&url(&server, "kvtop")));
+    attached.until_live().await;
+    attached.until_delivered(history).await;
+    publisher.publish(&messages[messages.len() / 2..]).await;
+    attached.until_delivered(history + messages.len() / 2).await;
+
+    server.restart();
+    attached.linger(Duration::from_millis(500)).await;
+    attached.until_live().await;
+    attached.handle.desired.send_replace(Desired::Suspended);
+    attached.wait_for(SourceState::Suspended).await;
+    attached.handle.desired.send_replace(Desired::Running);
+    attached.until_live().await;
+
+    let publisher = Publisher::to(&url(&server, "worker")).await;
+    let (stream, _) = messages.iter().find(|(subject, _)| is_durable(subject)).unwrap();
+    let stream = stream.trim_end_matches(".kv-events");
+    let asked = format!("$JS.API.CONSUMER.NAMES.{stream}");
+    let reply = publisher.client.request(asked, "{}".into()).await.unwrap();
+    let consumers: serde_json::Value = serde_json::from_slice(&reply.payload).unwrap();
+    assert_eq!(consumers["total"], 0, "{consumers}");
+    attached.end().await;
+    let log = server.log();
+    assert!(!log.contains("Permissions Violation"), "{log}");
+    assert!(!log.contains("onsumer"), "{log}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_that_may_not_ask_jetstream_still_gets_live_messages() {
+    let messages = recording("0.9.0-healthy");
+    let server = NatsServer::start(&["-js"], ACCOUNTS);
+    let publisher = Publisher::to(&url(&server, "worker")).await;
+    publisher.make_streams(&messages).await;
+    let mut attached = Attached::to(&at(&url(&server, "blind")));
+    attached.until_note("may not ask JetStream").await;
+
+    publisher.publish(&messages).await;
+
+    attached.until_delivered(messages.len()).await;
+    assert_eq!(lanes(&attached.delivered), lanes(&messages));
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_that_may_not_subscribe_is_told_what_it_lacks() {
+    let server = NatsServer::start(&["-js"], ACCOUNTS);
+    let mut attached = Attached::to(&at(&url(&server, "deaf")));
+
+    attached.until_note("needs to subscribe to").await;
+
+    attached.end().await;
+}
