@@ -180,7 +180,11 @@ struct Publisher {
 
 impl Publisher {
     async fn to(url: &str) -> Self {
-        let client = async_nats::connect(url).await.unwrap();
+        Self::with(async_nats::ConnectOptions::new(), url).await
+    }
+
+    async fn with(options: async_nats::ConnectOptions, url: &str) -> Self {
+        let client = options.connect(url).await.unwrap();
         let jetstream = async_nats::jetstream::new(client.clone());
         Self { client, jetstream }
     }

@@ -71,7 +71,7 @@ async fn an_nkey_logs_in_from_a_file_and_from_a_seed() {
 
 /// Makes an authority and a certificate for 127.0.0.1, with the `openssl` command.
 fn certificates(folder: &Folder) {
-    let script = r#"
+    let script = r"
 set -e
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=test-ca \
   -addext basicConstraints=critical,CA:TRUE -keyout ca.key -out ca.pem
@@ -80,7 +80,7 @@ for name in server client; do
   printf 'subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n' > $name.ext
   openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile $name.ext -out $name.pem
 done
-"#;
+";
     let output = std::process::Command::new("sh")
         .args(["-c", script])
         .current_dir(folder.path())

@@ -29,11 +29,17 @@ fn url(server: &NatsServer, user: &str) -> String {
     format!("nats://{user}:{user}@{}", server.host())
 }
 
+async fn worker(server: &NatsServer) -> Publisher {
+    let options =
+        async_nats::ConnectOptions::with_user_and_password("worker".into(), "worker".into());
+    Publisher::with(options, &server.url()).await
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_the_permitted_requests_are_made_and_no_consumer_ever() {
     let messages = recording("0.9.0-healthy");
     let mut server = NatsServer::start(&["-js"], ACCOUNTS);
-    let publisher = Publisher::to(&url(&server, "worker")).await;
+    let publisher = worker(&server).await;
     publisher.make_streams(&messages).await;
     publisher.publish(&messages[..messages.len() / 2]).await;
     let history = messages[..messages.len() / 2].iter().filter(|(it, _)| is_durable(it)).count();
@@ -51,7 +57,7 @@ async fn only_the_permitted_requests_are_made_and_no_consumer_ever() {
     attached.handle.desired.send_replace(Desired::Running);
     attached.until_live().await;
 
-    let publisher = Publisher::to(&url(&server, "worker")).await;
+    let publisher = worker(&server).await;
     let (stream, _) = messages.iter().find(|(subject, _)| is_durable(subject)).unwrap();
     let stream = stream.trim_end_matches(".kv-events");
     let asked = format!("$JS.API.CONSUMER.NAMES.{stream}");
@@ -68,7 +74,7 @@ async fn only_the_permitted_requests_are_made_and_no_consumer_ever() {
 async fn a_login_that_may_not_ask_jetstream_still_gets_live_messages() {
     let messages = recording("0.9.0-healthy");
     let server = NatsServer::start(&["-js"], ACCOUNTS);
-    let publisher = Publisher::to(&url(&server, "worker")).await;
+    let publisher = worker(&server).await;
     publisher.make_streams(&messages).await;
     let mut attached = Attached::to(&at(&url(&server, "blind")));
     attached.until_note("may not ask JetStream").await;

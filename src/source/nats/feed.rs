@@ -143,7 +143,7 @@ impl Feed {
         self.phase = Phase::Reading(Box::new(reading));
         let history = self.history.get_or_insert_with(|| HistoryNote {
             stream: Arc::clone(&self.stream),
-            first_seq: extent.first_seq,
+            first_seq: extent.first_seq.max(1),
             last_seq: extent.last_seq,
             read: 0,
             complete: false,

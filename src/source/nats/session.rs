@@ -346,12 +346,13 @@ impl<'a> Session<'a> {
         let Some(feed) = self.reader.as_ref().and_then(|(key, _)| memory.feeds.get_mut(key)) else {
             return;
         };
-        let mut over = answers.is_none();
+        let exhausted = answers.is_none();
+        let mut anew = false;
         let now = clock::now();
         for answer in answers.into_iter().flatten() {
             match answer {
                 Ok(None) => {}
-                Ok(Some(message)) => over |= feed.stored(message, now, &memory.emitter),
+                Ok(Some(message)) => anew |= feed.stored(message, now, &memory.emitter),
                 Err(why) => {
                     feed.disconnected(&memory.emitter);
                     self.trouble = format!("history cannot be read yet: {why}");
@@ -359,13 +360,12 @@ impl<'a> Session<'a> {
                     return self.survey_soon();
                 }
             }
-            if over {
+            if anew {
                 break;
             }
         }
-        if over {
-            // Nothing, when numbers were only compared: then the reader is made anew.
-            if feed.exhausted().is_some_and(|missed| missed > 0) {
+        if exhausted || anew {
+            if exhausted && feed.exhausted().is_some_and(|missed| missed > 0) {
                 memory.status.interrupted();
             }
             self.reader = None;
