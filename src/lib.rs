@@ -19,6 +19,8 @@ pub mod mirror;
 pub mod model;
 pub mod record;
 pub mod report;
+pub mod run;
 pub mod snapshot;
 pub mod source;
+pub mod tui;
 pub mod wire;

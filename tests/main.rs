@@ -4,4 +4,5 @@
 mod architecture;
 mod captures;
 mod nats;
+mod screens;
 mod support;

@@ -1,6 +1,7 @@
 //! What tests share.
 
 pub(crate) mod nats_server;
+pub(crate) mod pictures;
 
 use std::path::{Path, PathBuf};
 

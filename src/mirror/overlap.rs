@@ -52,7 +52,13 @@ impl Tree {
     /// The per-block router compares numbers of owners first (dynamo-kv-router 1.0.2, radix_tree.rs):
     /// as many owners as active ranks are taken for the same ranks, and fewer owners become the
     /// active ranks, whoever they are. It matters only after out-of-order evictions.
-    fn narrow(&self, active: &mut Active, owners: &[u64], depth: u32, scores: &mut Vec<(u32, u32)>) {
+    fn narrow(
+        &self,
+        active: &mut Active,
+        owners: &[u64],
+        depth: u32,
+        scores: &mut Vec<(u32, u32)>,
+    ) {
         let count = ones(owners);
         let per_block = self.semantics == Semantics::PerBlock;
         if per_block && count == active.count {

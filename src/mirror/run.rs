@@ -1,9 +1,9 @@
 //! What edges do in a tree: grow, part, count and report.
 
+use super::Semantics;
 use super::edge::Edge;
 use super::node::{NONE, ORPHAN, ROOT};
 use super::tree::Tree;
-use super::Semantics;
 
 impl Tree {
     /// Adds a node for `tokens` below `parent`, on the same edge when `parent` ends one that may grow.
@@ -13,10 +13,8 @@ impl Tree {
         let node = self.nodes.alloc()?;
         let orphan = above.is(ORPHAN);
         let truncating = self.semantics == Semantics::EdgeTruncating && !orphan;
-        let grows = above.kids == u32::MAX
-            && parent != ROOT
-            && !(orphan && above.parent() == NONE)
-            && {
+        let grows =
+            above.kids == u32::MAX && parent != ROOT && !(orphan && above.parent() == NONE) && {
                 let edge = self.edges.at(above.edge);
                 edge.tail == parent && !(truncating && edge.is_internal())
             };

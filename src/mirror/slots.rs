@@ -212,6 +212,8 @@ impl Slots {
 
     /// Returns the memory of the tables in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>() + self.ranks.capacity() * 48 + self.workers.capacity() * 64
+        self.slots.capacity() * size_of::<Slot>()
+            + self.ranks.capacity() * 48
+            + self.workers.capacity() * 64
     }
 }

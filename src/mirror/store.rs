@@ -10,7 +10,12 @@ use super::tree::Tree;
 
 impl Tree {
     /// Applies a `stored` event of `slot`.
-    pub(super) fn store(&mut self, slot: u32, parent: Option<SequenceHash>, blocks: &[Block]) -> Outcome {
+    pub(super) fn store(
+        &mut self,
+        slot: u32,
+        parent: Option<SequenceHash>,
+        blocks: &[Block],
+    ) -> Outcome {
         let mut outcome = Outcome::stored_event(blocks);
         let done = match self.semantics {
             Semantics::PerBlock => self.store_per_block(slot, parent, blocks, &mut outcome),

@@ -1,0 +1,3 @@
+//! The composition root: the only layer that waits, spawns and selects.
+
+pub mod terminal;

@@ -1,0 +1,138 @@
+//! What keys and the command line ask for, and what the UI asks of the program.
+
+use std::time::Duration;
+
+use crate::snapshot::ViewQuery;
+
+/// Something a person wants. Panels and the shell see these, never keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Leave the program.
+    Quit,
+    /// Stop the program until the shell continues it.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// Open or close the help.
+    ToggleHelp,
+    /// Close what is open; never quits.
+    Back,
+    /// Show this view.
+    Show(View),
+    /// Hold the picture, or let it go on.
+    ToggleFreeze,
+    /// Focus the next panel.
+    FocusNext,
+    /// Focus the previous panel.
+    FocusPrevious,
+    /// Scroll the focused panel.
+    Scroll(Scroll),
+    /// Give the focused panel the whole screen, or take it back.
+    ToggleZoom,
+    /// Graphs cover more time.
+    WindowLonger,
+    /// Graphs cover less time.
+    WindowShorter,
+    /// Graphs cover this time.
+    Window(Duration),
+    /// Use the next theme.
+    NextTheme,
+    /// Use the theme at this position of the list.
+    Theme(usize),
+    /// Open the command line.
+    OpenLine,
+    /// Edit the command line.
+    Edit(Edit),
+    /// Apply the demo's fix.
+    DemoFix,
+    /// Move within a recording.
+    Replay(ReplayCommand),
+}
+
+/// A screenful, reached by its number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum View {
+    /// Is KV routing working?
+    #[default]
+    Overview,
+}
+
+impl View {
+    /// Every view, in the order of their numbers.
+    pub const ALL: [Self; 1] = [Self::Overview];
+
+    /// Returns its name on the screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Overview => "Overview",
+        }
+    }
+}
+
+/// How far to scroll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scroll {
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// One page up.
+    PageUp,
+    /// One page down.
+    PageDown,
+    /// To the first row.
+    Top,
+    /// To the last row.
+    Bottom,
+}
+
+/// A change of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edit {
+    /// Add a character.
+    Insert(char),
+    /// Take the last character away.
+    Erase,
+    /// Take everything away.
+    Clear,
+    /// Take the first suggestion.
+    Complete,
+    /// Run the line.
+    Submit,
+}
+
+/// Moves a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReplayCommand {
+    /// Pause or play.
+    Toggle,
+    /// Play one frame and pause.
+    Step,
+    /// Move by this many seconds.
+    SeekBy(i64),
+    /// Move to the first frame.
+    SeekStart,
+    /// Move to the last frame.
+    SeekEnd,
+    /// Play faster.
+    Faster,
+    /// Play slower.
+    Slower,
+}
+
+/// What the UI asks of the program around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Leave.
+    Quit,
+    /// Stop until continued.
+    Suspend,
+    /// Draw everything anew.
+    Redraw,
+    /// Make pictures for this query from now on.
+    Query(ViewQuery),
+    /// Apply the demo's fix.
+    DemoFix,
+    /// Move the replay.
+    Replay(ReplayCommand),
+}

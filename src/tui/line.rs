@@ -1,0 +1,118 @@
+//! The command line: `:theme dark`, with suggestions, and errors that say what is known.
+
+use std::time::Duration;
+
+use super::command::Command;
+
+/// The spans that graphs can cover.
+pub const WINDOWS: [Duration; 4] = [
+    Duration::from_secs(60),
+    Duration::from_secs(300),
+    Duration::from_secs(900),
+    Duration::from_secs(3_600),
+];
+
+/// Longest line that is taken.
+const LONGEST: usize = 200;
+
+/// Returns every line that makes sense, with what it does.
+pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
+    let mut lines = Vec::new();
+    if demo {
+        lines.push((String::from("demo fix"), "apply the fix of the demo"));
+    }
+    lines.push((String::from("freeze"), "hold the picture, or let it go on"));
+    lines.push((String::from("help"), "keys and meanings"));
+    lines.push((String::from("quit"), "leave"));
+    lines.extend(themes.iter().map(|name| (format!("theme {name}"), "use this theme")));
+    for window in WINDOWS {
+        lines.push((format!("window {}", super::text::span(window)), "time that graphs cover"));
+    }
+    lines.push((String::from("zoom"), "focused panel to full screen, and back"));
+    lines
+}
+
+/// Returns the lines that `typed` may become, best first.
+pub fn suggestions(typed: &str, themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
+    let typed = words(typed);
+    let mut lines = known(themes, demo);
+    lines.retain(|(line, _)| line.starts_with(&typed));
+    lines
+}
+
+/// Returns what `typed` means, or why it means nothing.
+pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, String> {
+    let line = words(typed);
+    let (verb, rest) = line.split_once(' ').unwrap_or((&line, ""));
+    match (verb, rest) {
+        ("demo", "fix") if demo => Ok(Command::DemoFix),
+        ("demo", "fix") => Err(String::from("`demo fix` works in a demo only")),
+        ("demo", _) => Err(String::from("the demo knows `demo fix`")),
+        ("freeze", "") => Ok(Command::ToggleFreeze),
+        ("help", "") => Ok(Command::ToggleHelp),
+        ("quit" | "q", "") => Ok(Command::Quit),
+        ("zoom", "") => Ok(Command::ToggleZoom),
+        ("theme", name) => {
+            let found = themes.iter().position(|known| known == name);
+            let known = || format!("no theme `{name}`; there are {}", themes.join(", "));
+            found.map(Command::Theme).ok_or_else(known)
+        }
+        ("window", span) => {
+            let found = WINDOWS.into_iter().find(|window| super::text::span(*window) == span);
+            found.map(Command::Window).ok_or_else(|| {
+                let known = WINDOWS.map(super::text::span).join(", ");
+                format!("no window `{span}`; there are {known}")
+            })
+        }
+        ("", _) => Ok(Command::Back),
+        _ => Err(format!("unknown command `{line}`; `?` lists them")),
+    }
+}
+
+/// Returns true when one more character fits.
+pub fn has_room(typed: &str) -> bool {
+    typed.chars().count() < LONGEST
+}
+
+fn words(typed: &str) -> String {
+    let joined = typed.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Keep a trailing space, so that `theme ` suggests themes only.
+    let more = typed.ends_with(' ') && !joined.is_empty();
+    if more && known_verb(&joined) { joined + " " } else { joined }
+}
+
+fn known_verb(word: &str) -> bool {
+    matches!(word, "demo" | "theme" | "window")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn themes() -> Vec<String> {
+        vec![String::from("terminal"), String::from("dark")]
+    }
+
+    #[test]
+    fn every_line_that_is_suggested_is_understood() {
+        for demo in [false, true] {
+            for (line, _) in known(&themes(), demo) {
+                assert!(parse(&line, &themes(), demo).is_ok(), "{line}");
+            }
+        }
+    }
+
+    #[test]
+    fn errors_say_what_there_is() {
+        assert!(parse("theme nord", &themes(), false).unwrap_err().contains("terminal, dark"));
+        assert!(parse("window 7m", &themes(), false).unwrap_err().contains("1m, 5m, 15m, 1h"));
+        assert!(parse("demo fix", &themes(), false).unwrap_err().contains("demo only"));
+    }
+
+    #[test]
+    fn suggestions_follow_what_is_typed() {
+        let lines: Vec<_> = suggestions("theme ", &themes(), false).into_iter().collect();
+        assert_eq!(lines[0].0, "theme terminal");
+        assert_eq!(suggestions("  win", &themes(), false).len(), WINDOWS.len());
+    }
+}

@@ -1,0 +1,83 @@
+//! The help: keys from the key table, marks, and what the columns mean.
+
+use ratatui::layout::Rect;
+
+use super::keymap::{self, Focus};
+use super::text;
+use super::theme::{Glyphs, Role};
+use super::widgets::canvas::{Canvas, Part, part};
+use super::widgets::panel::{self, Heading};
+
+/// Widest that the help gets.
+const WIDTH: u16 = 84;
+/// Columns of a key or a term.
+const TERM: usize = 10;
+
+const COLUMNS: [(&str, &str); 10] = [
+    ("BLK", "tokens per block; sizes that differ are all shown"),
+    ("CACHED", "blocks that a router which saw every event would hold"),
+    ("HELD", "blocks that the worker really holds; shown when it differs"),
+    ("KV%", "share of the engine's KV blocks in use"),
+    ("STORE/s", "`stored` events per second, over 10 s"),
+    ("EVICT/s", "blocks removed per second, over 10 s"),
+    ("ORPH%", "stores that the router refuses: parent unknown; over 1 min"),
+    ("HIT%", "share of prompt tokens found in the engine's cache"),
+    ("OVLP", "mean overlap in blocks of the requests routed to it"),
+    ("LAST", "age of its last KV event"),
+];
+
+/// Returns the lines of the help.
+fn lines(focus: Focus, glyphs: &Glyphs) -> Vec<[Part; 2]> {
+    let heading = |title: &str| [part(title, Role::Title), part("", Role::Fg)];
+    let term = |term: &str, meaning: &str, role: Role| {
+        [part(format!("  {}", text::pad(term, TERM)), role), part(meaning, Role::Fg)]
+    };
+    let blank = || [part("", Role::Fg), part("", Role::Fg)];
+    let mut lines = vec![heading("Keys")];
+    for binding in keymap::bindings(focus).filter(|binding| !binding.help.is_empty()) {
+        lines.push(term(binding.shown, binding.help, Role::Key));
+    }
+    lines.extend([blank(), heading("Marks")]);
+    lines.push(term(glyphs.ok, "proven good", Role::Ok));
+    lines.push(term(glyphs.warn, "worth a look", Role::Warn));
+    lines.push(term(glyphs.fail, "broken", Role::Crit));
+    lines.push(term(glyphs.unknown, "not known yet; it never counts as good", Role::Unknown));
+    let warming = "blocks from before kvtop attached are unknown, so orphans prove nothing yet";
+    lines.push(term("warming", warming, Role::Unknown));
+    lines.push(term(glyphs.none, "nobody reports it; it is not 0", Role::Muted));
+    lines.extend([blank(), heading("Columns")]);
+    lines.extend(COLUMNS.map(|(name, meaning)| term(name, meaning, Role::Title)));
+    lines.extend([blank(), heading("kvtop only reads; it never changes the cluster.")]);
+    lines
+}
+
+/// Returns the last row to which the help can be scrolled in an area of that height.
+pub fn last(focus: Focus, glyphs: &Glyphs, height: u16) -> usize {
+    lines(focus, glyphs).len().saturating_sub(usize::from(height.saturating_sub(2)).max(1))
+}
+
+/// Draws the help over `area`, from row `first` on.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, focus: Focus, first: usize) {
+    let lines = lines(focus, canvas.glyphs());
+    let wanted = text::coordinate(lines.len()).saturating_add(2);
+    let (width, height) = (area.width.min(WIDTH), area.height.min(wanted));
+    let over = Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    };
+    canvas.clear(over);
+    let first = first.min(last(focus, canvas.glyphs(), height));
+    let page = usize::from(height.saturating_sub(2));
+    let mut notes = vec![part("Esc closes", Role::Muted)];
+    if lines.len() > page {
+        let below = lines.len() - (first + page).min(lines.len());
+        notes.insert(0, part(format!("{below} more below  "), Role::Warn));
+    }
+    let heading = Heading { title: String::from("Help"), notes, focused: true };
+    let inner = panel::draw(canvas, over, &heading);
+    for (y, line) in lines.iter().skip(first).take(inner.height.into()).enumerate() {
+        canvas.parts(inner, 0, text::coordinate(y), line);
+    }
+}

@@ -1,0 +1,112 @@
+//! The panels, and the bars around them. Each draws one part of a picture into one rectangle.
+
+pub mod bars;
+pub mod charts;
+pub mod events;
+pub mod footer;
+pub mod router;
+pub mod status;
+pub mod trends;
+pub mod workers;
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use super::judge;
+use super::widgets::canvas::{Canvas, Part};
+use super::widgets::panel::{self, Heading};
+use crate::domain::Timestamp;
+use crate::snapshot::{Knowledge, Snapshot};
+
+/// A panel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PanelId {
+    /// The table of workers.
+    #[default]
+    Workers,
+    /// KV events per second.
+    Traffic,
+    /// KV utilization.
+    Usage,
+    /// Size of the tree.
+    Growth,
+    /// Sparklines instead of charts.
+    Trends,
+    /// Router and mirror.
+    Router,
+    /// What happened last.
+    Events,
+}
+
+/// What the UI remembers and panels may know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// The panel that keys act on.
+    pub focus: PanelId,
+    /// The time that graphs cover.
+    pub window: Duration,
+    /// First row shown of the worker table.
+    pub first_worker: usize,
+    /// First row shown of the router panel.
+    pub first_router: usize,
+    /// Number of the last event shown; none to follow the newest.
+    pub last_event: Option<u64>,
+}
+
+/// All that a panel is drawn from.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// The picture to show.
+    pub snapshot: &'a Snapshot,
+    /// The time that ages are counted from.
+    pub now: Timestamp,
+    /// What the UI remembers.
+    pub look: &'a Look,
+    /// True when panels have frames.
+    pub framed: bool,
+}
+
+impl Scene<'_> {
+    /// Draws the frame of `id`, if there are frames; returns what is inside.
+    fn frame(
+        &self,
+        canvas: &mut Canvas<'_>,
+        area: Rect,
+        id: PanelId,
+        title: impl Into<String>,
+        notes: Vec<Part>,
+    ) -> Rect {
+        if !self.framed {
+            return canvas.clip(area);
+        }
+        let focused = self.look.focus == id;
+        panel::draw(canvas, area, &Heading { title: title.into(), notes, focused })
+    }
+
+    /// Returns true while orphans prove nothing, because earlier blocks of a worker are not known.
+    fn is_warming(&self) -> bool {
+        self.snapshot.workers.iter().any(|row| row.knowledge == Knowledge::SinceAttach && !row.gone)
+    }
+
+    /// Returns what the orphans of all workers prove.
+    fn orphans(&self) -> judge::State {
+        match self.snapshot.totals.orphan_share {
+            Some(share) if !self.is_warming() => judge::share_state(share),
+            _ => judge::State::Unknown,
+        }
+    }
+}
+
+/// Draws panel `id` into `area`.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>) {
+    match id {
+        PanelId::Workers => workers::draw(canvas, area, scene),
+        PanelId::Traffic => charts::traffic(canvas, area, scene),
+        PanelId::Usage => charts::usage(canvas, area, scene),
+        PanelId::Growth => charts::growth(canvas, area, scene),
+        PanelId::Trends => trends::draw(canvas, area, scene),
+        PanelId::Router => router::draw(canvas, area, scene),
+        PanelId::Events => events::draw(canvas, area, scene),
+    }
+}

@@ -1,0 +1,107 @@
+//! The rows between the status bar and the panels: demo, replay, views.
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use crate::snapshot::{DemoState, Playback};
+use crate::tui::command::View;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
+
+/// What is left to say of a scenario has at least this many columns.
+const ABOUT: usize = 16;
+
+/// Draws what a demo must always say: that nothing of it is real.
+pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState) {
+    let glyphs = canvas.glyphs();
+    let right = if state.fixed {
+        vec![part(format!("{} fix applied ", glyphs.ok), Role::Resolved)]
+    } else if state.fix.is_empty() {
+        Vec::new()
+    } else {
+        vec![part("X", Role::Key), part(" applies the fix ", Role::Fg)]
+    };
+    let left = [
+        part(format!(" {} SIMULATED", glyphs.play), Role::Warn),
+        part(
+            format!(" {}", text::cut(&text::clean(&state.scenario), 24, glyphs.ellipsis)),
+            Role::Title,
+        ),
+    ];
+    let room = usize::from(area.width).saturating_sub(width(&left) + width(&right) + 4);
+    let x = canvas.parts(area, 0, 0, &left);
+    let sentence = if state.fixed && !state.fix.is_empty() { &state.fix } else { &state.about };
+    if room >= ABOUT {
+        let about = text::cut(&text::clean(sentence), room, glyphs.ellipsis);
+        canvas.put(area, x + 2, 0, &about, Role::Fg);
+    }
+    if usize::from(x) + width(&right) <= area.width.into() {
+        canvas.parts_right(area, 0, &right);
+    }
+}
+
+/// Draws where a replay stands.
+pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
+    let glyphs = canvas.glyphs();
+    let total = playback.end.since(playback.start);
+    let done = playback.position.since(playback.start).min(total);
+    let share = if total.is_zero() { 1.0 } else { done.as_secs_f64() / total.as_secs_f64() };
+    let (mark, word) =
+        if playback.paused { (glyphs.pause, "paused") } else { (glyphs.play, "playing") };
+    let speed = if playback.speed.is_finite() { playback.speed } else { 0.0 };
+    let times = if speed < 1.0 { format!("{speed:.2}x") } else { format!("{speed:.0}x") };
+    let mut right =
+        vec![part(format!(" {} / {}  {times}", text::span(done), text::span(total)), Role::Fg)];
+    if playback.bad_lines > 0 {
+        let bad = text::count(playback.bad_lines);
+        right.push(part(format!("  {} {bad} bad lines", glyphs.warn), Role::Warn));
+    }
+    if playback.torn {
+        right.push(part(format!("  {} file ends within a line", glyphs.warn), Role::Warn));
+    }
+    right.push(part(" ", Role::Fg));
+    let name = text::cut_middle(&text::clean(&playback.name), 32, glyphs.ellipsis);
+    let mut left = vec![part(format!(" {mark} {word:<7} "), Role::Warn)];
+    if usize::from(area.width) > width(&right) + width(&left) + text::width(&name) + 20 {
+        left.push(part(format!("{name} "), Role::Title));
+    }
+    let x = canvas.parts(area, 0, 0, &left);
+    let room = usize::from(area.width).saturating_sub(usize::from(x) + width(&right));
+    if room > 2 {
+        let at = text::cells(share.clamp(0.0, 1.0) * (room - 1) as f64).min(room - 1);
+        let before = part(glyphs.rule.repeat(at), Role::Series4);
+        let head = part(glyphs.head, Role::Key);
+        let after = part(glyphs.rule.repeat(room - 1 - at), Role::Border);
+        canvas.parts(area, x, 0, &[before, head, after]);
+    }
+    canvas.parts_right(area, 0, &right);
+}
+
+/// Draws the views, and on the right the window and whether the picture is held.
+pub fn views(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    view: View,
+    window: Duration,
+    frozen: Option<&str>,
+) {
+    let glyphs = canvas.glyphs();
+    let mut tabs: Vec<Part> = Vec::new();
+    for (at, one) in View::ALL.into_iter().enumerate() {
+        let tab = format!("{} {}", at + 1, one.name());
+        if one == view {
+            tabs.push(part(format!(" [{tab}]"), Role::Title));
+        } else {
+            tabs.push(part(format!("  {tab} "), Role::Muted));
+        }
+    }
+    let mut right = vec![part(format!("window {}  ", text::span(window)), Role::Muted)];
+    match frozen {
+        Some(frozen) => right.push(part(format!("{frozen} "), Role::Warn)),
+        None => right.push(part(format!("{} live ", glyphs.play), Role::Ok)),
+    }
+    canvas.parts(area, 0, 0, &tabs);
+    canvas.parts_right(area, 0, &right);
+}

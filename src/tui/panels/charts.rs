@@ -1,0 +1,104 @@
+//! The charts: KV events, KV utilization, and the size of the tree.
+
+use ratatui::layout::Rect;
+
+use super::{PanelId, Scene};
+use crate::tui::judge::State;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::chart::{Chart, Line};
+
+/// Ranks that get a line of their own; with more, the mean is drawn.
+const LINES: usize = Role::SERIES.len();
+
+/// Draws stores, removals and orphans per second.
+pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let series = &scene.snapshot.series;
+    let rates = &scene.snapshot.totals.rates.ten_seconds;
+    // Until earlier blocks are known, orphans are no fault and must not look like one.
+    let (orphan, mark) = match scene.orphans() {
+        State::Unknown if scene.is_warming() => {
+            (Role::Unknown, format!(" {} warming", canvas.glyphs().unknown))
+        }
+        _ => (Role::Series3, String::new()),
+    };
+    let dot = canvas.glyphs().dot;
+    let notes = vec![
+        part(format!("stored {}", text::short(rates.stores)), Role::Series1),
+        part(format!(" {dot} "), Role::Muted),
+        part(format!("removed {}", text::short(rates.removals)), Role::Series2),
+        part(format!(" {dot} "), Role::Muted),
+        part(format!("orphan {}{mark}", text::short(rates.refused)), orphan),
+    ];
+    let inner = scene.frame(canvas, area, PanelId::Traffic, "KV events /s", notes);
+    let lines = vec![
+        Line { points: &series.stores.points, role: Role::Series1, mark: 's' },
+        Line { points: &series.removals.points, role: Role::Series2, mark: 'r' },
+        Line { points: &series.refused.points, role: orphan, mark: 'o' },
+    ];
+    chart(scene, lines, None, text::short).draw(canvas, inner);
+}
+
+/// Draws KV utilization by rank; the size of the tree where nobody reports one.
+pub fn usage(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let series = &scene.snapshot.series;
+    let reported = series.kv_utilization.points.iter().any(Option::is_some)
+        || scene.snapshot.totals.kv_utilization.is_some();
+    if !reported {
+        return size(canvas, area, scene, PanelId::Usage);
+    }
+    let ranks = &series.kv_utilization_by_rank;
+    let mut lines = Vec::new();
+    let mut notes = Vec::new();
+    if ranks.is_empty() || ranks.len() > LINES {
+        let mean = scene.snapshot.totals.kv_utilization;
+        lines.push(Line { points: &series.kv_utilization.points, role: Role::Series1, mark: 'm' });
+        notes.push(legend(canvas, "mean", mean, Role::Series1));
+    } else {
+        let dot = canvas.glyphs().dot;
+        for ((at, (rank, points)), role) in ranks.iter().enumerate().zip(Role::SERIES) {
+            let row = scene.snapshot.workers.iter().find(|row| row.rank == *rank);
+            let alias = row.map_or_else(|| rank.to_string(), |row| row.alias.clone());
+            let mark = char::from_digit(u32::try_from(at).unwrap_or(0), 10).unwrap_or('*');
+            lines.push(Line { points: &points.points, role, mark });
+            if at > 0 {
+                notes.push(part(format!(" {dot} "), Role::Muted));
+            }
+            let now = row.and_then(|row| row.kv_utilization.as_ref()).map(|used| used.value);
+            notes.push(legend(canvas, &alias, now, role));
+        }
+    }
+    let inner = scene.frame(canvas, area, PanelId::Usage, "KV cache in use %", notes);
+    chart(scene, lines, Some(1.0), text::whole_percent).draw(canvas, inner);
+}
+
+/// Draws the size of the tree.
+pub fn growth(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    size(canvas, area, scene, PanelId::Growth);
+}
+
+fn size(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, id: PanelId) {
+    let now = text::count(scene.snapshot.tree.accepted_blocks);
+    let notes = vec![part(format!("{now} now"), Role::Series4)];
+    let inner = scene.frame(canvas, area, id, "Blocks in the index", notes);
+    let points = &scene.snapshot.series.tree_size.points;
+    let lines = vec![Line { points, role: Role::Series4, mark: '*' }];
+    chart(scene, lines, None, text::short).draw(canvas, inner);
+}
+
+fn legend(canvas: &Canvas<'_>, name: &str, share: Option<f64>, role: Role) -> Part {
+    let value = share.map_or_else(|| canvas.glyphs().none.to_owned(), text::whole_percent);
+    part(format!("{name} {value}"), role)
+}
+
+fn chart<'a>(
+    scene: &Scene<'_>,
+    lines: Vec<Line<'a>>,
+    top: Option<f64>,
+    label: fn(f64) -> String,
+) -> Chart<'a> {
+    let window = scene.snapshot.series.window;
+    let window = if window.is_zero() { scene.look.window } else { window };
+    Chart { lines, top, label, span: text::span(window) }
+}

@@ -1,0 +1,74 @@
+//! What happened last, newest at the bottom. Scrolling holds on to an event, not to a row.
+
+use ratatui::layout::Rect;
+
+use super::{PanelId, Scene};
+use crate::snapshot::{EventRow, Gravity};
+use crate::tui::judge::State;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, part};
+
+/// Columns of the name of a kind.
+const KIND: usize = 6;
+
+/// Draws the events up to the one that is held, or up to the newest.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let events = &scene.snapshot.events;
+    let shown = events.len() - later(events, scene.look.last_event);
+    let notes = if shown == events.len() {
+        vec![part(format!("newest {}", canvas.glyphs().play), Role::Muted)]
+    } else {
+        let more = text::count((events.len() - shown) as u64);
+        vec![part(format!("{more} newer below, G follows"), Role::Warn)]
+    };
+    let inner = scene.frame(canvas, area, PanelId::Events, "Events", notes);
+    if events.is_empty() {
+        canvas.put(inner, 0, 0, "nothing has happened yet", Role::Muted);
+        return;
+    }
+    let rows = usize::from(inner.height);
+    let first = shown.saturating_sub(rows);
+    let visible = events.iter().skip(first).take(rows.min(shown - first));
+    let who = visible.clone().map(|event| text::width(&text::clean(&event.who))).max().unwrap_or(0);
+    for (y, event) in visible.enumerate() {
+        row(canvas, inner, text::coordinate(y), event, who.clamp(2, 10));
+    }
+}
+
+/// Returns how many events come after number `last`; at least one event stays in view.
+pub fn later(events: &[EventRow], last: Option<u64>) -> usize {
+    let Some(last) = last else { return 0 };
+    let after = events.iter().rev().take_while(|event| event.number > last).count();
+    after.min(events.len().saturating_sub(1))
+}
+
+fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, event: &EventRow, who: usize) {
+    let glyphs = canvas.glyphs();
+    let (mark, role) = match event.gravity {
+        Gravity::Normal => (" ", Role::Fg),
+        Gravity::Notice => (glyphs.warn, State::Warn.role()),
+        Gravity::Bad => (glyphs.fail, State::Fail.role()),
+    };
+    let width = usize::from(area.width);
+    let time = if width >= 50 { text::clock_millis(event.at) } else { text::clock(event.at) };
+    let name = text::cut(&text::clean(&event.who), who, glyphs.ellipsis);
+    let head = format!("{} {:KIND$} ", text::pad(&name, who), event.kind.name());
+    let more = match event.repeats {
+        0 => String::new(),
+        repeats => format!(" {} {} similar", glyphs.ellipsis, text::count(repeats)),
+    };
+    // The mark has the last column, the repeats stand before it; the text gets what is left.
+    let used = text::width(&time) + 1 + text::width(&head) + text::width(&more) + 2;
+    let room = width.saturating_sub(used);
+    let said = text::cut(&text::clean(&event.text), room, glyphs.ellipsis);
+    let kind = if event.gravity == Gravity::Normal { Role::Muted } else { role };
+    let parts = [
+        part(format!("{time} "), Role::Muted),
+        part(head, kind),
+        part(text::pad(&said, room), Role::Fg),
+        part(more, Role::Muted),
+        part(format!(" {mark}"), role),
+    ];
+    canvas.parts(area, 0, y, &parts);
+}

@@ -1,0 +1,66 @@
+//! The last row: hints from the key table, a message, or the command line.
+
+use ratatui::layout::Rect;
+
+use crate::tui::keymap::{self, Focus};
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
+
+/// Draws the hints that fit, whole ones only. Help and quit never go.
+pub fn hints(canvas: &mut Canvas<'_>, area: Rect, focus: Focus) {
+    let mut hints: Vec<[Part; 2]> = keymap::bindings(focus)
+        .filter_map(|binding| {
+            let hint = binding.hint?;
+            Some([
+                part(format!(" {}", binding.shown), Role::Key),
+                part(format!(" {hint} "), Role::Fg),
+            ])
+        })
+        .collect();
+    let needed = |hints: &[[Part; 2]]| -> usize { hints.iter().map(|hint| width(hint)).sum() };
+    while hints.len() > 2 && needed(&hints) > area.width.into() {
+        // The last one is the way out.
+        hints.remove(hints.len() - 2);
+    }
+    let mut x = 0;
+    for hint in &hints {
+        x = canvas.parts(area, x, 0, hint);
+    }
+}
+
+/// Draws a message; it stays until the next key.
+pub fn message(canvas: &mut Canvas<'_>, area: Rect, message: &str, role: Role) {
+    canvas.put(area, 1, 0, message, role);
+}
+
+/// Draws the command line with its first suggestion, and what that does.
+pub fn line(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    typed: &str,
+    suggestions: &[(String, &'static str)],
+) {
+    let x = canvas.put(area, 0, 0, ":", Role::Key);
+    // The end of the line is what is being typed.
+    let room = usize::from(area.width.saturating_sub(2));
+    let skipped = typed.chars().count().saturating_sub(room);
+    let tail: String = typed.chars().skip(skipped).collect();
+    let x = canvas.put(area, x, 0, &tail, Role::Fg);
+    let cursor = Rect { x: area.x.saturating_add(x), width: 1.min(area.width), ..area };
+    let Some((first, does)) = suggestions.first() else {
+        canvas.tint(cursor, Role::Select);
+        canvas.put(area, x + 2, 0, "no such command", Role::Warn);
+        return;
+    };
+    let rest = first.strip_prefix(typed).unwrap_or_default();
+    let x = canvas.put(area, x, 0, rest, Role::Muted).max(x + 1);
+    let more = suggestions.len() - 1;
+    let mut said = vec![part(format!("   Tab: {first}, {does}"), Role::Muted)];
+    if more > 0 {
+        said.push(part(format!("  ({more} more)"), Role::Muted));
+    }
+    if usize::from(x) + width(&said) <= area.width.into() {
+        canvas.parts(area, x, 0, &said);
+    }
+    canvas.tint(cursor, Role::Select);
+}

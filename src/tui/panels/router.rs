@@ -1,0 +1,185 @@
+//! The router as it describes itself, and the mirror of its index.
+
+mod mirror;
+mod sizes;
+
+use ratatui::layout::Rect;
+
+use super::{PanelId, Scene};
+use crate::snapshot::RouterSummary;
+use crate::tui::judge::State;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+
+/// Columns of a fact's name.
+const LABEL: usize = 12;
+
+/// A fact: its name, and what is known.
+struct Fact {
+    label: &'static str,
+    parts: Vec<Part>,
+}
+
+fn fact(label: &'static str, parts: Vec<Part>) -> Fact {
+    Fact { label, parts }
+}
+
+/// Draws the facts from the first that the UI wants.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let glyphs = canvas.glyphs();
+    let facts = facts(scene, glyphs);
+    let router = &scene.snapshot.router;
+    let title = match router.routers.as_slice() {
+        [] => String::from("Router"),
+        [one] => format!("Router {one}"),
+        several => format!("Routers {}", several.len()),
+    };
+    let height = usize::from(area.height.saturating_sub(2)).max(1);
+    let first = scene.look.first_router.min(facts.len().saturating_sub(height));
+    let mut notes = Vec::new();
+    if let Some(plane) = &scene.snapshot.deployment.event_plane {
+        notes.push(part(format!("events by {plane}"), Role::Muted));
+    }
+    let below = facts.len().saturating_sub(first + height);
+    if below > 0 {
+        notes.push(part(format!("  {below} more {}", glyphs.down), Role::Muted));
+    }
+    let inner = scene.frame(canvas, area, PanelId::Router, title, notes);
+    for (y, fact) in facts.iter().skip(first).take(inner.height.into()).enumerate() {
+        let y = text::coordinate(y);
+        let x = canvas.put(inner, 0, y, &text::pad(fact.label, LABEL), Role::Title);
+        fit(canvas, inner, x, y, &fact.parts);
+    }
+}
+
+/// Returns how many facts there are to scroll through.
+pub fn rows(scene: &Scene<'_>, glyphs: &Glyphs) -> usize {
+    facts(scene, glyphs).len()
+}
+
+/// Writes parts as far as whole ones fit; the first is cut if it must.
+fn fit(canvas: &mut Canvas<'_>, area: Rect, mut x: u16, y: u16, parts: &[Part]) {
+    for (at, one) in parts.iter().enumerate() {
+        let room = usize::from(area.width.saturating_sub(x));
+        let said = text::clean(&one.text);
+        if text::width(&said) > room {
+            if at == 0 {
+                canvas.put(area, x, y, &text::cut(&said, room, canvas.glyphs().ellipsis), one.role);
+            }
+            return;
+        }
+        x = canvas.put(area, x, y, &said, one.role);
+    }
+}
+
+fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
+    let router = &scene.snapshot.router;
+    let mut facts = vec![sizes::fact(scene, glyphs), decisions(router, glyphs)];
+    facts.push(overlap(router, glyphs));
+    facts.push(cost(router, glyphs));
+    facts.push(tree_size(router, glyphs));
+    facts.push(latency(router, glyphs));
+    facts.extend(warnings(router, glyphs));
+    facts.extend(mirror::facts(scene, glyphs));
+    facts
+}
+
+fn missing(why: &str, glyphs: &Glyphs) -> Part {
+    part(format!("{} {why}", glyphs.none), Role::Muted)
+}
+
+fn decisions(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
+    if router.routed == 0 && router.decisions == 0 {
+        return fact("decisions", vec![missing("none seen", glyphs)]);
+    }
+    let rate = text::short(router.routed_per_second);
+    let routed = text::count(router.routed);
+    fact(
+        "decisions",
+        vec![
+            part(format!("{rate}/s"), Role::Fg),
+            part(format!(" {} {routed} requests routed", glyphs.dot), Role::Fg),
+        ],
+    )
+}
+
+fn overlap(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
+    if router.overlap_known == 0 {
+        return fact("overlap", vec![missing("no request with a known overlap", glyphs)]);
+    }
+    let share = router.overlap_zero as f64 / router.overlap_known as f64;
+    let (zero, known) = (text::count(router.overlap_zero), text::count(router.overlap_known));
+    fact(
+        "overlap",
+        vec![
+            part(format!("none in {}% of requests", text::percent(share)), Role::Fg),
+            part(format!(" ({zero} of {known})"), Role::Muted),
+        ],
+    )
+}
+
+fn cost(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
+    let logit = router.mean_logit.map_or_else(
+        || missing("no logit seen in the last minute", glyphs),
+        |logit| part(format!("mean {logit:.1}"), Role::Fg),
+    );
+    let weight = router
+        .overlap_weight
+        .map(|weight| part(format!(" {} overlap weight {weight:.1}", glyphs.dot), Role::Fg));
+    fact("logit", [logit].into_iter().chain(weight).collect())
+}
+
+fn tree_size(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
+    let parts = match router.last_tree_size {
+        None => vec![missing("not printed", glyphs)],
+        // Printed as 0 whenever the overlap is 0 (dynamo-llm 0.9.0, kv_router/scheduler.rs:583).
+        Some(0) => vec![
+            part("0 printed last", Role::Fg),
+            part(" (proves nothing: no overlap prints 0)", Role::Muted),
+        ],
+        Some(size) => vec![part(format!("{} printed last", text::thousands(size)), Role::Fg)],
+    };
+    fact("tree size", parts)
+}
+
+fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
+    let ttft = router.ttft_mean.filter(|mean| mean.is_finite()).map_or_else(
+        || missing("no metrics of a frontend", glyphs),
+        |mean| part(format!("mean {mean:.2} s"), Role::Fg),
+    );
+    let queued = router
+        .queued
+        .map(|queued| part(format!(" {} {} queued", glyphs.dot, text::count(queued)), Role::Fg));
+    fact("TTFT", [ttft].into_iter().chain(queued).collect())
+}
+
+fn warnings(router: &RouterSummary, glyphs: &Glyphs) -> Vec<Fact> {
+    let (Some(parents), Some(removes)) = (router.log_parent_warnings, router.log_remove_warnings)
+    else {
+        return vec![fact("warnings", vec![missing("no router's log is read", glyphs)])];
+    };
+    let line = |count: u64, rate: f64, what: &str| {
+        let state = if rate > 0.0 { State::Warn } else { State::Ok };
+        let role = if rate > 0.0 { state.role() } else { Role::Fg };
+        let total = format!(" {} {} in all", glyphs.dot, text::count(count));
+        fact(
+            "WARN/min",
+            vec![
+                part(format!("{:>6} ", text::short(rate)), role),
+                part(what, role),
+                part(total, Role::Muted),
+            ],
+        )
+    };
+    let mut facts = vec![
+        line(parents, router.parent_warnings_per_minute, "parent block not found"),
+        line(removes, router.remove_warnings_per_minute, "block to remove not found"),
+    ];
+    if router.worker_log_warnings > 0 {
+        let count = text::count(router.worker_log_warnings);
+        let said = format!("{count} in workers' own logs, not the router's");
+        facts.push(fact("", vec![part(said, Role::Muted)]));
+    }
+    facts
+}

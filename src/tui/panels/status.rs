@@ -1,0 +1,185 @@
+//! The status bar: what is looked at, and how every source is doing. Row 1, always.
+
+use std::time::Duration;
+
+use ratatui::layout::Rect;
+
+use crate::domain::Timestamp;
+use crate::snapshot::{Feed, Snapshot, SourceRow};
+use crate::tui::judge::{self, State};
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
+
+/// Data older than this has its age beside it.
+const STALE: Duration = Duration::from_secs(3);
+/// Longest reason of a source that is down.
+const REASON: usize = 40;
+
+/// How much is said of the deployment, and of each source, from the most to the least.
+const FORMS: [(Label, Detail); 9] = [
+    (Label::Full, Detail::Reason(REASON)),
+    (Label::Full, Detail::Reason(20)),
+    (Label::Full, Detail::Word),
+    (Label::Name, Detail::Reason(20)),
+    (Label::Name, Detail::Word),
+    (Label::Name, Detail::Mark),
+    (Label::Short, Detail::Word),
+    (Label::Short, Detail::Mark),
+    (Label::Short, Detail::Count),
+];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Label {
+    Full,
+    Name,
+    Short,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Detail {
+    Reason(usize),
+    Word,
+    Mark,
+    Count,
+}
+
+/// Draws the bar. `frozen` is what to say about a held picture where no other row says it.
+pub fn draw(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    snapshot: &Snapshot,
+    now: Timestamp,
+    frozen: Option<&str>,
+) {
+    let glyphs = canvas.glyphs();
+    let mut time = time(snapshot, now, area.width);
+    if let Some(frozen) = frozen {
+        time.insert(0, part(format!("{frozen}  "), Role::Warn));
+    }
+    let room = usize::from(area.width);
+    let build = |(label, detail): (Label, Detail)| {
+        (left(snapshot, label, glyphs), sources(snapshot, now, detail, glyphs))
+    };
+    let fits = |(left, right): &(Vec<Part>, Vec<Part>)| {
+        width(left) + width(right) + width(&time) + 2 <= room
+    };
+    let found = FORMS.into_iter().map(build).find(fits);
+    if let Some((left, mut right)) = found {
+        canvas.parts(area, 0, 0, &left);
+        right.extend(time);
+        canvas.parts_right(area, 0, &right);
+        return;
+    }
+    let sources = sources(snapshot, now, Detail::Count, glyphs);
+    let name = text::clean(&snapshot.deployment.label).into_owned();
+    let rest = room.saturating_sub(width(&sources) + 2);
+    let x = canvas.put(area, 1, 0, &text::cut(&name, rest, glyphs.ellipsis), Role::Title);
+    canvas.parts(area, x + 1, 0, &sources);
+}
+
+fn left(snapshot: &Snapshot, label: Label, glyphs: &Glyphs) -> Vec<Part> {
+    let deployment = &snapshot.deployment;
+    let bar = || part(format!(" {} ", glyphs.bar), Role::Border);
+    let name = text::cut(&text::clean(&deployment.label), 40, glyphs.ellipsis);
+    if label == Label::Short {
+        return vec![part(format!(" {name}"), Role::Title)];
+    }
+    let mut parts = vec![part(" kvtop", Role::Title), bar(), part(name, Role::Fg)];
+    if label == Label::Full {
+        if let Some(version) = &deployment.version {
+            parts.extend([bar(), part(format!("dynamo {version}"), Role::Fg)]);
+        }
+        if let Some(namespace) = deployment.namespace.as_ref().filter(|it| **it != deployment.label)
+        {
+            parts.extend([bar(), part(format!("ns {namespace}"), Role::Fg)]);
+        }
+    }
+    match &snapshot.feed {
+        Feed::Live => parts.extend([bar(), part("RO", Role::Muted)]),
+        Feed::Replay(_) => parts.extend([bar(), part("REPLAY", Role::Warn)]),
+        Feed::Demo(_) => parts.extend([bar(), part("DEMO", Role::Warn)]),
+    }
+    parts
+}
+
+fn time(snapshot: &Snapshot, now: Timestamp, columns: u16) -> Vec<Part> {
+    if snapshot.at.0 == 0 {
+        return Vec::new();
+    }
+    let newest = if snapshot.frames > 0 { snapshot.newest } else { snapshot.at };
+    let age = now.since(newest);
+    let clock = text::clock(newest);
+    let clock = if columns >= 60 { format!("{clock}Z") } else { clock.chars().take(5).collect() };
+    let live = !matches!(snapshot.feed, Feed::Replay(_));
+    if live && age > STALE && columns >= 60 {
+        let old = format!("{clock} {} ago ", text::age(age));
+        return vec![part(old, Role::Muted)];
+    }
+    vec![part(format!("{clock} "), Role::Fg)]
+}
+
+fn sources(snapshot: &Snapshot, now: Timestamp, detail: Detail, glyphs: &Glyphs) -> Vec<Part> {
+    if snapshot.sources.is_empty() {
+        return vec![part(format!("{} no source ", glyphs.unknown), Role::Unknown)];
+    }
+    if detail == Detail::Count {
+        return counts(snapshot, glyphs);
+    }
+    let mut parts = Vec::new();
+    for row in &snapshot.sources {
+        let verdict = judge::source(row);
+        let name = text::cut(&text::clean(&row.name), 16, glyphs.ellipsis);
+        let mark = verdict.state.glyph(glyphs);
+        parts.push(part(format!("{name} "), Role::Fg));
+        let said = match detail {
+            Detail::Mark | Detail::Count => mark.to_owned(),
+            Detail::Word => format!("{mark} {}", verdict.word),
+            Detail::Reason(longest) => {
+                format!("{mark} {}{}", verdict.word, reason(row, now, longest, glyphs))
+            }
+        };
+        parts.push(part(said, verdict.state.role()));
+        parts.push(part("  ", Role::Fg));
+    }
+    parts
+}
+
+fn counts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for state in [State::Fail, State::Warn, State::Unknown, State::Ok] {
+        let of = |row: &&SourceRow| judge::source(row).state == state;
+        let count = snapshot.sources.iter().filter(of).count();
+        if count > 0 {
+            parts.push(part(format!("{}{count} ", state.glyph(glyphs)), state.role()));
+        }
+    }
+    parts
+}
+
+/// Returns what there is to say beside the word: why, when again, what was lost, how fast.
+fn reason(row: &SourceRow, now: Timestamp, longest: usize, glyphs: &Glyphs) -> String {
+    let mut said = Vec::new();
+    if !row.why.is_empty() && judge::source(row).state != State::Ok {
+        said.push(text::cut(&text::clean(&row.why), longest, glyphs.ellipsis));
+    }
+    if let Some(retry) = row.retry_at {
+        said.push(format!("retry {}s", retry.since(now).as_secs()));
+    }
+    if row.gaps > 0 {
+        said.push(format!("{} missing", text::count(row.gaps)));
+    }
+    if row.dropped > 0 || row.drops_uncounted {
+        let least = if row.drops_uncounted { ">=" } else { "" };
+        said.push(format!("{least}{} dropped", text::count(row.dropped.max(1))));
+    }
+    if let Some(history) = row.history.as_ref().filter(|history| !history.complete) {
+        let total = history.last_seq.saturating_sub(history.first_seq).saturating_add(1);
+        let share = history.read as f64 / total as f64;
+        said.push(format!("history {}%", text::whole_percent(share)));
+    }
+    if let (Some(rtt), true) = (row.rtt, said.is_empty()) {
+        said.push(text::latency(rtt));
+    }
+    if said.is_empty() { String::new() } else { format!(" {}", said.join(", ")) }
+}

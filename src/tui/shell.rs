@@ -1,0 +1,301 @@
+//! The UI's own state: what is open, focused, scrolled and held. Nothing of the deployment.
+
+mod screen;
+mod scroll;
+
+use std::time::Duration;
+
+use crossterm::event::KeyEvent;
+use ratatui::layout::Rect;
+
+use super::command::{Action, Command, Edit, View};
+use super::keymap::{self, Focus};
+use super::layout::{self, Class, Layout, Needs};
+use super::line;
+use super::panels::{Look, PanelId};
+use crate::snapshot::{Feed, Snapshot, ViewQuery};
+
+/// Events that a query asks for.
+const EVENTS: usize = 500;
+/// Decisions that a query asks for.
+const DECISIONS: usize = 50;
+/// Points of each graph, at least and at most.
+const POINTS: (usize, usize) = (60, 600);
+
+/// What lies over the view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Open {
+    Nothing,
+    /// The help, from this row on.
+    Help(usize),
+    /// The command line, with what was typed.
+    Line(String),
+}
+
+/// Something to tell until the next key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Message {
+    text: String,
+    grave: bool,
+}
+
+/// The state of the UI.
+#[derive(Clone, Debug)]
+pub struct Shell {
+    view: View,
+    open: Open,
+    look: Look,
+    zoom: bool,
+    themes: Vec<String>,
+    theme: String,
+    frozen: Option<Box<Snapshot>>,
+    message: Option<Message>,
+    size: (u16, u16),
+    lag: Duration,
+    asked: Option<ViewQuery>,
+}
+
+impl Shell {
+    /// Returns a shell that uses `theme`; `themes` are those that `t` goes through.
+    pub fn new(theme: &str, themes: Vec<String>) -> Self {
+        let look = Look {
+            focus: PanelId::Workers,
+            window: ViewQuery::default().window,
+            first_worker: 0,
+            first_router: 0,
+            last_event: None,
+        };
+        Self {
+            view: View::Overview,
+            open: Open::Nothing,
+            look,
+            zoom: false,
+            themes,
+            theme: theme.to_owned(),
+            frozen: None,
+            message: None,
+            size: (80, 24),
+            lag: Duration::ZERO,
+            asked: None,
+        }
+    }
+
+    /// Returns the name of the theme to draw with.
+    pub fn theme(&self) -> &str {
+        &self.theme
+    }
+
+    /// Returns what pictures should hold: as many points as the screen can show.
+    pub fn query(&self) -> ViewQuery {
+        let dots = usize::from(self.size.0);
+        ViewQuery {
+            window: self.look.window,
+            points: dots.clamp(POINTS.0, POINTS.1),
+            events: EVENTS,
+            decisions: DECISIONS,
+        }
+    }
+
+    /// Notes the size of the screen; returns a query when the last one no longer fits.
+    pub fn resize(&mut self, width: u16, height: u16) -> Option<Action> {
+        self.size = (width, height);
+        self.ask()
+    }
+
+    /// Notes how long ago the picture arrived, so that ages go on while nothing else does.
+    pub fn wait(&mut self, since_picture: Duration) {
+        self.lag = since_picture;
+    }
+
+    /// Says `text` in the footer until the next key.
+    pub fn tell(&mut self, text: impl Into<String>, grave: bool) {
+        self.message = Some(Message { text: text.into(), grave });
+    }
+
+    /// Returns true when something on the screen ages while no picture arrives.
+    pub fn ages(&self, snapshot: &Snapshot) -> bool {
+        !matches!(snapshot.feed, Feed::Replay(_)) && (snapshot.frames > 0 || self.frozen.is_some())
+    }
+
+    /// Returns what a key means now.
+    pub fn command(&self, event: KeyEvent, snapshot: &Snapshot) -> Option<Command> {
+        keymap::command(self.focus(snapshot), event)
+    }
+
+    /// Applies `command`; returns what the program has to do, if anything.
+    pub fn update(&mut self, command: Command, snapshot: &Snapshot) -> Option<Action> {
+        self.message = None;
+        match command {
+            Command::Quit => return Some(Action::Quit),
+            Command::Suspend => return Some(Action::Suspend),
+            Command::Redraw => return Some(Action::Redraw),
+            Command::DemoFix => return self.demo_fix(snapshot),
+            Command::Replay(command) => return Some(Action::Replay(command)),
+            Command::Window(window) => return self.set_window(window),
+            Command::WindowLonger => return self.step_window(true),
+            Command::WindowShorter => return self.step_window(false),
+            Command::Edit(edit) => return self.edit(edit, snapshot),
+            Command::ToggleHelp if matches!(self.open, Open::Help(_)) => self.open = Open::Nothing,
+            Command::ToggleHelp => self.open = Open::Help(0),
+            Command::OpenLine => self.open = Open::Line(String::new()),
+            Command::Back => self.back(),
+            Command::Show(view) => self.view = view,
+            Command::ToggleFreeze => self.toggle_freeze(snapshot),
+            Command::FocusNext => self.move_focus(snapshot, 1),
+            Command::FocusPrevious => self.move_focus(snapshot, usize::MAX),
+            Command::Scroll(by) => self.scroll(by, snapshot),
+            Command::ToggleZoom => self.zoom = !self.zoom,
+            Command::NextTheme => self.next_theme(),
+            Command::Theme(at) => self.use_theme(at),
+        }
+        None
+    }
+
+    /// Returns what is open, which decides the meaning of keys.
+    fn focus(&self, snapshot: &Snapshot) -> Focus {
+        match &self.open {
+            Open::Help(_) => Focus::Help,
+            Open::Line(_) => Focus::Line,
+            Open::Nothing => view_focus(snapshot),
+        }
+    }
+
+    fn back(&mut self) {
+        if self.open == Open::Nothing {
+            self.zoom = false;
+        }
+        self.open = Open::Nothing;
+    }
+
+    fn demo_fix(&mut self, snapshot: &Snapshot) -> Option<Action> {
+        match &snapshot.feed {
+            Feed::Demo(demo) if demo.fixed => self.tell("the fix is applied already", false),
+            Feed::Demo(demo) if demo.fix.is_empty() => {
+                self.tell("this scenario has nothing to fix", false);
+            }
+            Feed::Demo(_) => return Some(Action::DemoFix),
+            Feed::Live | Feed::Replay(_) => self.tell("only a demo can be fixed", true),
+        }
+        None
+    }
+
+    fn toggle_freeze(&mut self, snapshot: &Snapshot) {
+        self.frozen = match self.frozen {
+            Some(_) => None,
+            None => Some(Box::new(snapshot.clone())),
+        };
+    }
+
+    fn next_theme(&mut self) {
+        let at = self.themes.iter().position(|name| *name == self.theme);
+        self.use_theme(at.map_or(0, |at| (at + 1) % self.themes.len().max(1)));
+    }
+
+    fn use_theme(&mut self, at: usize) {
+        if let Some(name) = self.themes.get(at).cloned() {
+            self.tell(format!("theme {name}"), false);
+            self.theme = name;
+        }
+    }
+
+    fn set_window(&mut self, window: Duration) -> Option<Action> {
+        self.look.window = window;
+        self.ask()
+    }
+
+    fn step_window(&mut self, longer: bool) -> Option<Action> {
+        let windows = line::WINDOWS;
+        let at = windows.iter().position(|window| *window >= self.look.window);
+        let at = at.unwrap_or(windows.len() - 1);
+        let next = if longer { at + 1 } else { at.saturating_sub(1) };
+        self.set_window(windows[next.min(windows.len() - 1)])
+    }
+
+    fn ask(&mut self) -> Option<Action> {
+        let query = self.query();
+        (self.asked != Some(query)).then(|| {
+            self.asked = Some(query);
+            Action::Query(query)
+        })
+    }
+
+    fn edit(&mut self, edit: Edit, snapshot: &Snapshot) -> Option<Action> {
+        let demo = matches!(snapshot.feed, Feed::Demo(_));
+        let Open::Line(typed) = &mut self.open else { return None };
+        match edit {
+            Edit::Insert(c) if line::has_room(typed) => typed.push(c),
+            Edit::Insert(_) => {}
+            // Nothing left to take away: the line closes, as in vim.
+            Edit::Erase => {
+                if typed.pop().is_none() {
+                    self.open = Open::Nothing;
+                }
+            }
+            Edit::Clear => typed.clear(),
+            Edit::Complete => {
+                if let Some((first, _)) = line::suggestions(typed, &self.themes, demo).first() {
+                    first.clone_into(typed);
+                }
+            }
+            Edit::Submit => {
+                let parsed = line::parse(typed, &self.themes, demo);
+                self.open = Open::Nothing;
+                match parsed {
+                    Ok(command) => return self.update(command, snapshot),
+                    Err(why) => self.tell(why, true),
+                }
+            }
+        }
+        None
+    }
+
+    fn move_focus(&mut self, snapshot: &Snapshot, by: usize) {
+        let shown = self.unzoomed(snapshot);
+        let at = shown.panels.iter().position(|(id, _)| *id == self.look.focus).unwrap_or(0);
+        let count = shown.panels.len().max(1);
+        let next = at.wrapping_add(by.wrapping_add(count)) % count;
+        if let Some((id, _)) = shown.panels.get(next) {
+            self.look.focus = *id;
+        }
+    }
+
+    /// Returns the layout as it would be without zoom.
+    fn unzoomed(&self, snapshot: &Snapshot) -> Layout {
+        let needs = Needs { zoom: None, ..self.needs(snapshot) };
+        layout::arrange(self.area(), &needs)
+    }
+
+    /// Returns the layout.
+    fn layout(&self, area: Rect, snapshot: &Snapshot) -> Layout {
+        layout::arrange(area, &self.needs(snapshot))
+    }
+
+    fn needs(&self, snapshot: &Snapshot) -> Needs {
+        let zoomable = layout::class(self.area()) != Class::Tiny;
+        Needs {
+            workers: snapshot.workers.len(),
+            marker: matches!(snapshot.feed, Feed::Demo(_)),
+            playback: matches!(snapshot.feed, Feed::Replay(_)),
+            banner: 0,
+            zoom: (self.zoom && zoomable).then_some(self.look.focus),
+        }
+    }
+
+    const fn area(&self) -> Rect {
+        Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 }
+    }
+
+    /// Returns the picture to show: the one that is held, or the newest.
+    fn shown<'a>(&'a self, live: &'a Snapshot) -> &'a Snapshot {
+        self.frozen.as_deref().unwrap_or(live)
+    }
+}
+
+/// Returns the focus of a view without anything over it.
+fn view_focus(snapshot: &Snapshot) -> Focus {
+    match snapshot.feed {
+        Feed::Live => Focus::Live,
+        Feed::Replay(_) => Focus::Replay,
+        Feed::Demo(_) => Focus::Demo,
+    }
+}

@@ -1,0 +1,87 @@
+//! Drawing: bars, panels, and what lies over them.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+use super::{Open, Shell, view_focus};
+use crate::domain::Timestamp;
+use crate::snapshot::{Feed, Snapshot};
+use crate::tui::line;
+use crate::tui::panels::{self, Scene, bars, footer, status};
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role, Theme};
+use crate::tui::widgets::canvas::Canvas;
+use crate::tui::{layout, overlay};
+
+impl Shell {
+    /// Draws `live`, or the picture that is held, on the whole of `frame`.
+    pub fn draw(&self, live: &Snapshot, theme: &Theme, frame: &mut Frame<'_>) {
+        let area = frame.area();
+        let mut canvas = Canvas::new(frame.buffer_mut(), theme);
+        canvas.clear(area);
+        let shown = self.shown(live);
+        let layout = self.layout(area, shown);
+        let held = self.held(live, theme.glyphs());
+        let held = held.as_deref();
+        let no_views = held.filter(|_| layout.views.is_empty());
+        if !layout.status.is_empty() {
+            status::draw(&mut canvas, layout.status, live, self.now(live), no_views);
+        }
+        match &live.feed {
+            Feed::Live => {}
+            Feed::Replay(playback) => bars::replay(&mut canvas, layout.playback, playback),
+            Feed::Demo(demo) => bars::demo(&mut canvas, layout.marker, demo),
+        }
+        bars::views(&mut canvas, layout.views, self.view, self.look.window, held);
+        self.panels(&mut canvas, shown, &layout);
+        self.footer(&mut canvas, layout.footer, live);
+        if let Open::Help(first) = self.open {
+            overlay::draw(&mut canvas, area, view_focus(live), first);
+        }
+    }
+
+    fn panels(&self, canvas: &mut Canvas<'_>, shown: &Snapshot, layout: &layout::Layout) {
+        let mut look = self.look;
+        if layout.panel(look.focus).is_none()
+            && let Some((first, _)) = layout.panels.first()
+        {
+            look.focus = *first;
+        }
+        let now = if self.frozen.is_some() { shown.at } else { self.now(shown) };
+        let scene = Scene { snapshot: shown, now, look: &look, framed: layout.framed };
+        for (id, area) in &layout.panels {
+            panels::draw(canvas, *area, *id, &scene);
+        }
+    }
+
+    fn footer(&self, canvas: &mut Canvas<'_>, area: Rect, live: &Snapshot) {
+        let demo = matches!(live.feed, Feed::Demo(_));
+        match (&self.open, &self.message) {
+            (Open::Line(typed), _) => {
+                let lines = line::suggestions(typed, &self.themes, demo);
+                footer::line(canvas, area, typed, &lines);
+            }
+            (_, Some(message)) => {
+                let role = if message.grave { Role::Warn } else { Role::Fg };
+                footer::message(canvas, area, &message.text, role);
+            }
+            (Open::Nothing | Open::Help(_), None) => footer::hints(canvas, area, self.focus(live)),
+        }
+    }
+
+    /// Returns the time that ages are counted from.
+    fn now(&self, snapshot: &Snapshot) -> Timestamp {
+        match snapshot.feed {
+            Feed::Replay(_) => snapshot.at,
+            Feed::Live | Feed::Demo(_) => snapshot.at.after(self.lag),
+        }
+    }
+
+    /// Returns what to say about a picture that is held: `‖ frozen 12s, 1,104 new`.
+    fn held(&self, live: &Snapshot, glyphs: &Glyphs) -> Option<String> {
+        let frozen = self.frozen.as_deref()?;
+        let span = text::span(self.now(live).since(frozen.at));
+        let new = text::thousands(live.frames.saturating_sub(frozen.frames));
+        Some(format!("{} frozen {span}, {new} new", glyphs.pause))
+    }
+}

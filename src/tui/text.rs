@@ -1,0 +1,300 @@
+//! Text for cells: cleaning, measuring, cutting, and numbers that are never cut.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use ratatui::style::Style;
+use ratatui::text::Span;
+
+use crate::domain::Timestamp;
+
+/// Returns `text` without anything that moves the cursor, reorders or hides text.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hostile) {
+        return Cow::Borrowed(text);
+    }
+    let kept = text.chars().filter_map(|c| match c {
+        '\t' | '\n' | '\r' => Some(' '),
+        c if is_hostile(c) => None,
+        c => Some(c),
+    });
+    Cow::Owned(kept.collect())
+}
+
+/// Control characters, bidirectional overrides, and characters without a width of their own.
+fn is_hostile(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e0fff}')
+}
+
+/// Returns the columns that `text` takes.
+pub fn width(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
+/// Returns `text` in at most `columns`, with `mark` at the end when something was left out.
+pub fn cut(text: &str, columns: usize, mark: &str) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(width(mark));
+    let mut short = head(text, room);
+    if width(mark) <= columns {
+        short.push_str(mark);
+    }
+    short
+}
+
+/// Returns `text` in at most `columns`, with `mark` in the middle: both ends of a pod's name matter.
+pub fn cut_middle(text: &str, columns: usize, mark: &str) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(width(mark));
+    if room < 4 {
+        return cut(text, columns, mark);
+    }
+    // The end carries the random suffix that tells pods apart, so it gets the larger half.
+    let end = room - room / 2;
+    format!("{}{mark}{}", head(text, room / 2), tail(text, end))
+}
+
+fn head(text: &str, columns: usize) -> String {
+    let mut used = 0;
+    let mut out = String::new();
+    let span = Span::raw(text);
+    for grapheme in span.styled_graphemes(Style::new()) {
+        used += width(grapheme.symbol);
+        if used > columns {
+            break;
+        }
+        out.push_str(grapheme.symbol);
+    }
+    out
+}
+
+fn tail(text: &str, columns: usize) -> String {
+    let span = Span::raw(text);
+    let all: Vec<_> = span.styled_graphemes(Style::new()).collect();
+    let mut used = 0;
+    let mut start = all.len();
+    for (at, grapheme) in all.iter().enumerate().rev() {
+        used += width(grapheme.symbol);
+        if used > columns {
+            break;
+        }
+        start = at;
+    }
+    all.iter().skip(start).map(|grapheme| grapheme.symbol).collect()
+}
+
+/// Returns `text` padded with spaces on the right to `columns`.
+pub fn pad(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Returns `text` padded with spaces on the left to `columns`.
+pub fn pad_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Returns `count` with a comma between thousands.
+pub fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Returns `count` in at most six columns: as it is up to 99,999, then with a unit.
+pub fn count(count: u64) -> String {
+    if count < 100_000 { thousands(count) } else { scaled(count as f64) }
+}
+
+/// Returns `value`, which is not negative, in at most six columns.
+pub fn short(value: f64) -> String {
+    if !value.is_finite() {
+        return String::from("?");
+    }
+    let value = value.max(0.0);
+    if value < 0.05 {
+        String::from("0")
+    } else if value < 9.95 {
+        format!("{value:.1}")
+    } else if value < 9_999.5 {
+        format!("{value:.0}")
+    } else {
+        scaled(value)
+    }
+}
+
+fn scaled(value: f64) -> String {
+    const UNITS: [&str; 6] = ["k", "M", "G", "T", "P", "E"];
+    let mut value = value / 1_000.0;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1_000.0;
+        unit += 1;
+    }
+    let name = UNITS[unit];
+    if value < 99.95 {
+        format!("{value:.1}{name}")
+    } else {
+        format!("{:.0}{name}", value.min(9_999.0))
+    }
+}
+
+/// Returns a share of 0 to 1 as percent without its sign: `0`, `4.2`, `99.6`, `100`.
+pub fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return String::from("?");
+    }
+    let percent = (share * 100.0).clamp(0.0, 999.0);
+    if percent < 0.05 {
+        String::from("0")
+    } else if percent < 99.95 {
+        format!("{percent:.1}")
+    } else {
+        format!("{percent:.0}")
+    }
+}
+
+/// Returns a share of 0 to 1 as whole percent without its sign.
+pub fn whole_percent(share: f64) -> String {
+    if share.is_finite() { format!("{:.0}", (share * 100.0).clamp(0.0, 999.0)) } else { "?".into() }
+}
+
+/// Returns `bytes` with a binary unit.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1023.5 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let name = UNITS[unit];
+    if unit == 0 || value >= 99.95 {
+        format!("{value:.0} {name}")
+    } else {
+        format!("{value:.1} {name}")
+    }
+}
+
+/// Returns how long ago something was, in at most four columns.
+pub fn age(span: Duration) -> String {
+    match span.as_secs() {
+        0 | 1 => String::from("now"),
+        s @ 2..=99 => format!("{s}s"),
+        s @ 100..=5_999 => format!("{}m", s / 60),
+        s @ 6_000..=359_999 => format!("{}h", s / 3_600),
+        s => format!("{}d", (s / 86_400).min(999)),
+    }
+}
+
+/// Returns a span such as `12s`, `7m40s` or `3h05m`.
+pub fn span(span: Duration) -> String {
+    match span.as_secs() {
+        s @ 0..=59 => format!("{s}s"),
+        s @ 60..=3_599 if s % 60 == 0 => format!("{}m", s / 60),
+        s @ 60..=3_599 => format!("{}m{:02}s", s / 60, s % 60),
+        s if s % 3_600 == 0 => format!("{}h", s / 3_600),
+        s => format!("{}h{:02}m", s / 3_600, s % 3_600 / 60),
+    }
+}
+
+/// Returns a latency such as `0.8ms` or `1.2s`.
+pub fn latency(span: Duration) -> String {
+    let millis = span.as_secs_f64() * 1_000.0;
+    if millis < 9.95 {
+        format!("{millis:.1}ms")
+    } else if millis < 999.5 {
+        format!("{millis:.0}ms")
+    } else {
+        format!("{:.1}s", millis / 1_000.0)
+    }
+}
+
+/// Returns the UTC time of day: `14:39:02`.
+pub fn clock(at: Timestamp) -> String {
+    let second = at.seconds() % 86_400;
+    format!("{:02}:{:02}:{:02}", second / 3_600, second % 3_600 / 60, second % 60)
+}
+
+/// Returns the UTC time of day with milliseconds: `14:39:02.114`.
+pub fn clock_millis(at: Timestamp) -> String {
+    format!("{}.{:03}", clock(at), at.0 / 1_000 % 1_000)
+}
+
+/// Returns `value` rounded, as columns or rows; 0 for what is negative or not a number.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a float cast saturates, and 0 is wanted below 0"
+)]
+pub fn cells(value: f64) -> usize {
+    value.round() as usize
+}
+
+/// Returns `value` as a coordinate, at most `u16::MAX`.
+pub fn coordinate(value: usize) -> u16 {
+    u16::try_from(value).unwrap_or(u16::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cleaning_keeps_letters_and_drops_what_moves_the_cursor() {
+        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\td"), "a[31mbc d");
+        assert_eq!(clean("wörker-日本"), "wörker-日本");
+    }
+
+    #[test]
+    fn cutting_respects_wide_characters() {
+        assert_eq!(cut("日本語", 5, "…"), "日本…");
+        assert_eq!(cut("日本語", 6, "…"), "日本語");
+        assert_eq!(cut_middle("trtllmworker-0-x7k2p", 11, "…"), "trtll…x7k2p");
+        for columns in 0..12 {
+            assert!(width(&cut("日本語abc", columns, "…")) <= columns);
+            assert!(width(&cut_middle("日本語abcdefgh", columns, "...")) <= columns);
+        }
+    }
+
+    #[test]
+    fn no_number_is_wider_than_its_column() {
+        for value in [0.0, 0.04, 0.5, 9.94, 9.96, 123.4, 9_999.4, 9_999.9, 123_456.0, 1e9, 1e19] {
+            assert!(width(&short(value)) <= 6, "{value} is {}", short(value));
+        }
+        for value in [0, 9, 999, 99_999, 100_000, 999_499, 999_999, 12_345_678, u64::MAX] {
+            assert!(width(&count(value)) <= 6, "{value} is {}", count(value));
+        }
+        assert_eq!(short(f64::NAN), "?");
+        assert_eq!(percent(0.996), "99.6");
+        assert_eq!(thousands(1_104), "1,104");
+        assert_eq!(count(123_456), "123k");
+    }
+
+    #[test]
+    fn times_are_short() {
+        assert_eq!(clock_millis(Timestamp(52_742_114_000)), "14:39:02.114");
+        assert_eq!(age(Duration::from_secs(1)), "now");
+        assert_eq!(age(Duration::from_secs(240)), "4m");
+        assert_eq!(span(Duration::from_secs(460)), "7m40s");
+        assert_eq!(latency(Duration::from_micros(800)), "0.8ms");
+    }
+}

@@ -1,0 +1,152 @@
+//! Themes: which colour each role has. The only place where colours exist.
+//!
+//! A theme file gives slots colours ([`file`]); [`Level`] reduces them to what the terminal can show;
+//! [`Glyphs`] are the characters that go with them, because colour is never the only signal.
+
+mod colour;
+mod file;
+mod glyphs;
+mod role;
+
+use std::collections::BTreeMap;
+
+use ratatui::style::{Modifier, Style};
+
+pub use colour::Level;
+pub use file::ThemeError;
+pub use glyphs::{Glyphs, SPARK_LEVELS};
+pub use role::Role;
+
+/// The name of the theme that is used when nothing else is asked for.
+pub const DEFAULT: &str = "terminal";
+
+/// The built-in themes, name and text.
+const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/themes.rs"));
+
+/// Every theme there is, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Themes {
+    texts: BTreeMap<String, String>,
+}
+
+impl Default for Themes {
+    fn default() -> Self {
+        let own = |&(name, text): &(&str, &str)| (name.to_owned(), text.to_owned());
+        Self { texts: EMBEDDED.iter().map(own).collect() }
+    }
+}
+
+impl Themes {
+    /// Adds a theme, or replaces the one of the same name.
+    pub fn insert(&mut self, name: &str, text: &str) {
+        self.texts.insert(name.to_owned(), text.to_owned());
+    }
+
+    /// Returns the names, the default first, the others sorted.
+    pub fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.texts.keys().cloned().collect();
+        names.sort_by_key(|name| (name != DEFAULT, name.clone()));
+        names
+    }
+
+    /// Returns the theme called `name` for a terminal of that level and those characters.
+    pub fn theme(&self, name: &str, level: Level, glyphs: Glyphs) -> Result<Theme, ThemeError> {
+        let slots = file::resolve(&self.texts, name)?;
+        let mut styles = [Style::new(); Role::ALL.len()];
+        for (style, slot) in styles.iter_mut().zip(slots) {
+            *style = slot.style(level);
+        }
+        Ok(Theme { styles, glyphs })
+    }
+}
+
+/// A style for each role, and the characters to draw with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theme {
+    styles: [Style; Role::ALL.len()],
+    glyphs: Glyphs,
+}
+
+impl Theme {
+    /// Returns the style of `role`.
+    pub fn style(&self, role: Role) -> Style {
+        self.styles[role.index()]
+    }
+
+    /// Returns the style of `role`, in bold.
+    pub fn strong(&self, role: Role) -> Style {
+        self.style(role).add_modifier(Modifier::BOLD)
+    }
+
+    /// Returns the style that every cell starts with.
+    pub fn base(&self) -> Style {
+        let ground = Style { bg: self.style(Role::Bg).fg, ..Style::new() };
+        ground.patch(self.style(Role::Fg))
+    }
+
+    /// Returns the characters to draw with.
+    pub const fn glyphs(&self) -> &Glyphs {
+        &self.glyphs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let mut themes = Themes::default();
+        themes.insert("mine", text);
+        themes.theme("mine", Level::True, Glyphs::UNICODE).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_theme_loads_at_every_level() {
+        let themes = Themes::default();
+        for name in themes.names() {
+            for level in Level::ALL {
+                themes.theme(&name, level, Glyphs::UNICODE).unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn without_colour_no_role_has_one() {
+        let themes = Themes::default();
+        for name in themes.names() {
+            let theme = themes.theme(&name, Level::Mono, Glyphs::ASCII).unwrap();
+            for role in Role::ALL {
+                let style = theme.style(role);
+                assert_eq!((style.fg, style.bg), (None, None), "{name} {}", role.name());
+            }
+        }
+    }
+
+    #[test]
+    fn mistakes_in_a_theme_name_what_is_known() {
+        let slot = error("[slots]\ncritical = \"red\"\n");
+        assert!(slot.contains("`critical`") && slot.contains("crit, unknown"), "{slot}");
+        let colour = error("[palette]\nrose = \"#ff0088\"\n[slots]\ncrit = \"rosé\"\n");
+        assert!(
+            colour.contains("`rosé`") && colour.contains("rose") && colour.contains("light-red")
+        );
+        let modifier = error("[slots]\ncrit = { mod = [\"blink\"] }\n");
+        assert!(modifier.contains("`blink`") && modifier.contains("reversed"), "{modifier}");
+        let parent = error("inherits = \"nord\"\n");
+        assert!(parent.contains("`nord`") && parent.contains("high-contrast"), "{parent}");
+        assert!(error("inherits = \"mine\"\n").contains("mine > mine"));
+        assert!(error("slot = 1\n").contains("mine"));
+    }
+
+    #[test]
+    fn a_theme_inherits_what_it_does_not_say() {
+        let mut themes = Themes::default();
+        themes.insert("mine", "inherits = \"dark\"\n[slots]\ncrit = \"#010203\"\n");
+
+        let mine = themes.theme("mine", Level::True, Glyphs::UNICODE).unwrap();
+        let dark = themes.theme("dark", Level::True, Glyphs::UNICODE).unwrap();
+
+        assert_ne!(mine.style(Role::Crit), dark.style(Role::Crit));
+        assert_eq!(mine.style(Role::Ok), dark.style(Role::Ok));
+    }
+}

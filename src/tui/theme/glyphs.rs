@@ -1,0 +1,118 @@
+//! The characters to draw with, in Unicode and in ASCII.
+
+use ratatui::symbols::border;
+
+/// Heights of a sparkline's cell above empty.
+pub const SPARK_LEVELS: usize = 8;
+
+/// One set of characters. All of one column each, except [`Glyphs::ellipsis`] in ASCII.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glyphs {
+    /// State: proven good.
+    pub ok: &'static str,
+    /// State: worth a look.
+    pub warn: &'static str,
+    /// State: broken.
+    pub fail: &'static str,
+    /// State: not known.
+    pub unknown: &'static str,
+    /// A value that is not known.
+    pub none: &'static str,
+    /// Something was left out here.
+    pub ellipsis: &'static str,
+    /// Between facts in one line.
+    pub dot: &'static str,
+    /// Between parts of the status bar.
+    pub bar: &'static str,
+    /// Two values that should be equal and are not.
+    pub differs: &'static str,
+    /// Data is flowing.
+    pub play: &'static str,
+    /// The picture is held.
+    pub pause: &'static str,
+    /// Sorted downwards.
+    pub down: &'static str,
+    /// A horizontal rule.
+    pub rule: &'static str,
+    /// The filled part of a gauge.
+    pub full: &'static str,
+    /// The empty part of a gauge.
+    pub empty: &'static str,
+    /// Where a replay stands.
+    pub head: &'static str,
+    /// A chart's vertical axis, without and with a tick, and its corner.
+    pub axis: [&'static str; 3],
+    /// A sparkline's cells, from lowest to highest.
+    pub sparks: [&'static str; SPARK_LEVELS],
+    /// True when charts may use braille.
+    pub braille: bool,
+    /// A panel's frame.
+    pub frame: border::Set<'static>,
+}
+
+impl Glyphs {
+    /// For terminals that show Unicode.
+    pub const UNICODE: Self = Self {
+        ok: "✓",
+        warn: "▲",
+        fail: "✗",
+        unknown: "○",
+        none: "—",
+        ellipsis: "…",
+        dot: "·",
+        bar: "│",
+        differs: "≠",
+        play: "▶",
+        pause: "‖",
+        down: "▼",
+        rule: "─",
+        full: "█",
+        empty: "░",
+        head: "●",
+        axis: ["│", "┤", "└"],
+        sparks: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
+        braille: true,
+        frame: border::ROUNDED,
+    };
+
+    /// For every other terminal.
+    pub const ASCII: Self = Self {
+        ok: "+",
+        warn: "!",
+        fail: "x",
+        unknown: "o",
+        none: "-",
+        ellipsis: "..",
+        dot: "|",
+        bar: "|",
+        differs: "#",
+        play: ">",
+        pause: "=",
+        down: "v",
+        rule: "-",
+        full: "#",
+        empty: ".",
+        head: "O",
+        axis: ["|", "+", "+"],
+        sparks: ["_", ".", ",", ":", "-", "=", "*", "#"],
+        braille: false,
+        frame: border::Set {
+            top_left: "+",
+            top_right: "+",
+            bottom_left: "+",
+            bottom_right: "+",
+            vertical_left: "|",
+            vertical_right: "|",
+            horizontal_top: "-",
+            horizontal_bottom: "-",
+        },
+    };
+
+    /// Returns the set for a locale, given the values of `LC_ALL`, `LC_CTYPE` and `LANG`: the first
+    /// that is not empty decides.
+    pub fn for_locale<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        let value = values.into_iter().find(|value| !value.is_empty()).unwrap_or_default();
+        let value = value.to_ascii_lowercase();
+        if value.contains("utf-8") || value.contains("utf8") { Self::UNICODE } else { Self::ASCII }
+    }
+}

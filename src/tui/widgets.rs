@@ -1,0 +1,8 @@
+//! What panels are made of. Widgets know cells and roles, nothing of Dynamo.
+
+pub mod canvas;
+pub mod chart;
+pub mod gauge;
+pub mod panel;
+pub mod sparkline;
+pub mod table;

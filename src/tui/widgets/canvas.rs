@@ -1,0 +1,108 @@
+//! Writes parts of text into cells, cleaned and clipped.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role, Theme};
+
+/// A piece of text and what it means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The text.
+    pub text: String,
+    /// What it means.
+    pub role: Role,
+}
+
+/// Returns a part.
+pub fn part(text: impl Into<String>, role: Role) -> Part {
+    Part { text: text.into(), role }
+}
+
+/// Returns the columns that `parts` take.
+pub fn width(parts: &[Part]) -> usize {
+    parts.iter().map(|part| text::width(&text::clean(&part.text))).sum()
+}
+
+/// The cells of the screen with the theme that colours them. Nothing outside of them is written.
+#[derive(Debug)]
+pub struct Canvas<'a> {
+    buffer: &'a mut Buffer,
+    theme: &'a Theme,
+}
+
+impl<'a> Canvas<'a> {
+    /// Returns a canvas over `buffer`.
+    pub const fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
+        Self { buffer, theme }
+    }
+
+    /// Returns the characters to draw with.
+    pub const fn glyphs(&self) -> &'a Glyphs {
+        self.theme.glyphs()
+    }
+
+    /// Returns the style of a role.
+    pub fn style(&self, role: Role) -> Style {
+        self.theme.style(role)
+    }
+
+    /// Returns the part of `area` that exists.
+    pub fn clip(&self, area: Rect) -> Rect {
+        area.intersection(*self.buffer.area())
+    }
+
+    /// Empties `area`.
+    pub fn clear(&mut self, area: Rect) {
+        let area = self.clip(area);
+        let blank = Style::reset().patch(self.theme.base());
+        for y in area.top()..area.bottom() {
+            self.buffer.set_stringn(
+                area.x,
+                y,
+                " ".repeat(area.width.into()),
+                area.width.into(),
+                blank,
+            );
+        }
+    }
+
+    /// Adds `role` to the cells of `area`.
+    pub fn tint(&mut self, area: Rect, role: Role) {
+        let area = self.clip(area);
+        let style = self.style(role);
+        self.buffer.set_style(area, style);
+    }
+
+    /// Writes `text` at column `x` and row `y` of `area`; returns the column after it.
+    pub fn put(&mut self, area: Rect, x: u16, y: u16, text: &str, role: Role) -> u16 {
+        self.put_styled(area, x, y, text, self.style(role))
+    }
+
+    /// Writes `text` as [`Canvas::put`] does, in a style of its own.
+    pub fn put_styled(&mut self, area: Rect, x: u16, y: u16, text: &str, style: Style) -> u16 {
+        let area = self.clip(area);
+        if x >= area.width || y >= area.height {
+            return x;
+        }
+        let room = usize::from(area.width - x);
+        let (end, _) =
+            self.buffer.set_stringn(area.x + x, area.y + y, text::clean(text), room, style);
+        end.saturating_sub(area.x)
+    }
+
+    /// Writes `parts` one after the other into row `y` of `area`, from column `x` on.
+    pub fn parts(&mut self, area: Rect, x: u16, y: u16, parts: &[Part]) -> u16 {
+        parts.iter().fold(x, |x, part| self.put(area, x, y, &part.text, part.role))
+    }
+
+    /// Writes `parts` to the right end of row `y` of `area`, if they fit.
+    pub fn parts_right(&mut self, area: Rect, y: u16, parts: &[Part]) {
+        let needed = text::coordinate(width(parts));
+        if needed <= area.width {
+            self.parts(area, area.width - needed, y, parts);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Screens: text, styles, keys, and that nothing makes drawing fail.
+
+mod hostile;
+
+use kvtop::snapshot::Snapshot;
+use kvtop::tui::command::{Action, Command, ReplayCommand, Scroll};
+use kvtop::tui::shell::Shell;
+use kvtop::tui::theme::{Glyphs, Level, Theme, Themes};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+
+use crate::support::pictures;
+
+const SIZES: [(u16, u16); 6] = [(160, 45), (120, 36), (80, 24), (60, 12), (40, 6), (20, 3)];
+
+fn shell() -> Shell {
+    Shell::new("terminal", Themes::default().names())
+}
+
+fn theme(level: Level, glyphs: Glyphs) -> Theme {
+    Themes::default().theme("terminal", level, glyphs).unwrap()
+}
+
+fn draw_with(shell: &mut Shell, picture: &Snapshot, size: (u16, u16), theme: &Theme) -> Buffer {
+    let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+    shell.resize(size.0, size.1);
+    terminal.draw(|frame| shell.draw(picture, theme, frame)).unwrap();
+    terminal.backend().buffer().clone()
+}
+
+fn draw(shell: &mut Shell, picture: &Snapshot, size: (u16, u16)) -> String {
+    text(&draw_with(shell, picture, size, &theme(Level::Sixteen, Glyphs::UNICODE)))
+}
+
+fn rows(buffer: &Buffer) -> impl Iterator<Item = &[ratatui::buffer::Cell]> {
+    buffer.content().chunks(usize::from(buffer.area().width))
+}
+
+/// Returns the characters, without what is blank at the end of rows.
+fn text(buffer: &Buffer) -> String {
+    let row = |cells: &[ratatui::buffer::Cell]| {
+        cells.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned()
+    };
+    rows(buffer).map(row).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns for each row where which style starts, blanks of the plain style left out.
+fn styles(buffer: &Buffer) -> String {
+    let mut out = String::new();
+    for (y, cells) in rows(buffer).enumerate() {
+        out.push_str(&format!("{y}:"));
+        let mut before = None;
+        for (x, cell) in cells.iter().enumerate() {
+            let style = (cell.fg, cell.bg, cell.modifier);
+            if before != Some(style) {
+                out.push_str(&format!(" {x} {:?}/{:?}/{:?}", style.0, style.1, style.2));
+                before = Some(style);
+            }
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[test]
+fn a_mismatch_at_every_size() {
+    for size in SIZES {
+        let screen = draw(&mut shell(), &pictures::mismatch(), size);
+        insta::assert_snapshot!(format!("mismatch_{}x{}", size.0, size.1), screen);
+    }
+}
+
+#[test]
+fn good_health_at_every_size() {
+    for size in SIZES {
+        let screen = draw(&mut shell(), &pictures::healthy(), size);
+        insta::assert_snapshot!(format!("healthy_{}x{}", size.0, size.1), screen);
+    }
+}
+
+#[test]
+fn other_pictures() {
+    for (name, picture) in [
+        ("late_attach", pictures::late_attach()),
+        ("replay", pictures::replay()),
+        ("large", pictures::large()),
+        ("nothing", Snapshot::default()),
+    ] {
+        for size in [(120, 36), (80, 24), (60, 12)] {
+            let screen = draw(&mut shell(), &picture, size);
+            insta::assert_snapshot!(format!("{name}_{}x{}", size.0, size.1), screen);
+        }
+    }
+}
+
+#[test]
+fn styles_of_a_mismatch() {
+    for (level, name) in [(Level::Sixteen, "colour"), (Level::Mono, "no_color")] {
+        for size in [(120, 36), (80, 24)] {
+            let theme = theme(level, Glyphs::UNICODE);
+            let buffer = draw_with(&mut shell(), &pictures::mismatch(), size, &theme);
+            insta::assert_snapshot!(
+                format!("styles_{name}_{}x{}", size.0, size.1),
+                styles(&buffer)
+            );
+        }
+    }
+}
+
+#[test]
+fn ascii_is_ascii() {
+    let theme = theme(Level::Mono, Glyphs::ASCII);
+    for size in SIZES {
+        for picture in [pictures::mismatch(), pictures::late_attach(), pictures::replay()] {
+            let screen = text(&draw_with(&mut shell(), &picture, size, &theme));
+            assert!(screen.is_ascii(), "{size:?}\n{screen}");
+        }
+    }
+    for size in [(120, 36), (80, 24)] {
+        let screen = text(&draw_with(&mut shell(), &pictures::mismatch(), size, &theme));
+        insta::assert_snapshot!(format!("ascii_{}x{}", size.0, size.1), screen);
+    }
+}
+
+#[test]
+fn the_help_says_what_keys_and_columns_mean() {
+    for (name, picture) in [("demo", pictures::mismatch()), ("replay", pictures::replay())] {
+        let mut shell = shell();
+        shell.update(Command::ToggleHelp, &picture);
+        insta::assert_snapshot!(
+            format!("help_{name}_120x36"),
+            draw(&mut shell, &picture, (120, 36))
+        );
+    }
+}
+
+#[test]
+fn a_late_attach_never_looks_like_a_fault() {
+    let mut picture = pictures::late_attach();
+    picture.sources.truncate(0);
+    picture.sources.push(pictures::source("nats"));
+    for size in SIZES {
+        let screen = draw(&mut shell(), &picture, size);
+        assert!(!screen.contains('✗') && !screen.contains('▲'), "{size:?}\n{screen}");
+    }
+}
+
+#[test]
+fn a_frozen_picture_says_since_when_and_how_much_it_missed() {
+    let mut shell = shell();
+    let before = pictures::healthy();
+    shell.update(Command::ToggleFreeze, &before);
+    let mut after = pictures::mismatch();
+    after.at = before.at.after(std::time::Duration::from_secs(12));
+    after.frames = before.frames + 1_104;
+
+    for size in [(120, 36), (80, 24), (60, 12)] {
+        let screen = draw(&mut shell, &after, size);
+        assert!(screen.contains("‖ frozen 12s, 1,104 new"), "{screen}");
+        assert!(!screen.contains("99.6"), "{screen}");
+    }
+    shell.update(Command::ToggleFreeze, &after);
+    assert!(draw(&mut shell, &after, (80, 24)).contains("99.6"));
+}
+
+#[test]
+fn events_hold_on_to_a_number_and_not_to_a_row() {
+    let mut shell = shell();
+    let mut picture = pictures::healthy();
+    let event = |number: u64| {
+        let mut event = picture.events[0].clone();
+        (event.number, event.text) = (number, format!("event {number:03}"));
+        event
+    };
+    let all: Vec<_> = (0..200).map(event).collect();
+    picture.events = all[..100].to_vec();
+    draw(&mut shell, &picture, (80, 24));
+    while !draw(&mut shell, &picture, (80, 24)).contains("newer below") {
+        shell.update(Command::FocusNext, &picture);
+        shell.update(Command::Scroll(Scroll::Up), &picture);
+    }
+    let before = draw(&mut shell, &picture, (80, 24));
+    assert!(before.contains("event 098") && !before.contains("event 099"), "{before}");
+
+    picture.events = all[20..150].to_vec();
+
+    let later = draw(&mut shell, &picture, (80, 24));
+    assert!(later.contains("event 098") && later.contains("51 newer below"), "{later}");
+    shell.update(Command::Scroll(Scroll::Bottom), &picture);
+    assert!(draw(&mut shell, &picture, (80, 24)).contains("event 149"));
+}
+
+#[test]
+fn a_zoomed_panel_has_the_screen() {
+    let mut shell = shell();
+    let picture = pictures::large();
+    shell.resize(80, 24);
+    shell.update(Command::ToggleZoom, &picture);
+    let screen = draw(&mut shell, &picture, (80, 24));
+    assert!(screen.contains("1-16 of 40") && !screen.contains("Events"), "{screen}");
+    shell.update(Command::Scroll(Scroll::Bottom), &picture);
+    let screen = draw(&mut shell, &picture, (80, 24));
+    assert!(screen.contains("25-40 of 40"), "{screen}");
+    shell.update(Command::Back, &picture);
+    assert!(draw(&mut shell, &picture, (80, 24)).contains("Events"));
+}
+
+#[test]
+fn commands_become_actions() {
+    let mut shell = shell();
+    let (demo, live) = (pictures::mismatch(), pictures::healthy());
+    let step = Command::Replay(ReplayCommand::Step);
+    assert_eq!(shell.update(Command::Quit, &live), Some(Action::Quit));
+    assert_eq!(shell.update(Command::DemoFix, &demo), Some(Action::DemoFix));
+    assert_eq!(shell.update(Command::DemoFix, &live), None);
+    assert_eq!(shell.update(step, &pictures::replay()), Some(Action::Replay(ReplayCommand::Step)));
+    let Some(Action::Query(query)) = shell.update(Command::WindowLonger, &live) else {
+        panic!("a longer window is a new query");
+    };
+    assert_eq!(query.window.as_secs(), 900);
+}
+
+#[test]
+fn the_command_line_suggests_completes_and_explains() {
+    use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    let mut shell = shell();
+    let picture = pictures::mismatch();
+    let mut press = |shell: &mut Shell, code| {
+        let command = shell.command(KeyEvent::new(code, KeyModifiers::NONE), &picture)?;
+        shell.update(command, &picture)
+    };
+    for c in ":theme da".chars() {
+        press(&mut shell, KeyCode::Char(c));
+    }
+    let screen = draw(&mut shell, &pictures::mismatch(), (80, 24));
+    assert!(screen.contains(":theme dark") && screen.contains("Tab: theme dark"), "{screen}");
+    press(&mut shell, KeyCode::Tab);
+    press(&mut shell, KeyCode::Enter);
+    assert_eq!(shell.theme(), "dark");
+
+    for c in ":theme nord".chars() {
+        press(&mut shell, KeyCode::Char(c));
+    }
+    press(&mut shell, KeyCode::Enter);
+    let screen = draw(&mut shell, &pictures::mismatch(), (80, 24));
+    assert!(screen.contains("no theme `nord`; there are terminal"), "{screen}");
+
+    for c in ":demo fix".chars() {
+        press(&mut shell, KeyCode::Char(c));
+    }
+    assert_eq!(press(&mut shell, KeyCode::Enter), Some(Action::DemoFix));
+}

@@ -1,0 +1,169 @@
+//! Any picture, any size, any keys: drawing does not fail.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use kvtop::domain::{Timestamp, WorkerRank};
+use kvtop::snapshot::{Feed, Playback, Series, Snapshot, Sourced, WorkerRow};
+use kvtop::tui::theme::{Glyphs, Level};
+use proptest::prelude::*;
+
+use super::{draw_with, pictures, shell, text, theme};
+
+fn name() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        "[a-z0-9-]{0,70}",
+        Just(String::from("\u{1b}[2J\u{1b}]0;x\u{7}")),
+        Just(String::from("日本語ワーカー👩‍👩‍👧‍👦\u{202e}\u{200b}e\u{301}")),
+        Just("é".repeat(300)),
+    ]
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        any::<f64>(),
+        0.0..2.0,
+        Just(f64::NAN),
+        Just(f64::INFINITY),
+        Just(-1.0),
+        Just(1e300),
+    ]
+}
+
+fn worker() -> impl Strategy<Value = WorkerRow> {
+    let facts = (name(), proptest::option::of(name()), any::<[u64; 4]>(), number(), number());
+    (facts, any::<bool>(), any::<Option<u32>>()).prop_map(
+        |((alias, pod, counts, share, rate), gone, size)| {
+            let mut row = pictures::worker(0, "pod");
+            (row.alias, row.pod, row.gone) = (alias, pod, gone);
+            row.rank = WorkerRank::new(counts[0], counts[1] as u32 % 3);
+            (row.accepted, row.held) = (counts[2], counts[3]);
+            row.orphan_share = Some(share);
+            row.kv_utilization =
+                Some(Sourced { value: share, source: String::new(), at: Timestamp(counts[0]) });
+            row.rates.ten_seconds.stores = rate;
+            row.routed_per_second = rate;
+            row.mean_overlap = Some(rate);
+            row.block_size.router = size;
+            row.last_event = Some(Timestamp(counts[1]));
+            row
+        },
+    )
+}
+
+fn series() -> impl Strategy<Value = Series> {
+    proptest::collection::vec(proptest::option::of(number()), 0..50)
+        .prop_map(|points| Series { points })
+}
+
+fn picture() -> impl Strategy<Value = Snapshot> {
+    let base = prop_oneof![
+        Just(Snapshot::default()),
+        Just(pictures::mismatch()),
+        Just(pictures::late_attach()),
+        Just(pictures::replay()),
+    ];
+    let workers = proptest::collection::vec(worker(), 0..30);
+    let times = (any::<u64>(), any::<u64>(), any::<u64>());
+    (base, workers, name(), times, series(), number()).prop_map(
+        |(mut picture, workers, name, (at, newest, frames), series, rate)| {
+            (picture.at, picture.newest, picture.frames) =
+                (Timestamp(at), Timestamp(newest), frames);
+            picture.workers = workers;
+            picture.deployment.label.clone_from(&name);
+            picture.router.routers = vec![name.clone()];
+            picture.router.mean_logit = Some(rate);
+            picture.router.ttft_mean = Some(rate);
+            picture.router.overlap_known = frames;
+            picture.tree.memory_bytes = at;
+            picture.tree.incomplete = vec![name.clone()];
+            picture.totals.rates.ten_seconds.stores = rate;
+            for event in &mut picture.events {
+                event.text.clone_from(&name);
+                event.who.clone_from(&name);
+                event.repeats = frames;
+            }
+            for source in &mut picture.sources {
+                source.why.clone_from(&name);
+                source.dropped = frames;
+                source.retry_at = Some(Timestamp(newest));
+            }
+            (picture.series.stores, picture.series.refused) = (series.clone(), series.clone());
+            picture.series.kv_utilization = series;
+            if let Feed::Replay(playback) = &mut picture.feed {
+                *playback = Playback {
+                    name,
+                    start: Timestamp(newest),
+                    end: Timestamp(at),
+                    position: Timestamp(frames),
+                    speed: rate,
+                    ..Playback::default()
+                };
+            }
+            picture
+        },
+    )
+}
+
+fn key() -> impl Strategy<Value = KeyEvent> {
+    let code = prop_oneof![
+        proptest::char::range(' ', '~').prop_map(KeyCode::Char),
+        any::<char>().prop_map(KeyCode::Char),
+        proptest::sample::select(vec![
+            KeyCode::Enter,
+            KeyCode::Esc,
+            KeyCode::Tab,
+            KeyCode::BackTab,
+            KeyCode::Backspace,
+            KeyCode::Up,
+            KeyCode::Down,
+            KeyCode::PageUp,
+            KeyCode::PageDown,
+            KeyCode::Home,
+            KeyCode::End,
+            KeyCode::F(1),
+        ]),
+    ];
+    code.prop_map(|code| KeyEvent::new(code, KeyModifiers::NONE))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_picture_at_any_size_after_any_keys_is_drawn(
+        first in picture(),
+        second in picture(),
+        sizes in proptest::collection::vec((1_u16..240, 1_u16..80), 1..4),
+        keys in proptest::collection::vec(key(), 0..40),
+        ascii in any::<bool>(),
+    ) {
+        let glyphs = if ascii { Glyphs::ASCII } else { Glyphs::UNICODE };
+        let theme = theme(Level::Sixteen, glyphs);
+        let mut shell = shell();
+        shell.wait(Duration::from_secs(2));
+        for (at, size) in sizes.into_iter().enumerate() {
+            let picture = if at % 2 == 0 { &first } else { &second };
+            for key in &keys {
+                if let Some(command) = shell.command(*key, picture) {
+                    shell.update(command, picture);
+                }
+            }
+            let screen = text(&draw_with(&mut shell, picture, size, &theme));
+            prop_assert!(!screen.chars().any(|c| c.is_control() && c != '\n'));
+        }
+    }
+}
+
+#[test]
+fn every_small_size_is_drawn() {
+    let theme = theme(Level::Mono, Glyphs::UNICODE);
+    for picture in [pictures::mismatch(), pictures::replay(), Snapshot::default()] {
+        for width in 1..90 {
+            for height in 1..14 {
+                draw_with(&mut shell(), &picture, (width, height), &theme);
+            }
+        }
+    }
+}
