@@ -4,5 +4,7 @@
 mod architecture;
 mod captures;
 mod nats;
+mod recordings;
 mod screens;
 mod support;
+mod wire;

@@ -53,3 +53,14 @@ pub(crate) fn played(frames: &[Frame]) -> (Engine, Snapshot) {
     let snapshot = engine.snapshot(&ViewQuery::default(), at);
     (engine, snapshot)
 }
+
+/// Returns a folder of its own for one test, emptied by the next run's fresh one.
+pub(crate) fn scratch() -> PathBuf {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("kvtop-test-{}-{number}", std::process::id());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}

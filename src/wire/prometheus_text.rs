@@ -21,7 +21,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     if text.len() > SCRAPE_LIMIT {
         return Err(Reject::new("a scrape of more than 16 MiB"));
     }
-    let wanted = text.lines().filter(|line| is_wanted(line)).map(|line| Ok(line.to_owned()));
+    let wanted = text.lines().filter(|line| is_wanted(line)).map(|line| Ok(plain_name(line)));
     let scrape = Scrape::parse(wanted).map_err(|_| Reject::new("a scrape that cannot be read"))?;
     for sample in &scrape.samples {
         let value = match &sample.value {
@@ -53,17 +53,23 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
 /// Everything else is passed over before it is parsed: scrapes of 1.6 have thousands of samples.
 fn is_wanted(line: &str) -> bool {
     let name = line.split(['{', ' ']).next().unwrap_or_default();
-    name == "dynamo_frontend_model_kv_cache_block_size" || gauge_of(name, 0.0).is_some()
+    name == "dynamo_frontend_model_kv_cache_block_size" || gauge_of(&name.replace(':', "_"), 0.0).is_some()
+}
+
+/// Returns the line with `vllm:name` as `vllm_name`: the parser knows no colons in names.
+fn plain_name(line: &str) -> String {
+    let end = line.find(['{', ' ']).unwrap_or(line.len());
+    format!("{}{}", line[..end].replace(':', "_"), &line[end..])
 }
 
 fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {
     Some(match metric {
-        "vllm:kv_cache_usage_perc"
-        | "vllm:gpu_cache_usage_perc"
-        | "sglang:token_usage"
+        "vllm_kv_cache_usage_perc"
+        | "vllm_gpu_cache_usage_perc"
+        | "sglang_token_usage"
         | "trtllm_kv_cache_utilization" => (GaugeName::KvUtilization, value),
         "dynamo_component_gpu_cache_usage_percent" => (GaugeName::KvUtilization, value / 100.0),
-        "sglang:cache_hit_rate" | "trtllm_kv_cache_hit_rate" => (GaugeName::PrefixHitRate, value),
+        "sglang_cache_hit_rate" | "trtllm_kv_cache_hit_rate" => (GaugeName::PrefixHitRate, value),
         "dynamo_frontend_time_to_first_token_seconds_sum" => (GaugeName::TtftSum, value),
         "dynamo_frontend_time_to_first_token_seconds_count" => (GaugeName::TtftCount, value),
         "dynamo_frontend_queued_requests" => (GaugeName::Queued, value),

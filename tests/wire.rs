@@ -1,0 +1,144 @@
+//! Every decoder against frames of real deployments, and against what cannot be read.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use crate::support::{captures, fixture, frames};
+use kvtop::domain::{KvBatch, KvKind, Timestamp};
+use kvtop::frame::{Body, Frame, Origin};
+use kvtop::wire::{DECODERS, Facts, decode};
+
+fn described(batch: &KvBatch, out: &mut String) {
+    for event in batch.events() {
+        let what = match &event.kind {
+            KvKind::Stored { parent, blocks } => {
+                let blocks: Vec<_> = batch
+                    .blocks_of(blocks)
+                    .iter()
+                    .map(|block| format!("{}:{}", block.sequence.0, block.tokens.0))
+                    .collect();
+                format!("stored under {:?}: {}", parent.map(|hash| hash.0), blocks.join(" "))
+            }
+            KvKind::Removed { hashes } => {
+                let hashes: Vec<_> =
+                    batch.removed_of(hashes).iter().map(|hash| hash.0.to_string()).collect();
+                format!("removed: {}", hashes.join(" "))
+            }
+            KvKind::Cleared { scope } => format!("cleared: {scope:?}"),
+        };
+        let tier = event.tier.name();
+        writeln!(out, "  {} {tier} event {} {what}", event.rank, event.event_id).unwrap();
+    }
+}
+
+#[test]
+fn every_decoder_reads_its_fixtures_as_recorded() {
+    let folders: BTreeSet<String> = std::fs::read_dir(fixture("wire"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    let decoders: BTreeSet<String> = DECODERS.iter().map(|decoder| decoder.id.into()).collect();
+    assert_eq!(decoders, folders, "each decoder has a folder, each folder a decoder");
+    for folder in &folders {
+        let mut cases: Vec<_> = std::fs::read_dir(fixture("wire").join(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .collect();
+        cases.sort();
+        for case in cases {
+            let mut out = String::new();
+            for frame in frames(&case) {
+                let mut facts = Facts::default();
+                let read = decode(&frame, &mut facts);
+                writeln!(out, "{} -> {read:?}", frame.origin.kind()).unwrap();
+                described(&facts.kv, &mut out);
+                for fact in &facts.other {
+                    writeln!(out, "  {fact:?}").unwrap();
+                }
+            }
+            let name = case.file_stem().unwrap().to_str().unwrap();
+            insta::assert_snapshot!(format!("{folder}__{name}"), out);
+        }
+    }
+}
+
+#[test]
+fn every_fixture_is_accepted_by_the_decoder_it_is_filed_under() {
+    for decoder in DECODERS {
+        for entry in std::fs::read_dir(fixture("wire").join(decoder.id)).unwrap() {
+            for frame in frames(&entry.unwrap().path()) {
+                let first = DECODERS.iter().find(|other| (other.accepts)(&frame)).unwrap();
+                assert_eq!(first.id, decoder.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_that_is_cut_anywhere_is_rejected_or_ignored_without_a_trace() {
+    for (name, path) in captures() {
+        let events = frames(&path).into_iter().filter(|frame| {
+            matches!(&frame.origin, Origin::Nats { subject, .. } if subject.ends_with("kv-events"))
+        });
+        for frame in events.take(3) {
+            let Body::Whole(bytes) = &frame.body else { continue };
+            for length in (0..bytes.len()).step_by(7) {
+                let mut facts = Facts::default();
+                let cut = Frame { body: Body::Whole(bytes.slice(..length)), ..frame.clone() };
+                let read = decode(&cut, &mut facts);
+                assert!(read.is_err() || facts.kv.is_empty(), "{name} at {length}");
+                assert!(facts.kv.is_empty(), "{name} at {length}");
+            }
+        }
+    }
+}
+
+fn origins() -> impl Strategy<Value = Origin> {
+    prop_oneof![
+        Just(Origin::nats("namespace.a.component.b.kv-events")),
+        Just(Origin::nats("namespace.a.kv_metrics")),
+        Just(Origin::nats("namespace.a.kv-hit-rate")),
+        Just(Origin::nats("namespace.a.component.b.active_sequences_events")),
+        Just(Origin::nats("namespace-a-component-b-kv-events.kv-events")),
+        Just(Origin::log("a", "pod")),
+        Just(Origin::Metrics { pod: "pod".into(), url: "/metrics".into() }),
+        Just(Origin::Etcd { key: "v1/mdc/a/b/c/1".into(), put: true }),
+        Just(Origin::Health { source: "nats".into() }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn arbitrary_bytes_never_panic(
+        origin in origins(),
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let mut facts = Facts::default();
+        let frame = Frame::new(Timestamp(1), origin, bytes);
+        // Whatever it answers, it answers.
+        let answered = decode(&frame, &mut facts);
+        prop_assert!(answered.is_ok() || answered.is_err());
+    }
+
+    #[test]
+    fn arbitrary_text_never_panics(
+        origin in origins(),
+        mark in prop::sample::select(vec![
+            "Selected worker: worker_id=", "Formula for worker_id=1 dp_rank=0 with ",
+            "Failed to find parent block; skipping store operation ",
+            "route request completed ", "Block not published. Block size must be ",
+            "{\"message\":\"Selected worker\",", "trtllm_kv_cache_utilization",
+            "dynamo_frontend_model_kv_cache_block_size{model=", "",
+        ]),
+        tail in "\\PC{0,80}",
+    ) {
+        let mut facts = Facts::default();
+        let frame = Frame::new(Timestamp(1), origin, format!("{mark}{tail}"));
+        let answered = decode(&frame, &mut facts);
+        prop_assert!(answered.is_ok() || answered.is_err());
+    }
+}
