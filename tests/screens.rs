@@ -2,6 +2,8 @@
 
 mod hostile;
 
+use std::fmt::Write as _;
+
 use kvtop::snapshot::Snapshot;
 use kvtop::tui::command::{Action, Command, ReplayCommand, Scroll};
 use kvtop::tui::shell::Shell;
@@ -18,7 +20,7 @@ fn shell() -> Shell {
     Shell::new("terminal", Themes::default().names())
 }
 
-fn theme(level: Level, glyphs: Glyphs) -> Theme {
+fn theme(level: Level, glyphs: &'static Glyphs) -> Theme {
     Themes::default().theme("terminal", level, glyphs).unwrap()
 }
 
@@ -49,12 +51,12 @@ fn text(buffer: &Buffer) -> String {
 fn styles(buffer: &Buffer) -> String {
     let mut out = String::new();
     for (y, cells) in rows(buffer).enumerate() {
-        out.push_str(&format!("{y}:"));
+        write!(out, "{y}:").unwrap();
         let mut before = None;
         for (x, cell) in cells.iter().enumerate() {
             let style = (cell.fg, cell.bg, cell.modifier);
             if before != Some(style) {
-                out.push_str(&format!(" {x} {:?}/{:?}/{:?}", style.0, style.1, style.2));
+                write!(out, " {x} {:?}/{:?}/{:?}", style.0, style.1, style.2).unwrap();
                 before = Some(style);
             }
         }
@@ -226,7 +228,7 @@ fn the_command_line_suggests_completes_and_explains() {
     use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
     let mut shell = shell();
     let picture = pictures::mismatch();
-    let mut press = |shell: &mut Shell, code| {
+    let press = |shell: &mut Shell, code| {
         let command = shell.command(KeyEvent::new(code, KeyModifiers::NONE), &picture)?;
         shell.update(command, &picture)
     };

@@ -15,11 +15,13 @@ impl Timestamp {
     }
 
     /// Returns `self` moved forward by `span`, at most to the end of time.
+    #[must_use]
     pub fn after(self, span: Duration) -> Self {
         Self(self.0.saturating_add(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
     }
 
     /// Returns `self` moved back by `span`, at most to the epoch.
+    #[must_use]
     pub fn before(self, span: Duration) -> Self {
         Self(self.0.saturating_sub(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
     }

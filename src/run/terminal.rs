@@ -1,1 +1,112 @@
-//! placeholder
+//! The terminal's life: enter, draw when something changed, suspend, leave it as it was.
+//!
+//! [`run`] is the future to block on, on the main thread: a terminal that blocks (Ctrl-S, a dead
+//! connection) then stops nothing but this future. Sources and engine run in tasks of their own.
+
+mod panics;
+mod screen;
+mod signals;
+mod ui;
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+
+use crate::snapshot::{Snapshot, ViewQuery};
+use crate::tui::command::Action;
+use crate::tui::theme::{Glyphs, Level, ThemeError, Themes};
+
+/// What the terminal is like, and what the user wants of it.
+#[derive(Clone, Debug)]
+pub struct TerminalOptions {
+    /// The name of the theme.
+    pub theme: String,
+    /// Every theme there is.
+    pub themes: Themes,
+    /// How many colours the terminal shows.
+    pub level: Level,
+    /// The characters to draw with.
+    pub glyphs: &'static Glyphs,
+    /// Gets a line for each panic outside of the UI; the screen says it as well.
+    pub panics: Option<mpsc::Sender<String>>,
+}
+
+/// What has to happen around a stop. A stopped subscriber that stays subscribed throttles the
+/// publishers, so sources unsubscribe first.
+pub trait Hooks {
+    /// Unsubscribes the sources. It is given two seconds.
+    fn before_stop(&mut self) -> impl Future<Output = ()>;
+
+    /// Subscribes them again. It is given two seconds.
+    fn after_continue(&mut self) -> impl Future<Output = ()>;
+}
+
+/// Hooks that do nothing, for feeds that nobody publishes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHooks;
+
+impl Hooks for NoHooks {
+    async fn before_stop(&mut self) {}
+
+    async fn after_continue(&mut self) {}
+}
+
+/// Why the UI ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// The user left.
+    Quit,
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl Exit {
+    /// Returns the exit code, as shells count it: 130, 143 or 129 for a signal.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Quit => 0,
+            Self::Signal(signal) => u8::try_from(128_i32.saturating_add(signal)).unwrap_or(u8::MAX),
+        }
+    }
+}
+
+/// Why the UI cannot go on.
+#[derive(Debug, thiserror::Error)]
+pub enum TerminalError {
+    /// Raw mode or the alternate screen is not to be had.
+    #[error("could not set up the terminal")]
+    Enter(#[source] io::Error),
+    /// The terminal does not take what is drawn.
+    #[error("could not draw")]
+    Draw(#[source] io::Error),
+    /// The terminal gives no keys.
+    #[error("could not read keys")]
+    Read(#[source] io::Error),
+    /// Signals cannot be waited for.
+    #[error("could not listen for signals")]
+    Signals(#[source] io::Error),
+    /// The process cannot stop itself.
+    #[error("could not suspend")]
+    Suspend(#[source] io::Error),
+    /// The theme cannot be used.
+    #[error("could not use the theme")]
+    Theme(#[source] ThemeError),
+}
+
+/// Shows `pictures` until the user leaves or a signal ends it, and restores the terminal in every
+/// case, panics of this thread included.
+pub async fn run<H: Hooks>(
+    pictures: watch::Receiver<Arc<Snapshot>>,
+    queries: watch::Sender<ViewQuery>,
+    actions: mpsc::Sender<Action>,
+    options: TerminalOptions,
+    hooks: H,
+) -> Result<Exit, TerminalError> {
+    let guard = panics::install(options.panics.clone());
+    let wiring = ui::Wiring { pictures, queries, actions, hooks };
+    let ended = ui::Ui::enter(wiring, options, guard)?.run().await;
+    panics::uninstall();
+    ended
+}

@@ -85,6 +85,11 @@ impl Shell {
         &self.theme
     }
 
+    /// Goes back to the theme called `name`, because another cannot be used.
+    pub fn keep_theme(&mut self, name: &str) {
+        name.clone_into(&mut self.theme);
+    }
+
     /// Returns what pictures should hold: as many points as the screen can show.
     pub fn query(&self) -> ViewQuery {
         let dots = usize::from(self.size.0);

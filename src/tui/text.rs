@@ -135,7 +135,7 @@ pub fn short(value: f64) -> String {
     } else if value < 9.95 {
         format!("{value:.1}")
     } else if value < 9_999.5 {
-        format!("{value:.0}")
+        thousands(cells(value) as u64)
     } else {
         scaled(value)
     }

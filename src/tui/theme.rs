@@ -50,7 +50,12 @@ impl Themes {
     }
 
     /// Returns the theme called `name` for a terminal of that level and those characters.
-    pub fn theme(&self, name: &str, level: Level, glyphs: Glyphs) -> Result<Theme, ThemeError> {
+    pub fn theme(
+        &self,
+        name: &str,
+        level: Level,
+        glyphs: &'static Glyphs,
+    ) -> Result<Theme, ThemeError> {
         let slots = file::resolve(&self.texts, name)?;
         let mut styles = [Style::new(); Role::ALL.len()];
         for (style, slot) in styles.iter_mut().zip(slots) {
@@ -64,7 +69,7 @@ impl Themes {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Theme {
     styles: [Style; Role::ALL.len()],
-    glyphs: Glyphs,
+    glyphs: &'static Glyphs,
 }
 
 impl Theme {
@@ -85,8 +90,8 @@ impl Theme {
     }
 
     /// Returns the characters to draw with.
-    pub const fn glyphs(&self) -> &Glyphs {
-        &self.glyphs
+    pub const fn glyphs(&self) -> &'static Glyphs {
+        self.glyphs
     }
 }
 

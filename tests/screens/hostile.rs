@@ -37,7 +37,7 @@ fn worker() -> impl Strategy<Value = WorkerRow> {
         |((alias, pod, counts, share, rate), gone, size)| {
             let mut row = pictures::worker(0, "pod");
             (row.alias, row.pod, row.gone) = (alias, pod, gone);
-            row.rank = WorkerRank::new(counts[0], counts[1] as u32 % 3);
+            row.rank = WorkerRank::new(counts[0], u32::from(counts[1] > u64::MAX / 2));
             (row.accepted, row.held) = (counts[2], counts[3]);
             row.orphan_share = Some(share);
             row.kv_utilization =

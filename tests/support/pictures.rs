@@ -11,10 +11,10 @@ use kvtop::snapshot::{
 };
 
 /// 14:39:02.114 UTC of some day.
-pub const NOW: Timestamp = Timestamp(1_771_425_542_114_000);
+pub(crate) const NOW: Timestamp = Timestamp(1_771_425_542_114_000);
 
 /// Returns a worker in good health.
-pub fn worker(number: u64, pod: &str) -> WorkerRow {
+pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
     WorkerRow {
         alias: format!("w{number}"),
         rank: WorkerRank::new(7_702_713_015_953_616 + number * 1_751, 0),
@@ -56,7 +56,7 @@ fn rates(stores: f64, removals: f64, refused: f64) -> RateSet {
 }
 
 /// Returns a series that goes up and down around `middle`, unknown for the first tenth.
-pub fn wave(middle: f64, swing: f64, points: usize, pace: f64) -> Series {
+pub(crate) fn wave(middle: f64, swing: f64, points: usize, pace: f64) -> Series {
     let value = |at: usize| {
         let known = at >= points / 10;
         known.then(|| middle + swing * (at as f64 / pace).sin() + swing / 3.0 * (at as f64).cos())
@@ -78,7 +78,7 @@ fn event(number: u64, millis: u64, who: &str, kind: EventKind, text: &str) -> Ev
 }
 
 /// Returns a source that delivers.
-pub fn source(name: &str) -> SourceRow {
+pub(crate) fn source(name: &str) -> SourceRow {
     SourceRow {
         name: name.to_owned(),
         state: SourceState::Live,
@@ -98,7 +98,7 @@ pub fn source(name: &str) -> SourceRow {
 }
 
 /// Returns a deployment of two workers on which KV routing works.
-pub fn healthy() -> Snapshot {
+pub(crate) fn healthy() -> Snapshot {
     let workers = vec![worker(0, "trtllmworker-0-x7k2p"), worker(1, "trtllmworker-0-m4q9d")];
     let by_rank = workers
         .iter()
@@ -201,7 +201,7 @@ fn events() -> Vec<EventRow> {
 }
 
 /// Returns the same deployment with block sizes that do not match, as the demo shows it.
-pub fn mismatch() -> Snapshot {
+pub(crate) fn mismatch() -> Snapshot {
     let mut picture = healthy();
     picture.feed = Feed::Demo(DemoState {
         scenario: String::from("mismatch"),
@@ -253,7 +253,7 @@ pub fn mismatch() -> Snapshot {
 }
 
 /// Returns a healthy deployment just after kvtop attached: orphans that prove nothing.
-pub fn late_attach() -> Snapshot {
+pub(crate) fn late_attach() -> Snapshot {
     let mut picture = healthy();
     for row in &mut picture.workers {
         row.knowledge = Knowledge::SinceAttach;
@@ -284,7 +284,7 @@ pub fn late_attach() -> Snapshot {
 }
 
 /// Returns a recording of the healthy deployment, a third played.
-pub fn replay() -> Snapshot {
+pub(crate) fn replay() -> Snapshot {
     let mut picture = healthy();
     picture.feed = Feed::Replay(Playback {
         name: String::from("incident-0412.frames.zst"),
@@ -301,7 +301,7 @@ pub fn replay() -> Snapshot {
 }
 
 /// Returns many workers, with more than one rank each.
-pub fn large() -> Snapshot {
+pub(crate) fn large() -> Snapshot {
     let mut picture = healthy();
     picture.workers = (0..40)
         .map(|number| {

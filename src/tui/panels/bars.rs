@@ -80,14 +80,7 @@ pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
 }
 
 /// Draws the views, and on the right the window and whether the picture is held.
-pub fn views(
-    canvas: &mut Canvas<'_>,
-    area: Rect,
-    view: View,
-    window: Duration,
-    frozen: Option<&str>,
-) {
-    let glyphs = canvas.glyphs();
+pub fn views(canvas: &mut Canvas<'_>, area: Rect, view: View, window: Duration, state: Part) {
     let mut tabs: Vec<Part> = Vec::new();
     for (at, one) in View::ALL.into_iter().enumerate() {
         let tab = format!("{} {}", at + 1, one.name());
@@ -98,10 +91,7 @@ pub fn views(
         }
     }
     let mut right = vec![part(format!("window {}  ", text::span(window)), Role::Muted)];
-    match frozen {
-        Some(frozen) => right.push(part(format!("{frozen} "), Role::Warn)),
-        None => right.push(part(format!("{} live ", glyphs.play), Role::Ok)),
-    }
+    right.extend([state, part(" ", Role::Fg)]);
     canvas.parts(area, 0, 0, &tabs);
     canvas.parts_right(area, 0, &right);
 }

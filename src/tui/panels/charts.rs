@@ -23,15 +23,13 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         }
         _ => (Role::Series3, String::new()),
     };
-    let dot = canvas.glyphs().dot;
+    // What matters most comes first: notes go from the end when there is no room.
     let notes = vec![
-        part(format!("stored {}", text::short(rates.stores)), Role::Series1),
-        part(format!(" {dot} "), Role::Muted),
-        part(format!("removed {}", text::short(rates.removals)), Role::Series2),
-        part(format!(" {dot} "), Role::Muted),
         part(format!("orphan {}{mark}", text::short(rates.refused)), orphan),
+        part(format!("  stored {}", text::short(rates.stores)), Role::Series1),
+        part(format!("  removed {}", text::short(rates.removals)), Role::Series2),
     ];
-    let inner = scene.frame(canvas, area, PanelId::Traffic, "KV events /s", notes);
+    let inner = scene.frame(canvas, area, PanelId::Traffic, "KV events/s", notes);
     let lines = vec![
         Line { points: &series.stores.points, role: Role::Series1, mark: 's' },
         Line { points: &series.removals.points, role: Role::Series2, mark: 'r' },
@@ -56,17 +54,14 @@ pub fn usage(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         lines.push(Line { points: &series.kv_utilization.points, role: Role::Series1, mark: 'm' });
         notes.push(legend(canvas, "mean", mean, Role::Series1));
     } else {
-        let dot = canvas.glyphs().dot;
         for ((at, (rank, points)), role) in ranks.iter().enumerate().zip(Role::SERIES) {
             let row = scene.snapshot.workers.iter().find(|row| row.rank == *rank);
             let alias = row.map_or_else(|| rank.to_string(), |row| row.alias.clone());
             let mark = char::from_digit(u32::try_from(at).unwrap_or(0), 10).unwrap_or('*');
             lines.push(Line { points: &points.points, role, mark });
-            if at > 0 {
-                notes.push(part(format!(" {dot} "), Role::Muted));
-            }
             let now = row.and_then(|row| row.kv_utilization.as_ref()).map(|used| used.value);
-            notes.push(legend(canvas, &alias, now, role));
+            let gap = if at > 0 { "  " } else { "" };
+            notes.push(legend(canvas, &format!("{gap}{alias}"), now, role));
         }
     }
     let inner = scene.frame(canvas, area, PanelId::Usage, "KV cache in use %", notes);

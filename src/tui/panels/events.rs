@@ -6,7 +6,7 @@ use super::{PanelId, Scene};
 use crate::snapshot::{EventRow, Gravity};
 use crate::tui::judge::State;
 use crate::tui::text;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, part};
 
 /// Columns of the name of a kind.
@@ -52,16 +52,15 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, event: &EventRow, who: usize
     };
     let width = usize::from(area.width);
     let time = if width >= 50 { text::clock_millis(event.at) } else { text::clock(event.at) };
-    let name = text::cut(&text::clean(&event.who), who, glyphs.ellipsis);
+    let name = text::cut_middle(&text::clean(&event.who), who, glyphs.ellipsis);
     let head = format!("{} {:KIND$} ", text::pad(&name, who), event.kind.name());
-    let more = match event.repeats {
-        0 => String::new(),
-        repeats => format!(" {} {} similar", glyphs.ellipsis, text::count(repeats)),
-    };
     // The mark has the last column, the repeats stand before it; the text gets what is left.
-    let used = text::width(&time) + 1 + text::width(&head) + text::width(&more) + 2;
-    let room = width.saturating_sub(used);
-    let said = text::cut(&text::clean(&event.text), room, glyphs.ellipsis);
+    let used = text::width(&time) + 1 + text::width(&head) + 2;
+    let said = text::clean(&event.text);
+    let spare = width.saturating_sub(used + text::width(&said));
+    let more = repeats(event.repeats, spare, glyphs);
+    let room = width.saturating_sub(used + text::width(&more));
+    let said = text::cut(&said, room, glyphs.ellipsis);
     let kind = if event.gravity == Gravity::Normal { Role::Muted } else { role };
     let parts = [
         part(format!("{time} "), Role::Muted),
@@ -71,4 +70,14 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, event: &EventRow, who: usize
         part(format!(" {mark}"), role),
     ];
     canvas.parts(area, 0, y, &parts);
+}
+
+/// Returns how many more of the same there were, in words if there is room for them.
+fn repeats(count: u64, spare: usize, glyphs: &Glyphs) -> String {
+    if count == 0 {
+        return String::new();
+    }
+    let count = text::count(count);
+    let words = format!(" {} {count} similar", glyphs.ellipsis);
+    if text::width(&words) <= spare { words } else { format!(" +{count}") }
 }

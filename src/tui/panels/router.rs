@@ -94,12 +94,14 @@ fn decisions(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
         return fact("decisions", vec![missing("none seen", glyphs)]);
     }
     let rate = text::short(router.routed_per_second);
-    let routed = text::count(router.routed);
     fact(
         "decisions",
         vec![
             part(format!("{rate}/s"), Role::Fg),
-            part(format!(" {} {routed} requests routed", glyphs.dot), Role::Fg),
+            part(
+                format!(" {} {} requests routed", glyphs.dot, text::count(router.routed)),
+                Role::Fg,
+            ),
         ],
     )
 }
@@ -136,7 +138,8 @@ fn tree_size(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
         // Printed as 0 whenever the overlap is 0 (dynamo-llm 0.9.0, kv_router/scheduler.rs:583).
         Some(0) => vec![
             part("0 printed last", Role::Fg),
-            part(" (proves nothing: no overlap prints 0)", Role::Muted),
+            part(", which proves nothing", Role::Muted),
+            part(": it is 0 whenever there is no overlap", Role::Muted),
         ],
         Some(size) => vec![part(format!("{} printed last", text::thousands(size)), Role::Fg)],
     };

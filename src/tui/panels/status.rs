@@ -17,11 +17,12 @@ const STALE: Duration = Duration::from_secs(3);
 const REASON: usize = 40;
 
 /// How much is said of the deployment, and of each source, from the most to the least.
-const FORMS: [(Label, Detail); 9] = [
+const FORMS: [(Label, Detail); 10] = [
     (Label::Full, Detail::Reason(REASON)),
     (Label::Full, Detail::Reason(20)),
-    (Label::Full, Detail::Word),
+    (Label::Name, Detail::Reason(REASON)),
     (Label::Name, Detail::Reason(20)),
+    (Label::Full, Detail::Word),
     (Label::Name, Detail::Word),
     (Label::Name, Detail::Mark),
     (Label::Short, Detail::Word),
@@ -85,7 +86,10 @@ fn left(snapshot: &Snapshot, label: Label, glyphs: &Glyphs) -> Vec<Part> {
     if label == Label::Short {
         return vec![part(format!(" {name}"), Role::Title)];
     }
-    let mut parts = vec![part(" kvtop", Role::Title), bar(), part(name, Role::Fg)];
+    let mut parts = vec![part(" kvtop", Role::Title)];
+    if !name.is_empty() {
+        parts.extend([bar(), part(name, Role::Fg)]);
+    }
     if label == Label::Full {
         if let Some(version) = &deployment.version {
             parts.extend([bar(), part(format!("dynamo {version}"), Role::Fg)]);
@@ -178,7 +182,7 @@ fn reason(row: &SourceRow, now: Timestamp, longest: usize, glyphs: &Glyphs) -> S
         let share = history.read as f64 / total as f64;
         said.push(format!("history {}%", text::whole_percent(share)));
     }
-    if let (Some(rtt), true) = (row.rtt, said.is_empty()) {
+    if let (Some(rtt), true, true) = (row.rtt, said.is_empty(), longest == REASON) {
         said.push(text::latency(rtt));
     }
     if said.is_empty() { String::new() } else { format!(" {}", said.join(", ")) }

@@ -57,7 +57,11 @@ fn trends(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Trend> {
         label,
         points: points.to_vec(),
         top: sparkline::largest(points, 1.0),
-        value: format!("{}  ", text::short(value)),
+        value: if snapshot.frames == 0 {
+            format!("{}  ", glyphs.none)
+        } else {
+            format!("{}  ", text::short(value))
+        },
         role,
     };
     vec![

@@ -13,6 +13,10 @@ use crate::tui::widgets::table::{Align, Column, Table};
 
 /// Columns of a worker's name, at least and at most.
 const NAME: (usize, usize) = (16, 34);
+/// Columns of the table from which on a worker that warms up says so in a word.
+const WARMING: usize = 60;
+/// Columns of the table from which on there is a word for each state.
+const WORDS: usize = 136;
 /// Cells of the bar beside KV%.
 const BAR: usize = 10;
 /// Width of ORPH% with room for the word.
@@ -89,12 +93,13 @@ fn table(scene: &Scene<'_>, room: usize, total: bool, glyphs: &Glyphs) -> Table 
     let fitting = Table { columns: columns.clone(), ..Table::default() }.fitting(room);
     let used: usize = fitting.iter().map(|&at| columns[at].width + 1).sum();
     let mut spare = (room + 1).saturating_sub(used);
-    let bar = spare > BAR && fitting.contains(&Facts::KV);
+    let wanted = facts.longest.clamp(NAME.0, NAME.1);
+    let bar = spare > BAR + wanted - NAME.0 && fitting.contains(&Facts::KV);
     if bar {
         columns[Facts::KV].width += BAR + 1;
         spare -= BAR + 1;
     }
-    let name = facts.longest.clamp(NAME.0, NAME.1).min(NAME.0 + spare);
+    let name = wanted.min(NAME.0 + spare);
     columns[Facts::NAME].width = name;
     let cells = |(row, verdict): &(&WorkerRow, Verdict)| {
         Cells { row, verdict: *verdict, scene, glyphs, facts: &facts, name, bar }.cells()
@@ -109,7 +114,7 @@ struct Facts {
     sizes: usize,
     ranks: bool,
     held: bool,
-    words: bool,
+    room: usize,
 }
 
 impl Facts {
@@ -126,7 +131,7 @@ impl Facts {
             sizes: (sizes.max(1) * 3 + 1).clamp(4, 12),
             ranks: workers().any(|row| row.rank.dp_rank.0 > 0),
             held: scene.snapshot.totals.held != scene.snapshot.totals.accepted,
-            words: room >= 60,
+            room,
         }
     }
 
@@ -139,7 +144,7 @@ impl Facts {
         vec![
             left("", 1, 50),
             left("WORKER", name, 40),
-            left("STATE", 12, 1),
+            hidden(self.room >= WORDS, left("STATE", 12, 1)),
             right("ID", id, 5),
             hidden(self.ranks, right("DP", 3, 25)),
             right("BLK", self.sizes, 23),
@@ -148,7 +153,7 @@ impl Facts {
             right("KV%", 4, 22),
             right("STORE/s", 7, 21),
             right("EVICT/s", 7, 20),
-            right("ORPH%", if self.words { ORPHANS } else { 6 }, 30),
+            right("ORPH%", if self.room >= WARMING { ORPHANS } else { 6 }, 30),
             right("HIT%", 5, 6),
             right("ROUTED/s", 8, 2),
             right("OVLP", 6, 4),
@@ -222,7 +227,7 @@ impl Cells<'_> {
                 part(text::percent(share), role)
             }
             _ if self.verdict.word != "warming" => known(None, self.glyphs),
-            _ if self.facts.words => {
+            _ if self.facts.room >= WARMING => {
                 part(format!("{} warming", self.glyphs.unknown), Role::Unknown)
             }
             _ => part(self.glyphs.unknown, Role::Unknown),

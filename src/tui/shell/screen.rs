@@ -10,7 +10,7 @@ use crate::tui::line;
 use crate::tui::panels::{self, Scene, bars, footer, status};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role, Theme};
-use crate::tui::widgets::canvas::Canvas;
+use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::{layout, overlay};
 
 impl Shell {
@@ -32,7 +32,8 @@ impl Shell {
             Feed::Replay(playback) => bars::replay(&mut canvas, layout.playback, playback),
             Feed::Demo(demo) => bars::demo(&mut canvas, layout.marker, demo),
         }
-        bars::views(&mut canvas, layout.views, self.view, self.look.window, held);
+        let state = state(live, held, theme.glyphs());
+        bars::views(&mut canvas, layout.views, self.view, self.look.window, state);
         self.panels(&mut canvas, shown, &layout);
         self.footer(&mut canvas, layout.footer, live);
         if let Open::Help(first) = self.open {
@@ -83,5 +84,17 @@ impl Shell {
         let span = text::span(self.now(live).since(frozen.at));
         let new = text::thousands(live.frames.saturating_sub(frozen.frames));
         Some(format!("{} frozen {span}, {new} new", glyphs.pause))
+    }
+}
+
+/// Returns whether the picture moves.
+fn state(live: &Snapshot, held: Option<&str>, glyphs: &Glyphs) -> Part {
+    match (held, &live.feed) {
+        (Some(held), _) => part(held, Role::Warn),
+        (None, Feed::Replay(_)) => part(format!("{} replay", glyphs.play), Role::Warn),
+        (None, Feed::Live | Feed::Demo(_)) if live.frames == 0 => {
+            part(format!("{} no data yet", glyphs.unknown), Role::Unknown)
+        }
+        (None, Feed::Live | Feed::Demo(_)) => part(format!("{} live", glyphs.play), Role::Ok),
     }
 }

@@ -17,7 +17,7 @@ impl Shell {
     pub(super) fn scroll(&mut self, by: Scroll, live: &Snapshot) {
         let screen = self.size.1;
         if let Open::Help(first) = self.open {
-            let last = overlay::last(super::view_focus(live), &Glyphs::UNICODE, screen);
+            let last = overlay::last(super::view_focus(live), Glyphs::UNICODE, screen);
             let page = usize::from(screen.saturating_sub(AROUND)).max(1);
             self.open = Open::Help(moved(first, by, page, last));
             return;

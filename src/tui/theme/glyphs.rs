@@ -6,7 +6,7 @@ use ratatui::symbols::border;
 pub const SPARK_LEVELS: usize = 8;
 
 /// One set of characters. All of one column each, except [`Glyphs::ellipsis`] in ASCII.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Glyphs {
     /// State: proven good.
     pub ok: &'static str,
@@ -52,7 +52,7 @@ pub struct Glyphs {
 
 impl Glyphs {
     /// For terminals that show Unicode.
-    pub const UNICODE: Self = Self {
+    pub const UNICODE: &'static Self = &Self {
         ok: "✓",
         warn: "▲",
         fail: "✗",
@@ -76,7 +76,7 @@ impl Glyphs {
     };
 
     /// For every other terminal.
-    pub const ASCII: Self = Self {
+    pub const ASCII: &'static Self = &Self {
         ok: "+",
         warn: "!",
         fail: "x",
@@ -110,7 +110,7 @@ impl Glyphs {
 
     /// Returns the set for a locale, given the values of `LC_ALL`, `LC_CTYPE` and `LANG`: the first
     /// that is not empty decides.
-    pub fn for_locale<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn for_locale<'a>(values: impl IntoIterator<Item = &'a str>) -> &'static Self {
         let value = values.into_iter().find(|value| !value.is_empty()).unwrap_or_default();
         let value = value.to_ascii_lowercase();
         if value.contains("utf-8") || value.contains("utf8") { Self::UNICODE } else { Self::ASCII }

@@ -40,7 +40,7 @@ impl<'a> Canvas<'a> {
     }
 
     /// Returns the characters to draw with.
-    pub const fn glyphs(&self) -> &'a Glyphs {
+    pub const fn glyphs(&self) -> &'static Glyphs {
         self.theme.glyphs()
     }
 

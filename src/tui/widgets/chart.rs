@@ -58,7 +58,9 @@ impl Chart<'_> {
         if canvas.glyphs().braille {
             braille(canvas, plot, &series, top);
         } else {
-            series.iter().for_each(|(line, points)| ascii(canvas, plot, points, top, line));
+            for (line, points) in &series {
+                ascii(canvas, plot, points, top, line);
+            }
         }
         if series.iter().all(|(_, points)| points.iter().all(Option::is_none)) {
             canvas.put(plot, 1, plot.height / 2, "no data yet", Role::Muted);

@@ -47,8 +47,8 @@ mod tests {
     #[test]
     fn what_is_not_known_stays_blank() {
         let points = [Some(0.0), None, Some(5.0), Some(10.0)];
-        assert_eq!(cells(&points, 4, 10.0, &Glyphs::UNICODE), "▁ ▅█");
-        assert_eq!(cells(&[], 3, 10.0, &Glyphs::UNICODE), "   ");
+        assert_eq!(cells(&points, 4, 10.0, Glyphs::UNICODE), "▁ ▅█");
+        assert_eq!(cells(&[], 3, 10.0, Glyphs::UNICODE), "   ");
     }
 
     #[test]

@@ -1,0 +1,264 @@
+//! The loop: waits for keys, pictures, signals and time, and draws when something changed.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crossterm::event::{Event, EventStream};
+use futures_util::StreamExt;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::screen::Screen;
+use super::signals::{Caught, Signals};
+use super::{Exit, Hooks, TerminalError, TerminalOptions};
+use crate::snapshot::{Snapshot, ViewQuery};
+use crate::tui::command::{Action, Command};
+use crate::tui::pacer::Pacer;
+use crate::tui::shell::Shell;
+use crate::tui::theme::Theme;
+
+/// At most fifteen frames a second.
+const FRAME_GAP: Duration = Duration::from_millis(67);
+/// How often ages are drawn anew while nothing else happens.
+const AGE_TICK: Duration = Duration::from_secs(1);
+/// How long a hook may take.
+const HOOK_TIME: Duration = Duration::from_secs(2);
+
+/// The channels to and from everything else.
+#[derive(Debug)]
+pub(super) struct Wiring<H> {
+    pub(super) pictures: watch::Receiver<Arc<Snapshot>>,
+    pub(super) queries: watch::Sender<ViewQuery>,
+    pub(super) actions: mpsc::Sender<Action>,
+    pub(super) hooks: H,
+}
+
+/// What happened.
+enum Wake {
+    Terminal(Option<io::Result<Event>>),
+    Picture,
+    NoMorePictures,
+    Signal(Caught),
+    Panic(String),
+    Time,
+}
+
+/// The UI with the terminal that it draws on.
+#[derive(Debug)]
+pub(super) struct Ui<H> {
+    // Fields are dropped in this order: keys before the screen.
+    keys: Option<EventStream>,
+    screen: Option<Screen>,
+    wiring: Wiring<H>,
+    options: TerminalOptions,
+    shell: Shell,
+    theme: Theme,
+    picture: Arc<Snapshot>,
+    pictures_end: bool,
+    arrived: Instant,
+    start: Instant,
+    pacer: Pacer,
+    signals: Signals,
+    panics: mpsc::Receiver<String>,
+}
+
+impl<H: Hooks> Ui<H> {
+    /// Takes the terminal. The theme is read first, so that its errors reach a usual screen.
+    pub(super) fn enter(
+        mut wiring: Wiring<H>,
+        options: TerminalOptions,
+        panics: mpsc::Receiver<String>,
+    ) -> Result<Self, TerminalError> {
+        let theme = options.themes.theme(&options.theme, options.level, options.glyphs);
+        let theme = theme.map_err(TerminalError::Theme)?;
+        let signals = Signals::listen().map_err(TerminalError::Signals)?;
+        let screen = Screen::enter().map_err(TerminalError::Enter)?;
+        let picture = Arc::clone(&wiring.pictures.borrow_and_update());
+        let now = Instant::now();
+        Ok(Self {
+            keys: Some(EventStream::new()),
+            screen: Some(screen),
+            shell: Shell::new(&options.theme, options.themes.names()),
+            wiring,
+            options,
+            theme,
+            picture,
+            pictures_end: false,
+            arrived: now,
+            start: now,
+            pacer: Pacer::new(FRAME_GAP),
+            signals,
+            panics,
+        })
+    }
+
+    /// Goes on until the user leaves or a signal ends it.
+    pub(super) async fn run(mut self) -> Result<Exit, TerminalError> {
+        self.draw()?;
+        #[cfg(debug_assertions)]
+        panic_for_tests();
+        loop {
+            let ended = match self.next().await {
+                Wake::Terminal(Some(event)) => {
+                    self.event(&event.map_err(TerminalError::Read)?).await?
+                }
+                // The terminal is gone, and says so before its signal arrives.
+                Wake::Terminal(None) => Some(Exit::Signal(rustix::process::Signal::HUP.as_raw())),
+                Wake::Signal(Caught::End(signal)) => Some(Exit::Signal(signal)),
+                Wake::Signal(Caught::Stop) => self.suspend().await?,
+                Wake::Picture => {
+                    self.take_picture();
+                    None
+                }
+                Wake::NoMorePictures => {
+                    self.pictures_end = true;
+                    None
+                }
+                Wake::Panic(line) => {
+                    self.shell.tell(format!("a part of kvtop crashed: {line}"), true);
+                    self.pacer.touch();
+                    None
+                }
+                Wake::Time => {
+                    self.draw()?;
+                    None
+                }
+            };
+            if let Some(exit) = ended {
+                return Ok(exit);
+            }
+        }
+    }
+
+    async fn next(&mut self) -> Wake {
+        let due = self.pacer.wait(self.start.elapsed());
+        let age = || self.shell.ages(&self.picture).then_some(AGE_TICK);
+        let pause = due.or_else(age);
+        let keys = self.keys.get_or_insert_with(EventStream::new);
+        tokio::select! {
+            biased;
+            signal = self.signals.next() => Wake::Signal(signal),
+            event = keys.next() => Wake::Terminal(event),
+            Some(line) = self.panics.recv() => Wake::Panic(line),
+            () = sleep(pause.unwrap_or_default()), if pause.is_some() => Wake::Time,
+            changed = self.wiring.pictures.changed(), if !self.pictures_end => match changed {
+                Ok(()) => Wake::Picture,
+                Err(_) => Wake::NoMorePictures,
+            },
+        }
+    }
+
+    fn take_picture(&mut self) {
+        self.picture = Arc::clone(&self.wiring.pictures.borrow_and_update());
+        self.arrived = Instant::now();
+        self.pacer.touch();
+    }
+
+    async fn event(&mut self, event: &Event) -> Result<Option<Exit>, TerminalError> {
+        match event {
+            Event::Key(key) => {
+                let command = self.shell.command(*key, &self.picture);
+                match command {
+                    Some(command) => self.command(command).await,
+                    None => Ok(None),
+                }
+            }
+            // The next frame finds out the size by itself.
+            Event::Resize(..) => {
+                self.pacer.touch();
+                Ok(None)
+            }
+            Event::FocusGained | Event::FocusLost | Event::Mouse(_) | Event::Paste(_) => Ok(None),
+        }
+    }
+
+    async fn command(&mut self, command: Command) -> Result<Option<Exit>, TerminalError> {
+        self.pacer.touch();
+        let picture = Arc::clone(&self.picture);
+        let action = self.shell.update(command, &picture);
+        self.follow_theme();
+        match action {
+            None => {}
+            Some(Action::Quit) => return Ok(Some(Exit::Quit)),
+            Some(Action::Suspend) => return self.suspend().await,
+            Some(Action::Redraw) => {
+                if let Some(screen) = &mut self.screen {
+                    screen.forget().map_err(TerminalError::Draw)?;
+                }
+            }
+            Some(Action::Query(query)) => self.ask(query),
+            Some(action @ (Action::DemoFix | Action::Replay(_))) => self.pass_on(action),
+        }
+        Ok(None)
+    }
+
+    /// Passes `action` to whoever feeds the pictures. The channel is never full in practice.
+    fn pass_on(&mut self, action: Action) {
+        if self.wiring.actions.try_send(action).is_err() {
+            self.shell.tell("not possible now", true);
+        }
+    }
+
+    fn ask(&self, query: ViewQuery) {
+        self.wiring.queries.send_replace(query);
+    }
+
+    /// Uses the theme that the shell names now; one that cannot be read changes nothing.
+    fn follow_theme(&mut self) {
+        if self.shell.theme() == self.options.theme {
+            return;
+        }
+        let options = &mut self.options;
+        match options.themes.theme(self.shell.theme(), options.level, options.glyphs) {
+            Ok(theme) => {
+                self.theme = theme;
+                self.shell.theme().clone_into(&mut options.theme);
+            }
+            Err(why) => {
+                self.shell.keep_theme(&options.theme);
+                self.shell.tell(why.to_string(), true);
+            }
+        }
+    }
+
+    fn draw(&mut self) -> Result<(), TerminalError> {
+        let Some(screen) = &mut self.screen else { return Ok(()) };
+        let (width, height) = screen.size().map_err(TerminalError::Draw)?;
+        let action = self.shell.resize(width, height);
+        self.shell.wait(self.arrived.elapsed());
+        let (shell, picture, theme) = (&self.shell, &self.picture, &self.theme);
+        screen.draw(|frame| shell.draw(picture, theme, frame)).map_err(TerminalError::Draw)?;
+        if let Some(Action::Query(query)) = action {
+            self.ask(query);
+        }
+        self.pacer.drawn(self.start.elapsed());
+        Ok(())
+    }
+
+    /// Gives the terminal back, stops the process, and takes the terminal again once continued.
+    async fn suspend(&mut self) -> Result<Option<Exit>, TerminalError> {
+        self.keys = None;
+        // A hook that takes too long must not keep the user waiting.
+        drop(timeout(HOOK_TIME, self.wiring.hooks.before_stop()).await);
+        self.screen = None;
+        let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
+        stopped.map_err(|error| TerminalError::Suspend(error.into()))?;
+        self.screen = Some(Screen::enter().map_err(TerminalError::Enter)?);
+        self.pacer.touch();
+        self.draw()?;
+        drop(timeout(HOOK_TIME, self.wiring.hooks.after_continue()).await);
+        Ok(None)
+    }
+}
+
+/// Panics where tests want it.
+#[cfg(debug_assertions)]
+#[expect(clippy::panic, reason = "tests look at what a panic leaves behind")]
+fn panic_for_tests() {
+    match std::env::var("KVTOP_TEST_PANIC").as_deref() {
+        Ok("ui") => panic!("asked for by a test"),
+        Ok("task") => drop(tokio::spawn(async { panic!("asked for by a test") })),
+        _ => {}
+    }
+}
