@@ -8,3 +8,4 @@ mod recordings;
 mod screens;
 mod support;
 mod wire;
+mod terminal;

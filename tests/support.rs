@@ -2,6 +2,7 @@
 
 pub(crate) mod nats_server;
 pub(crate) mod pictures;
+pub(crate) mod pty;
 
 use std::path::{Path, PathBuf};
 

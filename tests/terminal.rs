@@ -1,0 +1,173 @@
+//! The life of the terminal, in a pseudo-terminal: whatever ends `kvtop demo`, a usable terminal is
+//! left behind.
+
+use std::fs::File;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{LocalModes, tcgetattr};
+
+use crate::support::pty::Pty;
+
+const SIZE: (u16, u16) = (120, 36);
+
+fn demo() -> Pty {
+    let pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo"], &[], SIZE);
+    pty.wait_for("the overview", |screen| {
+        screen.contains("kvtop") && screen.contains("Workers") && screen.contains("? help")
+    });
+    pty
+}
+
+fn signal(pty: &Pty, signal: Signal) {
+    let pid = i32::try_from(pty.pid()).unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+/// Fails when the terminal is not as it was before.
+fn assert_restored(pty: &Pty) {
+    pty.wait_until("the usual screen", |screen| !screen.alternate_screen());
+    pty.wait_until("a cursor", |screen| !screen.hide_cursor());
+    let tty = File::open(pty.tty()).unwrap();
+    let modes = tcgetattr(&tty).unwrap().local_modes;
+    assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "{modes:?}");
+}
+
+#[test]
+fn q_leaves_a_usable_terminal() {
+    let mut pty = demo();
+    assert!(pty.screen(|screen| screen.alternate_screen() && screen.hide_cursor()));
+
+    pty.send("q");
+
+    assert_restored(&pty);
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn help_opens_and_closes() {
+    let mut pty = demo();
+    pty.send("?");
+    pty.wait_for("the help", |screen| screen.contains("Esc closes"));
+    pty.send("\u{1b}");
+    pty.wait_for("no help", |screen| !screen.contains("Esc closes"));
+    pty.send("\u{3}");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn space_freezes_and_says_so() {
+    let mut pty = demo();
+    pty.send(" ");
+    pty.wait_for("a frozen picture", |screen| screen.contains("frozen"));
+    pty.send(" ");
+    pty.wait_for("a live picture", |screen| !screen.contains("frozen"));
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn a_storm_of_sizes_ends_in_a_whole_screen() {
+    let mut pty = demo();
+    for step in 0..40_u16 {
+        pty.resize((1 + step * 37 % 200, 1 + step * 11 % 60));
+        std::thread::sleep(Duration::from_millis(15));
+    }
+    pty.resize((80, 24));
+    pty.wait_for("the overview at 80x24", |screen| {
+        let rows: Vec<&str> = screen.lines().collect();
+        rows.first().is_some_and(|row| row.contains("kvtop"))
+            && rows.get(23).is_some_and(|row| row.contains("? help"))
+    });
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn signals_restore_the_terminal_and_name_themselves() {
+    for (number, code) in [(Signal::TERM, 143), (Signal::HUP, 129), (Signal::INT, 130)] {
+        let mut pty = demo();
+
+        signal(&pty, number);
+
+        assert_restored(&pty);
+        assert_eq!(pty.exit_code(), code, "{number:?}");
+    }
+}
+
+#[test]
+fn redrawing_asks_the_terminal_nothing() {
+    let mut pty = demo();
+    pty.send("\u{c}");
+    pty.send("?");
+    pty.wait_for("the help", |screen| screen.contains("Esc closes"));
+    assert_eq!(pty.questions(), 0);
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn ctrl_z_suspends_and_fg_brings_it_back() {
+    let mut pty =
+        Pty::spawn("bash", &["--norc", "--noprofile", "-i"], &[("PS1", "prompt> ")], SIZE);
+    pty.wait_for("a prompt", |screen| screen.contains("prompt>"));
+    pty.send(&format!("{} demo; echo left $?\r", env!("CARGO_BIN_EXE_kvtop")));
+    pty.wait_until("the overview", vt100::Screen::alternate_screen);
+    pty.wait_for("the overview", |screen| screen.contains("? help"));
+
+    pty.send("\u{1a}");
+
+    pty.wait_for("the shell", |screen| screen.contains("Stopped"));
+    assert!(pty.screen(|screen| !screen.alternate_screen() && !screen.hide_cursor()));
+    pty.send("echo still $((40 + 2))\r");
+    pty.wait_for("an answer", |screen| screen.contains("still 42"));
+    pty.send("fg\r");
+    pty.wait_until("kvtop again", |screen| screen.alternate_screen() && screen.hide_cursor());
+    pty.wait_for("the overview again", |screen| {
+        screen.contains("Workers") && screen.contains("? help")
+    });
+    pty.send("?");
+    pty.wait_for("keys that work", |screen| screen.contains("Esc closes"));
+    pty.send("q");
+    pty.wait_for("the shell", |screen| screen.contains("still 42"));
+    pty.send("exit\r");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn a_stop_from_outside_is_the_same() {
+    let mut pty = demo();
+    signal(&pty, Signal::TSTP);
+    pty.wait_until("the usual screen", |screen| !screen.alternate_screen());
+    // Being continued before having stopped would be lost.
+    std::thread::sleep(Duration::from_millis(300));
+    signal(&pty, Signal::CONT);
+    pty.wait_until("kvtop again", |screen| screen.alternate_screen() && screen.hide_cursor());
+    pty.wait_for("the overview again", |screen| screen.contains("? help"));
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_panic_of_the_ui_restores_the_terminal_and_is_printed() {
+    let vars = [("KVTOP_TEST_PANIC", "ui")];
+    let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo"], &vars, SIZE);
+    pty.wait_for("the message", |screen| screen.contains("asked for by a test"));
+    assert_restored(&pty);
+    assert_eq!(pty.exit_code(), 101);
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn a_panic_of_a_task_is_told_and_the_ui_goes_on() {
+    let vars = [("KVTOP_TEST_PANIC", "task")];
+    let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo"], &vars, SIZE);
+    pty.wait_for("the line", |screen| screen.contains("a part of kvtop crashed: asked for"));
+    assert!(pty.screen(|screen| screen.alternate_screen() && screen.hide_cursor()));
+    pty.send("?");
+    pty.wait_for("the help", |screen| screen.contains("Esc closes"));
+    pty.send("q");
+    assert_restored(&pty);
+    assert_eq!(pty.exit_code(), 0);
+}
