@@ -171,7 +171,7 @@ impl SimConfig {
     /// Returns the set-up of `scenario`.
     pub fn of(scenario: Scenario) -> Self {
         let good =
-            WorkerConfig { engine: 32, publisher: 32, card: 32, capacity: 2048, publishes: true };
+            WorkerConfig { engine: 32, publisher: 32, card: 32, capacity: 1280, publishes: true };
         let mut config = Self {
             scenario,
             family: Family::V0_9,
@@ -188,9 +188,10 @@ impl SimConfig {
             roll_all: false,
         };
         match scenario {
-            Scenario::Healthy => {}
+            // Young enough for the tree to be seen growing.
+            Scenario::Healthy => config.warm_up = Duration::from_secs(45),
             Scenario::Mismatch => {
-                config.workers = vec![WorkerConfig { engine: 16, capacity: 3072, ..good }; 2];
+                config.workers = vec![WorkerConfig { engine: 16, capacity: 2560, ..good }; 2];
             }
             Scenario::RouterMismatch => config.workers = vec![WorkerConfig { card: 16, ..good }; 2],
             Scenario::NoHistory => {

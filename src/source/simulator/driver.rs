@@ -125,7 +125,6 @@ impl Driver {
         if *self.says.borrow() == state {
             return;
         }
-        self.says.send_replace(state);
         let note = SourceNote {
             source: Arc::from(NAME),
             state,
@@ -139,10 +138,68 @@ impl Driver {
             at: clock::now(),
         };
         self.emitter.note(&note);
+        self.says.send_replace(state);
     }
 }
 
 /// Returns the simulated time at wall time `now`, when it was `since.1` at wall time `since.0`.
 fn simulated(since: (Timestamp, Timestamp), now: Timestamp, speed: f64) -> Timestamp {
     since.1.after(now.since(since.0).mul_f64(speed.clamp(0.0, 10_000.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Frame, Origin};
+    use crate::source::simulator::Scenario;
+
+    fn started(room: usize) -> (Running, mpsc::Receiver<Frame>, Emitter) {
+        let (frames, received) = mpsc::channel(room);
+        let emitter = Emitter::new(frames);
+        let simulation = Simulation::new(Scenario::Mismatch, 1, clock::now());
+        (spawn(simulation, emitter.clone(), 100.0), received, emitter)
+    }
+
+    fn is_live(frame: &Frame) -> bool {
+        matches!(&frame.origin, Origin::Nats { reply: Some(_), .. })
+    }
+
+    #[tokio::test]
+    async fn the_past_comes_first_and_nothing_is_lost() {
+        let (running, mut received, emitter) = started(2_000);
+        let mut past = 0;
+        let mut first = None;
+
+        while let Some(frame) = received.recv().await {
+            first.get_or_insert_with(|| frame.clone());
+            past += 1;
+            if is_live(&frame) {
+                break;
+            }
+        }
+
+        assert!(matches!(first.map(|frame| frame.origin), Some(Origin::Health { .. })));
+        assert!(past > 10_000, "{past}");
+        assert_eq!(emitter.dropped(), 0);
+        running.handle.task.abort();
+    }
+
+    #[tokio::test]
+    async fn it_pauses_repairs_and_ends_when_told() {
+        let (running, mut received, _emitter) = started(16_384);
+        let mut state = running.handle.state.clone();
+        running.commands.send(Command::Fix).await.expect("it runs");
+        let deletes = |frame: &Frame| matches!(frame.origin, Origin::Etcd { put: false, .. });
+        while !deletes(&received.recv().await.expect("it runs")) {}
+
+        running.handle.desired.send_replace(Desired::Suspended);
+        state.wait_for(|state| *state == SourceState::Suspended).await.expect("it runs");
+        while received.try_recv().is_ok() {}
+        tokio::time::sleep(STEP * 3).await;
+        assert!(received.try_recv().is_err());
+
+        running.handle.desired.send_replace(Desired::Stopped);
+        state.wait_for(|state| *state == SourceState::Ended).await.expect("it says so");
+        running.handle.task.await.expect("it ends");
+    }
 }

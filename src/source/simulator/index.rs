@@ -48,11 +48,6 @@ impl Index {
         self.lookup.get(&rank).map_or(0, HashMap::len)
     }
 
-    /// Returns how many blocks all ranks hold.
-    pub(super) fn total(&self) -> usize {
-        self.lookup.values().map(HashMap::len).sum()
-    }
-
     /// Applies a store.
     pub(super) fn store(
         &mut self,
@@ -193,6 +188,6 @@ mod tests {
 
         index.forget(W);
 
-        assert_eq!((index.total(), index.nodes.len(), overlap(&index, &[1])), (0, 1, 0));
+        assert_eq!((index.size(W), index.nodes.len(), overlap(&index, &[1])), (0, 1, 0));
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Published {
 pub(super) struct Publisher {
     kind: PublisherKind,
     family: Family,
-    publisher: u32,
+    size: u32,
     engine: u32,
     next_id: u64,
     partial: HashSet<SequenceHash>,
@@ -36,10 +36,10 @@ pub(super) struct Publisher {
 
 impl Publisher {
     /// Returns the publisher of an engine with blocks of `engine` tokens that believes in blocks of
-    /// `publisher` tokens.
-    pub(super) fn new(kind: PublisherKind, family: Family, publisher: u32, engine: u32) -> Self {
+    /// `size` tokens.
+    pub(super) fn new(kind: PublisherKind, family: Family, size: u32, engine: u32) -> Self {
         let next_id = u64::from(family >= Family::V1_1);
-        Self { kind, family, publisher, engine, next_id, partial: HashSet::new(), complaints: 0 }
+        Self { kind, family, size, engine, next_id, partial: HashSet::new(), complaints: 0 }
     }
 
     /// Publishes `event`.
@@ -72,7 +72,7 @@ impl Publisher {
     }
 
     fn store(&mut self, parent: Option<SequenceHash>, blocks: Vec<Block>) -> Published {
-        if self.publisher == self.engine {
+        if self.size == self.engine {
             return Published {
                 event: Some((0, EngineEvent::Stored { parent, blocks })),
                 complaint: None,
@@ -81,13 +81,13 @@ impl Publisher {
         let first = blocks.first().map_or(SequenceHash(0), |block| block.sequence);
         let empty = EngineEvent::Stored { parent, blocks: Vec::new() };
         match self.kind {
-            PublisherKind::TrtLlm if self.engine > self.publisher => Published {
+            PublisherKind::TrtLlm if self.engine > self.size => Published {
                 event: None,
                 complaint: Some(format!(
                     "Block {} contains {} tokens, which is greater than kv_block_size {}",
                     first.0.cast_signed(),
                     self.engine,
-                    self.publisher
+                    self.size
                 )),
             },
             PublisherKind::TrtLlm => {
@@ -103,7 +103,7 @@ impl Publisher {
                     format!(
                         "Block not published. Block size must be {} tokens to be published. \
                          Block size is: {}",
-                        self.publisher, self.engine
+                        self.size, self.engine
                     )
                 });
                 Published { event: Some((0, empty)), complaint }
@@ -151,11 +151,11 @@ mod tests {
     fn long_blocks_drop_the_store_with_an_error() {
         let mut publisher = Publisher::new(PublisherKind::TrtLlm, Family::V0_9, 32, 64);
 
-        let published = store(&mut publisher);
+        let result = store(&mut publisher);
 
-        assert!(published.event.is_none());
+        assert!(result.event.is_none());
         assert_eq!(
-            published.complaint.as_deref(),
+            result.complaint.as_deref(),
             Some("Block 1 contains 64 tokens, which is greater than kv_block_size 32")
         );
         assert_eq!(remove(&mut publisher), [1, 2, 3]);

@@ -129,10 +129,12 @@ impl Router {
             .map(|(load, overlap)| cost(load, overlap, &sequences, prompt.len() as u64, size))
             .collect();
         let best = costs.iter().map(Cost::logit).min_by(f64::total_cmp)?;
-        let tied: Vec<Cost> = costs.iter().filter(|cost| cost.logit() <= best).copied().collect();
-        let least = tied.iter().map(|cost| self.tree_size(cost)).min()?;
-        let last: Vec<&Cost> = tied.iter().filter(|cost| self.tree_size(cost) == least).collect();
-        let chosen = **last.get(self.rng.index(last.len()))?;
+        let mut cheapest: Vec<Cost> =
+            costs.iter().filter(|cost| cost.logit() <= best).copied().collect();
+        let tied = cheapest.len() > 1;
+        let least = cheapest.iter().map(|cost| self.tree_size(cost)).min()?;
+        cheapest.retain(|cost| self.tree_size(cost) == least);
+        let chosen = *cheapest.get(self.rng.index(cheapest.len()))?;
         let prefill_tokens = (prompt.len() as u64).saturating_sub(chosen.overlap * u64::from(size));
         let ticket =
             Ticket { rank: chosen.rank, overlap: chosen.overlap, prefill_tokens, sequences };
@@ -142,7 +144,7 @@ impl Router {
             *load.active.entry(*sequence).or_default() += 1;
         }
         Some(Choice {
-            tied: tied.len() > 1,
+            tied,
             tree_size: least,
             total_blocks: load.total_blocks,
             isl_blocks: (prompt.len() as u64).div_ceil(u64::from(size)),

@@ -245,7 +245,7 @@ fn a_late_attach_sees_no_history() {
     let past = simulation.advance(START.before(Duration::from_micros(1)));
 
     assert_eq!(Seen::of(&past).stores, 0);
-    assert!(Seen::of(&past).decisions > 500);
+    assert!(Seen::of(&past).decisions > 300);
     assert!(Seen::of(&simulation.advance(START.after(seconds(5)))).stores > 50);
 }
 

@@ -15,7 +15,7 @@ use crate::domain::{Block, SequenceHash, Timestamp, WorkerRank};
 /// Requests that one rank runs at a time.
 pub(super) const MAX_RUNNING: usize = 48;
 /// Prompt tokens that one rank computes per second.
-const PREFILL_PER_SECOND: f64 = 14_000.0;
+const PREFILL_PER_SECOND: f64 = 4_000.0;
 /// What every request costs before its first token.
 const PREFILL_BASE: Duration = Duration::from_millis(18);
 
@@ -45,7 +45,7 @@ impl Rank {
 
     /// Returns the time from one token of a request to the next; more requests, slower tokens.
     pub(super) fn token_time(&self) -> Duration {
-        Duration::from_micros(9_000 + 300 * self.running as u64)
+        Duration::from_micros(5_000 + 300 * self.running as u64)
     }
 }
 

@@ -3,9 +3,11 @@
 use super::rng::Rng;
 
 /// How many system prompts there are.
-const PROMPTS: usize = 6;
+const PROMPTS: usize = 8;
 /// Chats waiting for their user, at most.
-const IDLE_CHATS: usize = 40;
+const IDLE_CHATS: usize = 48;
+/// Share of chats that start with a prompt of their own.
+const ALONE: f64 = 0.08;
 /// The first token that is not special, and the size of the vocabulary behind it.
 const VOCABULARY: (u64, u64) = (256, 151_000);
 
@@ -55,12 +57,12 @@ impl Workload {
             let index = self.rng.index(self.idle.len());
             self.idle.swap_remove(index)
         } else {
-            Chat { tokens: self.system_prompt(), turns_left: self.rng.between(2, 10) }
+            Chat { tokens: self.system_prompt(), turns_left: self.rng.between(3, 14) }
         };
         let question = self.rng.between(20, 180);
         chat.tokens.extend(words(&mut self.rng, question));
         let prompt = chat.tokens.len();
-        let answer = self.rng.between(40, 200);
+        let answer = self.rng.between(40, 140);
         chat.tokens.extend(words(&mut self.rng, answer));
         chat.turns_left -= 1;
         Turn { chat, prompt }
@@ -79,8 +81,12 @@ impl Workload {
     }
 
     /// Returns a system prompt; the first is asked for twice as often as the second, and so on
-    /// (Zipf).
+    /// (Zipf). Now and then one that nobody else has.
     fn system_prompt(&mut self) -> Vec<u32> {
+        if self.rng.chance(ALONE) {
+            let length = self.rng.between(100, 900);
+            return words(&mut self.rng, length);
+        }
         let total: f64 = (1..=PROMPTS).map(|rank| 1.0 / rank as f64).sum();
         let mut left = self.rng.unit() * total;
         let mut chosen = 0;
@@ -125,11 +131,11 @@ mod tests {
         let mut workload = Workload::new(7);
 
         let mut heads: Vec<Vec<u32>> =
-            (0..200).map(|_| workload.turn().chat.tokens[..300].to_vec()).collect();
+            (0..200).map(|_| workload.turn().chat.tokens[..120].to_vec()).collect();
         heads.sort();
         heads.dedup();
 
-        assert!(heads.len() <= PROMPTS);
+        assert!(heads.len() <= PROMPTS + 20);
         assert!(heads.len() > 2);
     }
 }

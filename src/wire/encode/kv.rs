@@ -241,7 +241,7 @@ mod tests {
     fn the_envelope_equals_that_of_dynamo() {
         let payload = event(45, Change::Cleared).payload(Family::V1_0);
 
-        let ours = super::super::envelope(
+        let ours = crate::wire::encode::envelope(
             7_702_713_015_953_616,
             0,
             1_771_252_733_950,

@@ -81,7 +81,7 @@ impl Pack {
         let wide = length.to_be_bytes();
         match (packed, tags) {
             (Some((base, limit)), _) if (length as usize) < limit => {
-                self.bytes.push(base | wide[3])
+                self.bytes.push(base | wide[3]);
             }
             (_, [Some(tag), ..]) if length <= 0xff => self.tagged(tag, &wide[3..]),
             (_, [_, Some(tag), _]) if length <= 0xffff => self.tagged(tag, &wide[2..]),
@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn lengths_and_numbers_take_their_shortest_form() {
-        let rows: [(fn(&mut Pack) -> &mut Pack, &[u8]); 8] = [
+        type Write = fn(&mut Pack) -> &mut Pack;
+        let rows: [(Write, &[u8]); 8] = [
             (|pack| pack.uint(127).uint(128), &[0x7f, 0xcc, 0x80]),
             (|pack| pack.uint(256), &[0xcd, 1, 0]),
             (|pack| pack.uint(65_536), &[0xce, 0, 1, 0, 0]),
