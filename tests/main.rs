@@ -6,6 +6,7 @@ mod captures;
 mod nats;
 mod recordings;
 mod screens;
+mod simulation;
 mod support;
 mod wire;
 mod terminal;
