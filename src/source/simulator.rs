@@ -12,6 +12,7 @@ mod hash;
 mod index;
 mod logs;
 mod names;
+mod pods;
 mod pool;
 mod publisher;
 mod queue;

@@ -7,8 +7,9 @@ use super::hash::instance_id;
 use super::logs::Joins;
 use super::worker::{Worker, pod_name};
 use super::workload::Turn;
-use super::{Event, SCRAPE_EVERY, Simulation, logs, names, scrape};
+use super::{Event, SCRAPE_EVERY, Simulation, logs, names, pods, scrape};
 use crate::domain::Timestamp;
+use crate::frame::KubeChange;
 
 /// The time from a click to the first deletion.
 const BEFORE_ROLL: Duration = Duration::from_millis(500);
@@ -58,6 +59,7 @@ impl Simulation {
         for (key, _) in self.worker_records(place) {
             self.tap.record(now, &key, None);
         }
+        self.pod_of(now, place, KubeChange::Deleted);
         for rank in ranks {
             self.router.leave(rank);
             for line in logs::membership(self.config.family, now, rank, Joins::No) {
@@ -94,6 +96,7 @@ impl Simulation {
         } else {
             self.workers.push(worker);
         }
+        self.pod_of(now, place, KubeChange::Added);
         for (key, value) in self.worker_records(place) {
             self.tap.record(now, &key, Some(value));
         }
@@ -111,6 +114,7 @@ impl Simulation {
         for (key, _) in self.router_records() {
             self.tap.record(now, &key, None);
         }
+        self.frontend_pod(now, KubeChange::Deleted);
         self.frontend.pod = names::FRONTEND.into();
         self.frontend.id = instance_id(names::FRONTEND);
         let inflight = self.frontend.counts.inflight;
@@ -139,6 +143,7 @@ impl Simulation {
     }
 
     fn start_frontend(&mut self, now: Timestamp) {
+        self.frontend_pod(now, KubeChange::Added);
         let workers = self.config.workers.len();
         for line in logs::frontend_start(self.config.family, now, workers) {
             self.tap.log(now, &self.frontend.pod, line);
@@ -146,6 +151,21 @@ impl Simulation {
         for (key, value) in self.router_records() {
             self.tap.record(now, &key, Some(value));
         }
+    }
+
+    /// The pod of the worker in `place` comes or goes.
+    fn pod_of(&mut self, now: Timestamp, place: usize, change: KubeChange) {
+        if let Some(worker) = self.workers.get(place) {
+            let pod = pods::worker(self.config.family, &worker.pod, &worker.config, place);
+            self.tap.pod(now, change, pod);
+        }
+    }
+
+    /// The pod of the frontend comes or goes.
+    fn frontend_pod(&mut self, now: Timestamp, change: KubeChange) {
+        let card = self.config.workers.first().map_or(0, |worker| worker.card);
+        let pod = pods::frontend(self.config.family, &self.frontend.pod, card);
+        self.tap.pod(now, change, pod);
     }
 
     fn router_records(&self) -> Vec<Record> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::names::{KUBE_NAMESPACE, STREAM, publisher_id, scope};
 use super::rng::Rng;
 use crate::domain::{HitRate, Tier, Timestamp, WorkerRank};
-use crate::frame::{Frame, Origin};
+use crate::frame::{Frame, KubeChange, Origin};
 use crate::wire::encode::{
     Change, Family, RouterEvent, envelope, hit_rate, router_load, worker_load,
 };
@@ -68,6 +68,12 @@ impl Tap {
     pub(super) fn record(&mut self, at: Timestamp, key: &str, value: Option<String>) {
         let origin = Origin::Etcd { key: key.into(), put: value.is_some() };
         self.frames.push(Frame::new(at, origin, value.unwrap_or_default()));
+    }
+
+    /// A pod comes or goes.
+    pub(super) fn pod(&mut self, at: Timestamp, change: KubeChange, pod: String) {
+        let origin = Origin::Kube { kind: "Pod".into(), change };
+        self.frames.push(Frame::new(at, origin, pod));
     }
 
     /// A worker publishes a KV event.
