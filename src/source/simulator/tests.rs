@@ -275,3 +275,43 @@ fn scenarios_are_found_by_name() {
         assert_eq!(scenario.fix_text().is_none(), scenario == Scenario::Healthy);
     }
 }
+
+#[test]
+fn lost_events_leave_holes_but_not_an_empty_tree() {
+    let config = SimConfig { loss: 0.1, ..SimConfig::of(Scenario::Healthy) };
+    let mut simulation = Simulation::with(config, 1, START);
+    simulation.advance(START);
+
+    let after = Seen::of(&simulation.advance(START.after(seconds(60))));
+
+    let refused = Seen::share(after.parent_warnings_with_blocks, after.stores);
+    assert!((0.02..0.8).contains(&refused), "{after:?}");
+    assert!(Seen::share(after.hits, after.decisions) > 0.5, "{after:?}");
+}
+
+#[test]
+fn a_router_with_a_size_of_its_own_finds_nothing() {
+    let config = SimConfig { router: Some(128), ..SimConfig::of(Scenario::Healthy) };
+    let mut simulation = Simulation::with(config, 1, START);
+
+    let seen = Seen::of(&simulation.advance(START.after(seconds(10))));
+
+    assert_eq!((seen.hits, seen.parent_warnings), (0, 0));
+    assert!(simulation.truth().iter().all(|truth| truth.indexed > 100));
+}
+
+#[test]
+fn a_relay_of_another_size_empties_its_stores() {
+    let mut config = SimConfig::of(Scenario::Healthy);
+    config.publisher = PublisherKind::Relay;
+    config.workers.iter_mut().for_each(|worker| worker.engine = 64);
+    let mut simulation = Simulation::with(config, 1, START);
+
+    let frames = simulation.advance(START.after(seconds(10)));
+
+    let seen = Seen::of(&frames);
+    assert_eq!((seen.empty_stores, seen.hits), (seen.stores, 0));
+    let complaints =
+        frames.iter().filter(|frame| text(frame).contains("Block not published")).count();
+    assert_eq!(complaints, 6);
+}
