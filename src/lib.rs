@@ -10,9 +10,11 @@
 //!
 //! docs/ARCHITECTURE.md says who may import whom; `tests/architecture.rs` holds it.
 
+pub mod cli;
 pub mod clock;
 pub mod domain;
 pub mod engine;
+pub mod exit;
 pub mod frame;
 pub mod metrics;
 pub mod mirror;

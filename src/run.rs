@@ -1,3 +1,78 @@
-//! The composition root: the only layer that waits, spawns and selects.
+//! The composition root: the only layer that spawns, waits and selects.
 
+mod driver;
+mod headless;
+mod live;
+mod player;
+mod recorder;
+mod screen;
 pub mod terminal;
+
+use std::io;
+
+use crate::cli::{Cli, Command};
+use crate::exit::Exit;
+use crate::record::RecordError;
+use crate::source::nats::NatsConfigError;
+
+pub use player::Player;
+
+/// Why kvtop could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A recording could not be read or written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The settings for NATS do not say where to connect, or how.
+    #[error("could not tell how to reach NATS")]
+    Nats(#[from] NatsConfigError),
+    /// The screen failed.
+    #[error(transparent)]
+    Terminal(#[from] terminal::TerminalError),
+    /// A scenario that is not known.
+    #[error("no scenario `{name}`; there are {known}")]
+    Scenario {
+        /// What was typed.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// The runtime could not be started.
+    #[error("could not start")]
+    Start(#[source] io::Error),
+    /// The output could not be written.
+    #[error("could not write the output")]
+    Output(#[source] io::Error),
+}
+
+/// Threads for engine and sources. The screen has the main thread, sources that must never wait have
+/// threads of their own.
+const WORKERS: usize = 2;
+
+/// Does what the command line asks.
+pub fn run(cli: Cli) -> Result<Exit, RunError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .enable_all()
+        .build()
+        .map_err(RunError::Start)?;
+    let done = runtime.block_on(async {
+        match &cli.command {
+            None => screen::live(&cli.source, &cli.screen).await,
+            Some(Command::Demo(demo)) => screen::demo(demo, &cli.source, &cli.screen).await,
+            Some(Command::Replay(replay)) => screen::replay(replay, &cli.source, &cli.screen).await,
+            Some(Command::Record(record)) => headless::record(record, &cli.source).await,
+            Some(Command::Snapshot(snapshot)) => headless::snapshot(snapshot, &cli.source).await,
+            Some(Command::Stat(stat)) => headless::stat(stat, &cli.source).await,
+        }
+    });
+    // Nothing that is left may hold up the end: a stuck disk would.
+    runtime.shutdown_background();
+    match done {
+        // A reader that has had enough, such as `head`, is no failure.
+        Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(Exit::Clean)
+        }
+        other => other,
+    }
+}

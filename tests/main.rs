@@ -8,5 +8,5 @@ mod recordings;
 mod screens;
 mod simulation;
 mod support;
-mod wire;
 mod terminal;
+mod wire;

@@ -12,7 +12,8 @@ use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::record::{Header, RecordError, RecordWriter, Recording, decode, encode};
 
 const HEADER: &str = r#"{"kvtop_frames":1,"dynamo":"0.9.0","captured":"by hand"}"#;
-const LINE: &str = r#"{"at":5,"from":{"log":{"namespace":"a","pod":"b","container":"c"}},"text":"x"}"#;
+const LINE: &str =
+    r#"{"at":5,"from":{"log":{"namespace":"a","pod":"b","container":"c"}},"text":"x"}"#;
 
 fn written(name: &str, content: &[u8]) -> PathBuf {
     let path = scratch().join(name);
@@ -35,13 +36,23 @@ fn texts() -> impl Strategy<Value = std::sync::Arc<str>> {
 
 fn frame() -> impl Strategy<Value = Frame> {
     let origin = prop_oneof![
-        (texts(), prop::option::of(texts()), prop::collection::vec(("[a-z]{1,5}", "\\PC{0,5}"), 0..3))
+        (
+            texts(),
+            prop::option::of(texts()),
+            prop::collection::vec(("[a-z]{1,5}", "\\PC{0,5}"), 0..3)
+        )
             .prop_map(|(subject, reply, headers)| Origin::Nats { subject, reply, headers }),
-        (texts(), any::<u64>(), texts())
-            .prop_map(|(stream, seq, subject)| Origin::Jetstream { stream, seq, subject }),
+        (texts(), any::<u64>(), texts()).prop_map(|(stream, seq, subject)| Origin::Jetstream {
+            stream,
+            seq,
+            subject
+        }),
         texts().prop_map(|endpoint| Origin::Zmq { endpoint }),
-        (texts(), texts(), texts())
-            .prop_map(|(namespace, pod, container)| Origin::Log { namespace, pod, container }),
+        (texts(), texts(), texts()).prop_map(|(namespace, pod, container)| Origin::Log {
+            namespace,
+            pod,
+            container
+        }),
         (texts(), texts()).prop_map(|(pod, url)| Origin::Metrics { pod, url }),
         (texts(), prop::sample::select(KubeChange::ALL.to_vec()))
             .prop_map(|(kind, change)| Origin::Kube { kind, change }),

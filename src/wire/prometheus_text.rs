@@ -53,7 +53,8 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
 /// Everything else is passed over before it is parsed: scrapes of 1.6 have thousands of samples.
 fn is_wanted(line: &str) -> bool {
     let name = line.split(['{', ' ']).next().unwrap_or_default();
-    name == "dynamo_frontend_model_kv_cache_block_size" || gauge_of(&name.replace(':', "_"), 0.0).is_some()
+    name == "dynamo_frontend_model_kv_cache_block_size"
+        || gauge_of(&name.replace(':', "_"), 0.0).is_some()
 }
 
 /// Returns the line with `vllm:name` as `vllm_name`: the parser knows no colons in names.

@@ -1,0 +1,266 @@
+//! The command line: what was typed, checked and with its meaning.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// kvtop: what NVIDIA Dynamo's KV router knows, live. Read-only.
+#[derive(Debug, Parser)]
+#[command(name = "kvtop", version, disable_help_subcommand = true)]
+#[command(after_help = "Without a command, kvtop opens the live screen. It never writes: no \
+    consumers, no acks, no patches.")]
+pub struct Cli {
+    /// What to do; the live screen when nothing is said.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Where the events come from.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// How it looks.
+    #[command(flatten)]
+    pub screen: ScreenArgs,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the live screen over a simulated deployment; needs no cluster and no server
+    Demo(DemoArgs),
+    /// Play a recording on the live screen
+    Replay(ReplayArgs),
+    /// Write everything that arrives into a file
+    Record(RecordArgs),
+    /// Print the state once
+    Snapshot(SnapshotArgs),
+    /// Print one line a second
+    Stat(StatArgs),
+}
+
+/// Where the events come from.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SourceArgs {
+    /// Address of the NATS server, such as nats://localhost:4222
+    #[arg(long, global = true, value_name = "URL")]
+    pub nats_url: Option<String>,
+    /// NATS context to use (see `nats context`)
+    #[arg(long, global = true, value_name = "NAME")]
+    pub nats_context: Option<String>,
+    /// NATS credentials file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_creds: Option<PathBuf>,
+    /// File with a NATS nkey seed
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_nkey: Option<PathBuf>,
+    /// NATS user
+    #[arg(long, global = true, value_name = "NAME")]
+    pub nats_user: Option<String>,
+    /// File with the NATS password
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_password_file: Option<PathBuf>,
+    /// Certificate authority of the NATS server
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_tls_ca: Option<PathBuf>,
+    /// Client certificate for NATS
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_tls_cert: Option<PathBuf>,
+    /// Key of the client certificate for NATS
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_tls_key: Option<PathBuf>,
+    /// Dynamo namespace to look at; all when not given
+    #[arg(long, global = true, value_name = "NAME")]
+    pub dynamo_namespace: Option<String>,
+    /// Bound of the mirror's memory, such as 512MiB
+    #[arg(long, global = true, value_name = "SIZE", default_value = "1GiB", value_parser = bytes)]
+    pub max_memory: usize,
+}
+
+/// How the screen looks.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ScreenArgs {
+    /// Theme; `terminal` uses the colours of your terminal
+    #[arg(long, global = true, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", value_enum)]
+    pub color: Option<ColorChoice>,
+    /// Which characters to draw with; by default what your locale can show
+    #[arg(long, global = true, value_name = "SET", value_enum)]
+    pub glyphs: Option<GlyphChoice>,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// As the terminal can, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Which characters to draw with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GlyphChoice {
+    /// Boxes, dots and blocks
+    Unicode,
+    /// Plain ASCII
+    Ascii,
+}
+
+/// `kvtop demo`.
+#[derive(Args, Clone, Debug)]
+pub struct DemoArgs {
+    /// Which scenario: mismatch, healthy, router-mismatch, no-history, churn or silent
+    #[arg(default_value = "mismatch")]
+    pub scenario: String,
+    /// Seed of the simulation; the same seed gives the same events
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+}
+
+/// `kvtop replay`.
+#[derive(Args, Clone, Debug)]
+pub struct ReplayArgs {
+    /// The recording (.frames, .frames.zst or .frames.gz)
+    pub file: PathBuf,
+    /// How many times faster than it happened
+    #[arg(long, default_value_t = 1.0, value_parser = speed)]
+    pub speed: f64,
+    /// Where to start: from the beginning (30s) or before the end (-3m)
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = offset)]
+    pub at: Option<Offset>,
+    /// Start paused
+    #[arg(long)]
+    pub paused: bool,
+}
+
+/// A place in a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offset {
+    /// After its beginning.
+    FromStart(Duration),
+    /// Before its end.
+    BeforeEnd(Duration),
+}
+
+/// `kvtop record`.
+#[derive(Args, Clone, Debug)]
+pub struct RecordArgs {
+    /// The file to write; compressed when it ends in .zst
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// How long to record; until interrupted when not given
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub length: Option<Duration>,
+    /// What it shows, for whoever reads it later
+    #[arg(long, default_value = "")]
+    pub note: String,
+}
+
+/// `kvtop snapshot`.
+#[derive(Args, Clone, Debug)]
+pub struct SnapshotArgs {
+    /// Format
+    #[arg(short, long, value_enum, default_value = "table")]
+    pub output: SnapshotFormat,
+    /// Take the state at the end of this recording instead of a live one
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// How long to listen before the state is taken, once history has been read
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = duration)]
+    pub length: Duration,
+}
+
+/// Formats of `kvtop snapshot`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SnapshotFormat {
+    /// Aligned columns
+    Table,
+    /// The contract of docs/reference/json.md
+    Json,
+    /// Comma-separated values
+    Csv,
+    /// A Markdown table
+    Md,
+}
+
+/// `kvtop stat`.
+#[derive(Args, Clone, Debug)]
+pub struct StatArgs {
+    /// Time between lines
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    pub interval: Duration,
+    /// Lines to print; until interrupted when not given
+    #[arg(long)]
+    pub count: Option<u64>,
+    /// Print the lines of this recording, as fast as it can be read
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| format!("`{text}` is no time such as 30s, 10m or 1h"))?;
+    Duration::try_from(span)
+        .ok()
+        .filter(|span| !span.is_zero())
+        .ok_or_else(|| "must be longer than nothing".to_owned())
+}
+
+fn offset(text: &str) -> Result<Offset, String> {
+    match text.strip_prefix('-') {
+        Some(rest) => duration(rest).map(Offset::BeforeEnd),
+        None => duration(text).map(Offset::FromStart),
+    }
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    if (0.01..=10_000.0).contains(&speed) {
+        Ok(speed)
+    } else {
+        Err("must be between 0.01 and 10000".to_owned())
+    }
+}
+
+/// Least memory the mirror can work with.
+const MIN_MEMORY: usize = 1 << 20;
+
+fn bytes(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        other => return Err(format!("`{other}` is no unit of memory; try MiB or GiB")),
+    };
+    let count: usize = digits.parse().map_err(|_| format!("`{text}` is no size such as 512MiB"))?;
+    let size = count.checked_mul(unit).ok_or_else(|| format!("`{text}` is too much"))?;
+    if size >= MIN_MEMORY { Ok(size) } else { Err("must be at least 1MiB".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_and_times_are_read_or_explained() {
+        assert_eq!(bytes("512MiB"), Ok(512 << 20));
+        assert_eq!(bytes("2g"), Ok(2 << 30));
+        assert_eq!(bytes("12"), Err("must be at least 1MiB".to_owned()));
+        assert_eq!(bytes("5 stones").map_err(|error| error.contains("unit")), Err(true));
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(offset("-3m"), Ok(Offset::BeforeEnd(Duration::from_secs(180))));
+        assert!(duration("soon").is_err());
+    }
+}

@@ -1,0 +1,40 @@
+//! Exit codes, and errors with their causes.
+
+use std::error::Error;
+use std::fmt::Write as _;
+
+/// How the process ends. docs/reference/cli.md lists the codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything went well.
+    Clean,
+    /// Something failed.
+    Failed,
+    /// Ended by a signal: 128 and its number.
+    Signal(u8),
+}
+
+impl Exit {
+    /// Returns the exit code.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Clean => 0,
+            Self::Failed => 1,
+            Self::Signal(number) => 128 + number,
+        }
+    }
+}
+
+/// Returns `error` with its causes, in one line. Messages never repeat their causes; this is the one
+/// place that joins them.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        // Writing to a string cannot fail.
+        let written = write!(text, ": {inner}");
+        debug_assert!(written.is_ok());
+        cause = inner.source();
+    }
+    text
+}

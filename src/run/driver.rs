@@ -1,0 +1,177 @@
+//! The engine's task: frames and time in, pictures out, at most ten a second.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::MissedTickBehavior;
+
+use super::player::Player;
+use crate::clock;
+use crate::domain::Timestamp;
+use crate::engine::Engine;
+use crate::frame::Frame;
+use crate::snapshot::{DemoState, Feed, Snapshot, ViewQuery};
+use crate::tui::command::ReplayCommand;
+
+/// Frames taken in at once; between two lots time and queries get their turn.
+const LOT: usize = 1024;
+
+/// Time between two pictures.
+const PICTURE_EVERY: Duration = Duration::from_millis(100);
+
+/// Without new frames only rates change, and they are worth a picture a second.
+const RATES_EVERY: u64 = 10;
+
+/// After this long without frames every rate is zero and nothing changes any more.
+const RATES_FOR: Duration = Duration::from_secs(310);
+
+/// Publishes pictures of `engine` fed by `frames`, until nobody wants them.
+pub(super) async fn live(
+    mut engine: Engine,
+    mut frames: mpsc::Receiver<Frame>,
+    feed: watch::Receiver<Feed>,
+    pictures: watch::Sender<Arc<Snapshot>>,
+    mut queries: watch::Receiver<ViewQuery>,
+) {
+    let mut tick = tokio::time::interval(PICTURE_EVERY);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut lot = Vec::with_capacity(LOT);
+    let mut changed = true;
+    let mut open = true;
+    let mut quiet = 0;
+    let mut newest = clock::now();
+    loop {
+        tokio::select! {
+            biased;
+            _ = tick.tick() => {
+                let at = clock::now();
+                let behind = engine.advance(at);
+                quiet += 1;
+                let rates = quiet >= RATES_EVERY && at.since(newest) < RATES_FOR;
+                if changed || rates || behind || feed.has_changed().unwrap_or(false) {
+                    publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, at);
+                    changed = false;
+                    quiet = 0;
+                }
+            }
+            asked = queries.changed() => {
+                if asked.is_err() {
+                    return;
+                }
+                publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, clock::now());
+            }
+            count = frames.recv_many(&mut lot, LOT), if open => {
+                open = count > 0;
+                engine.ingest(&lot);
+                lot.clear();
+                changed = true;
+                newest = clock::now();
+            }
+        }
+    }
+}
+
+fn publish(
+    engine: &mut Engine,
+    feed: &Feed,
+    pictures: &watch::Sender<Arc<Snapshot>>,
+    queries: &watch::Receiver<ViewQuery>,
+    at: Timestamp,
+) {
+    let query = *queries.borrow();
+    let mut snapshot = engine.snapshot(&query, at);
+    snapshot.feed = feed.clone();
+    pictures.send_replace(Arc::new(snapshot));
+}
+
+/// Time between two steps of a replay.
+const REPLAY_STEP: Duration = Duration::from_millis(50);
+
+/// Publishes pictures of a recording, moved by `commands`, until nobody wants them.
+pub(super) async fn replay(
+    mut player: Player,
+    mut commands: mpsc::Receiver<ReplayCommand>,
+    pictures: watch::Sender<Arc<Snapshot>>,
+    mut queries: watch::Receiver<ViewQuery>,
+) {
+    let mut tick = tokio::time::interval(REPLAY_STEP);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut last = clock::now();
+    let mut odd = false;
+    show(&mut player, &pictures, &queries);
+    loop {
+        tokio::select! {
+            biased;
+            asked = queries.changed() => {
+                if asked.is_err() {
+                    return;
+                }
+                show(&mut player, &pictures, &queries);
+            }
+            command = commands.recv() => {
+                let Some(command) = command else { return };
+                // A file that vanished while it is replayed leaves the picture as it is.
+                if obey(&mut player, command).is_ok() {
+                    show(&mut player, &pictures, &queries);
+                }
+            }
+            _ = tick.tick() => {
+                let now = clock::now();
+                let moved = player.pass(now.since(last)).unwrap_or(false);
+                last = now;
+                odd = !odd;
+                if moved && odd {
+                    show(&mut player, &pictures, &queries);
+                } else if moved && player.is_still() {
+                    show(&mut player, &pictures, &queries);
+                }
+            }
+        }
+    }
+}
+
+fn show(
+    player: &mut Player,
+    pictures: &watch::Sender<Arc<Snapshot>>,
+    queries: &watch::Receiver<ViewQuery>,
+) {
+    let query = *queries.borrow();
+    let at = player.position();
+    let mut snapshot = player.engine().snapshot(&query, at);
+    snapshot.feed = Feed::Replay(player.playback());
+    pictures.send_replace(Arc::new(snapshot));
+}
+
+fn obey(player: &mut Player, command: ReplayCommand) -> Result<(), crate::record::RecordError> {
+    match command {
+        ReplayCommand::Toggle => player.toggle(),
+        ReplayCommand::Step => player.step(),
+        ReplayCommand::SeekBy(seconds) => {
+            let span = Duration::from_secs(seconds.unsigned_abs());
+            let position = player.position();
+            let target = if seconds < 0 { position.before(span) } else { position.after(span) };
+            player.seek(target)
+        }
+        ReplayCommand::SeekStart => player.seek(Timestamp::default()),
+        ReplayCommand::SeekEnd => player.finish(),
+        ReplayCommand::Faster => {
+            player.faster();
+            Ok(())
+        }
+        ReplayCommand::Slower => {
+            player.slower();
+            Ok(())
+        }
+    }
+}
+
+/// Returns what the screen says of a demo.
+pub(super) fn demo_feed(scenario: &str, about: &str, fix: &str, fixed: bool) -> Feed {
+    Feed::Demo(DemoState {
+        scenario: scenario.to_owned(),
+        about: about.to_owned(),
+        fixed,
+        fix: fix.to_owned(),
+    })
+}

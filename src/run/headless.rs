@@ -1,0 +1,275 @@
+//! Commands without a screen: record, snapshot and stat.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::RunError;
+use super::live::{self, Live};
+use super::player::{Player, options_for};
+use super::recorder::Recorder;
+use crate::cli::{RecordArgs, SnapshotArgs, SnapshotFormat, SourceArgs, StatArgs};
+use crate::clock;
+use crate::domain::Timestamp;
+use crate::engine::Engine;
+use crate::exit::Exit;
+use crate::frame::Frame;
+use crate::record::{Header, Recording};
+use crate::report;
+use crate::snapshot::{Snapshot, ViewQuery};
+
+/// Frames taken in at once.
+const LOT: usize = 1024;
+
+/// How often a live engine is looked at.
+const STEP: Duration = Duration::from_millis(100);
+
+/// How long to wait for a server before the state is printed without one.
+const REACH_WITHIN: Duration = Duration::from_secs(10);
+
+fn print(text: &str) -> Result<(), RunError> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(RunError::Output)
+}
+
+/// Says something that is no output, where a person sees it.
+fn tell(text: &str) {
+    // There is nobody left to tell when even that fails.
+    drop(writeln!(io::stderr().lock(), "{text}"));
+}
+
+/// Waits until the process is asked to end, and returns how.
+async fn ended() -> Exit {
+    let wait = |kind: SignalKind, number| async move {
+        match signal(kind) {
+            Ok(mut stream) => {
+                stream.recv().await;
+                Exit::Signal(number)
+            }
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        exit = wait(SignalKind::interrupt(), 2) => exit,
+        exit = wait(SignalKind::terminate(), 15) => exit,
+        exit = wait(SignalKind::hangup(), 1) => exit,
+    }
+}
+
+pub(super) async fn snapshot(args: &SnapshotArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    let snapshot = match &args.replay {
+        Some(path) => at_the_end_of(path, source)?,
+        None => match listened(source, args.length).await? {
+            Ok(snapshot) => *snapshot,
+            Err(exit) => return Ok(exit),
+        },
+    };
+    print(&match args.output {
+        SnapshotFormat::Table => report::text(&snapshot),
+        SnapshotFormat::Json => report::json::snapshot(&snapshot) + "\n",
+        SnapshotFormat::Csv => report::csv(&snapshot),
+        SnapshotFormat::Md => report::markdown(&snapshot),
+    })?;
+    let reached = args.replay.is_some() || snapshot.sources.iter().any(|source| source.frames > 0);
+    if reached { Ok(Exit::Clean) } else { Ok(Exit::Failed) }
+}
+
+/// Plays a whole recording as fast as it can be read.
+fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot, RunError> {
+    let mut recording = Recording::open(path)?;
+    let mut engine = Engine::new(options_for(&recording, path, source.max_memory));
+    let mut lot: Vec<Frame> = Vec::with_capacity(LOT);
+    let mut at = Timestamp::default();
+    loop {
+        let next = recording.next_frame()?;
+        let done = next.is_none();
+        at = next.as_ref().map_or(at, |frame| frame.at);
+        lot.extend(next);
+        if done || lot.len() == LOT {
+            engine.ingest(&lot);
+            lot.clear();
+        }
+        if done {
+            break;
+        }
+    }
+    engine.settle();
+    if recording.bad().count > 0 {
+        let bad = recording.bad();
+        tell(&format!(
+            "kvtop: {} lines of the recording could not be read; the first is line {}: {}",
+            bad.count, bad.first_line, bad.first_error
+        ));
+    }
+    if recording.torn() {
+        tell("kvtop: the recording ends within a line; that line was dropped");
+    }
+    Ok(engine.snapshot(&ViewQuery::default(), at))
+}
+
+/// Listens to a live deployment for `length`, once what there is of history has been read.
+async fn listened(
+    source: &SourceArgs,
+    length: Duration,
+) -> Result<Result<Box<Snapshot>, Exit>, RunError> {
+    let Live { mut frames, sources, label } = live::start(source)?;
+    let mut engine = Engine::new(live::engine_options(&label, source));
+    let started = clock::now();
+    let mut ready: Option<Timestamp> = None;
+    let ended = ended();
+    tokio::pin!(ended);
+    loop {
+        tokio::select! {
+            exit = &mut ended => return Ok(Err(exit)),
+            () = take(&mut frames, &mut engine) => {}
+        }
+        let now = clock::now();
+        if ready.is_none() && is_ready(&engine.snapshot(&ViewQuery::default(), now)) {
+            ready = Some(now);
+        }
+        let enough = match ready {
+            Some(ready) => now.since(ready) >= length,
+            None => now.since(started) >= REACH_WITHIN,
+        };
+        if enough {
+            break;
+        }
+    }
+    live::stop(&sources).await;
+    engine.settle();
+    Ok(Ok(Box::new(engine.snapshot(&ViewQuery::default(), clock::now()))))
+}
+
+/// Returns true once a source is live and every history that is being read has been.
+fn is_ready(snapshot: &Snapshot) -> bool {
+    use crate::domain::SourceState;
+    let live = |state| matches!(state, SourceState::Live | SourceState::Lossy);
+    let noted = |name: &str| name == "nats" || name == "zmq";
+    snapshot.sources.iter().any(|source| noted(&source.name) && live(source.state))
+        && snapshot
+            .sources
+            .iter()
+            .all(|source| source.history.as_ref().is_none_or(|history| history.complete))
+}
+
+/// Takes in what arrives during one step.
+async fn take(frames: &mut mpsc::Receiver<Frame>, engine: &mut Engine) {
+    let mut lot = Vec::with_capacity(LOT);
+    let step = tokio::time::sleep(STEP);
+    tokio::pin!(step);
+    let mut open = true;
+    loop {
+        tokio::select! {
+            () = &mut step => return,
+            count = frames.recv_many(&mut lot, LOT), if open => {
+                open = count > 0;
+                engine.ingest(&lot);
+                lot.clear();
+            }
+        }
+    }
+}
+
+pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    if let Some(path) = &args.replay {
+        return stat_of(path, args, source);
+    }
+    let Live { mut frames, sources, label } = live::start(source)?;
+    let mut engine = Engine::new(live::engine_options(&label, source));
+    print(&format!("{}\n", report::stat_header()))?;
+    let ended = ended();
+    tokio::pin!(ended);
+    let mut printed = 0;
+    let mut due = clock::now().after(args.interval);
+    let exit = loop {
+        tokio::select! {
+            exit = &mut ended => break exit,
+            () = take(&mut frames, &mut engine) => {}
+        }
+        let now = clock::now();
+        engine.advance(now);
+        if now < due {
+            continue;
+        }
+        due = now.after(args.interval);
+        print(&line_of(&mut engine, now))?;
+        printed += 1;
+        if args.count.is_some_and(|count| printed >= count) {
+            break Exit::Clean;
+        }
+    };
+    live::stop(&sources).await;
+    Ok(exit)
+}
+
+fn line_of(engine: &mut Engine, at: Timestamp) -> String {
+    let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
+    format!("{}\n", report::stat_line(&engine.snapshot(&query, at)))
+}
+
+/// Prints the lines of a recording: one for each interval of its own time.
+fn stat_of(path: &Path, args: &StatArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    let mut player = Player::open(path, source.max_memory)?;
+    print(&format!("{}\n", report::stat_header()))?;
+    let mut printed = 0;
+    while player.position() < player.end() {
+        let target = player.position().after(args.interval);
+        player.seek(target)?;
+        let at = player.position();
+        print(&line_of(player.engine(), at))?;
+        printed += 1;
+        if args.count.is_some_and(|count| printed >= count) {
+            break;
+        }
+    }
+    Ok(Exit::Clean)
+}
+
+pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    let header = Header {
+        captured: format!("kvtop {} record", env!("CARGO_PKG_VERSION")),
+        note: args.note.clone(),
+        ..Header::default()
+    };
+    let mut recorder = Recorder::start(&args.output, &header)?;
+    let Live { mut frames, sources, label } = match live::start(source) {
+        Ok(live) => live,
+        Err(error) => {
+            recorder.finish()?;
+            // An empty recording helps nobody.
+            drop(std::fs::remove_file(&args.output));
+            return Err(error);
+        }
+    };
+    tell(&format!("kvtop: recording {label} into {}; Ctrl-C ends it", args.output.display()));
+    let ended = ended();
+    let time_is_up = async {
+        match args.length {
+            Some(length) => tokio::time::sleep(length).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::pin!(ended, time_is_up);
+    let mut lot = Vec::with_capacity(LOT);
+    let mut writing = true;
+    while writing {
+        tokio::select! {
+            _ = &mut ended => break,
+            () = &mut time_is_up => break,
+            count = frames.recv_many(&mut lot, LOT) => {
+                writing = count > 0 && lot.drain(..).all(|frame| recorder.record(&frame));
+            }
+        }
+    }
+    live::stop(&sources).await;
+    let dropped = recorder.dropped();
+    let written = recorder.finish()?;
+    tell(&format!("kvtop: {written} frames written to {}", args.output.display()));
+    if dropped > 0 {
+        tell(&format!("kvtop: {dropped} frames were lost, the disk was too slow"));
+    }
+    Ok(Exit::Clean)
+}

@@ -1,0 +1,218 @@
+//! Playing a recording: position, speed, steps and seeks. A plain value; its owner tells the time.
+//!
+//! Frames only ever go forward. To go back, the recording is opened again and played to the place
+//! with a fresh engine.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::Timestamp;
+use crate::engine::{Engine, EngineOptions};
+use crate::frame::Frame;
+use crate::record::{RecordError, Recording};
+use crate::snapshot::Playback;
+
+/// Frames that are taken in at once.
+const CHUNK: usize = 1024;
+
+/// Slowest and fastest speed.
+const SPEEDS: (f64, f64) = (0.125, 1024.0);
+
+/// A recording with the engine it is played into.
+pub struct Player {
+    path: PathBuf,
+    recording: Recording,
+    options: EngineOptions,
+    engine: Engine,
+    /// The next frame, read but not played.
+    next: Option<Frame>,
+    start: Timestamp,
+    end: Timestamp,
+    /// How far it was played; between frames it moves with the time.
+    position: Timestamp,
+    speed: f64,
+    paused: bool,
+}
+
+impl Player {
+    /// Opens the recording at `path`, reads it once to find its end, and stands at its beginning.
+    pub fn open(path: &Path, memory_limit: usize) -> Result<Self, RecordError> {
+        let (start, end) = bounds(path)?;
+        let recording = Recording::open(path)?;
+        let options = options_for(&recording, path, memory_limit);
+        let mut player = Self {
+            path: path.to_owned(),
+            engine: Engine::new(options.clone()),
+            options,
+            recording,
+            next: None,
+            start,
+            end,
+            position: start,
+            speed: 1.0,
+            paused: false,
+        };
+        player.next = player.recording.next_frame()?;
+        player.play_to(start)?;
+        Ok(player)
+    }
+
+    /// Returns the engine as of the position.
+    pub fn engine(&mut self) -> &mut Engine {
+        &mut self.engine
+    }
+
+    /// Returns the position.
+    pub fn position(&self) -> Timestamp {
+        self.position
+    }
+
+    /// Returns the time of the last frame.
+    pub fn end(&self) -> Timestamp {
+        self.end
+    }
+
+    /// Returns true while it stands still, because it was told to or because it is at the end.
+    pub fn is_still(&self) -> bool {
+        self.paused || self.at_end()
+    }
+
+    fn at_end(&self) -> bool {
+        self.next.is_none() && self.position >= self.end
+    }
+
+    /// Stops, or goes on. At the end it starts over.
+    pub fn toggle(&mut self) -> Result<(), RecordError> {
+        if self.at_end() {
+            self.rewind()?;
+            self.paused = false;
+        } else {
+            self.paused = !self.paused;
+        }
+        Ok(())
+    }
+
+    /// Sets how many times faster than it happened it is played.
+    pub fn set_speed(&mut self, speed: f64) {
+        self.speed = speed.clamp(SPEEDS.0, SPEEDS.1);
+    }
+
+    /// Plays twice as fast as now.
+    pub fn faster(&mut self) {
+        self.set_speed(self.speed * 2.0);
+    }
+
+    /// Plays half as fast as now.
+    pub fn slower(&mut self) {
+        self.set_speed(self.speed / 2.0);
+    }
+
+    /// Stands still.
+    pub fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Plays the next frame and stands still there.
+    pub fn step(&mut self) -> Result<(), RecordError> {
+        self.paused = true;
+        if let Some(frame) = self.next.take() {
+            self.position = self.position.max(frame.at);
+            self.engine.ingest(std::slice::from_ref(&frame));
+            self.next = self.recording.next_frame()?;
+        }
+        Ok(())
+    }
+
+    /// Lets `passed` go by: plays what is due. Returns true when anything was played or moved.
+    pub fn pass(&mut self, passed: Duration) -> Result<bool, RecordError> {
+        if self.is_still() {
+            return Ok(false);
+        }
+        let target = self.position.after(passed.mul_f64(self.speed)).min(self.end);
+        self.play_to(target)?;
+        Ok(true)
+    }
+
+    /// Plays up to `target`, both ways.
+    pub fn seek(&mut self, target: Timestamp) -> Result<(), RecordError> {
+        let target = target.clamp(self.start, self.end);
+        if target < self.position {
+            self.rewind()?;
+        }
+        self.play_to(target)
+    }
+
+    /// Plays to the end.
+    pub fn finish(&mut self) -> Result<(), RecordError> {
+        self.play_to(self.end)
+    }
+
+    fn rewind(&mut self) -> Result<(), RecordError> {
+        self.recording = Recording::open(&self.path)?;
+        self.engine = Engine::new(self.options.clone());
+        self.next = self.recording.next_frame()?;
+        self.position = self.start;
+        self.play_to(self.start)
+    }
+
+    fn play_to(&mut self, target: Timestamp) -> Result<(), RecordError> {
+        let mut chunk = Vec::with_capacity(CHUNK);
+        while let Some(frame) = self.next.take_if(|frame| frame.at <= target) {
+            chunk.push(frame);
+            self.next = self.recording.next_frame()?;
+            if chunk.len() == CHUNK {
+                self.engine.ingest(&chunk);
+                chunk.clear();
+            }
+        }
+        self.engine.ingest(&chunk);
+        self.position = self.position.max(target);
+        self.engine.advance(self.position);
+        Ok(())
+    }
+
+    /// Returns how it stands.
+    pub fn playback(&self) -> Playback {
+        Playback {
+            name: name_of(&self.path),
+            start: self.start,
+            end: self.end,
+            position: self.position,
+            speed: self.speed,
+            paused: self.is_still(),
+            bad_lines: self.recording.bad().count,
+            torn: self.recording.torn(),
+        }
+    }
+}
+
+/// Returns the times of the first and the last frame of a recording.
+fn bounds(path: &Path) -> Result<(Timestamp, Timestamp), RecordError> {
+    let mut recording = Recording::open(path)?;
+    let mut bounds = None;
+    while let Some(frame) = recording.next_frame()? {
+        let (start, _) = bounds.unwrap_or((frame.at, frame.at));
+        bounds = Some((start, frame.at));
+    }
+    Ok(bounds.unwrap_or_default())
+}
+
+/// Returns what an engine for this recording is told.
+pub(super) fn options_for(
+    recording: &Recording,
+    path: &Path,
+    memory_limit: usize,
+) -> EngineOptions {
+    let version = recording.header().dynamo.clone();
+    EngineOptions {
+        label: name_of(path),
+        version: (!version.is_empty())
+            .then(|| (crate::wire::printable(&version, 20).into_owned(), "recording".to_owned())),
+        memory_limit,
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    crate::wire::printable(&name.unwrap_or_default(), 120).into_owned()
+}

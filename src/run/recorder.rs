@@ -1,0 +1,79 @@
+//! Recording beside everything else: a thread of its own writes, and nobody waits for it.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::frame::Frame;
+use crate::record::{Header, RecordError, RecordWriter};
+
+/// Room for about two seconds of events at 10 000 a second; a slower disk loses frames, counted.
+const QUEUE: usize = 20_000;
+
+/// How long a written frame may stay in memory.
+const FLUSH_EVERY: Duration = Duration::from_secs(1);
+
+/// A recording in progress.
+pub struct Recorder {
+    frames: SyncSender<Frame>,
+    thread: JoinHandle<Result<u64, RecordError>>,
+    dropped: u64,
+}
+
+impl Recorder {
+    /// Creates the file and starts to write.
+    pub fn start(path: &Path, header: &Header) -> Result<Self, RecordError> {
+        let writer = RecordWriter::create(path, header)?;
+        let (frames, queue) = sync_channel(QUEUE);
+        let thread = std::thread::spawn(move || write(writer, &queue));
+        Ok(Self { frames, thread, dropped: 0 })
+    }
+
+    /// Passes `frame` on. Returns false when the writer has stopped.
+    pub fn record(&mut self, frame: &Frame) -> bool {
+        match self.frames.try_send(frame.clone()) {
+            Ok(()) => true,
+            Err(TrySendError::Full(_)) => {
+                self.dropped += 1;
+                true
+            }
+            Err(TrySendError::Disconnected(_)) => false,
+        }
+    }
+
+    /// Returns how many frames were not written because the disk was too slow.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Ends the file and returns how many frames it has.
+    pub fn finish(self) -> Result<u64, RecordError> {
+        drop(self.frames);
+        // A writer that panicked has written nothing more; its frames are lost with it.
+        self.thread.join().unwrap_or(Ok(0))
+    }
+}
+
+fn write(mut writer: RecordWriter, queue: &Receiver<Frame>) -> Result<u64, RecordError> {
+    use std::sync::mpsc::RecvTimeoutError;
+    let mut unflushed = false;
+    loop {
+        match queue.recv_timeout(FLUSH_EVERY) {
+            Ok(frame) => {
+                writer.write(&frame)?;
+                unflushed = true;
+            }
+            Err(RecvTimeoutError::Timeout) if unflushed => {
+                writer.flush()?;
+                unflushed = false;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                let frames = writer.frames();
+                writer.finish()?;
+                return Ok(frames);
+            }
+        }
+    }
+}

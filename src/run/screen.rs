@@ -1,0 +1,170 @@
+//! Commands with a screen: the live one, demo and replay.
+//!
+//! The screen is the future that the main thread runs; engine and sources are tasks. A terminal that
+//! blocks therefore stops the screen alone.
+
+use std::sync::Arc;
+use tokio::sync::{mpsc, watch};
+
+use super::RunError;
+use super::driver;
+use super::live::{self, Live};
+use super::player::Player;
+use super::terminal::{self, Hooks, NoHooks, TerminalOptions};
+use crate::cli::{ColorChoice, DemoArgs, GlyphChoice, Offset, ReplayArgs, ScreenArgs, SourceArgs};
+use crate::clock;
+use crate::engine::Engine;
+use crate::exit::Exit;
+use crate::snapshot::{Feed, Snapshot, ViewQuery};
+use crate::source::simulator::{Scenario, Simulation, driver as simulator};
+use crate::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
+use crate::tui::command::Action;
+use crate::tui::theme::{Glyphs, Level, Themes};
+
+/// Actions wait for the root at most this many deep; a person cannot type faster.
+const ACTIONS: usize = 16;
+
+/// Shows a running deployment.
+pub(super) async fn live(source: &SourceArgs, screen: &ScreenArgs) -> Result<Exit, RunError> {
+    let options = options(screen);
+    let Live { frames, sources, label } = live::start(source)?;
+    let engine = Engine::new(live::engine_options(&label, source));
+    let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
+    let (queries, asked) = watch::channel(ViewQuery::default());
+    let (_feed, feed) = watch::channel(Feed::Live);
+    let (actions, _unused) = mpsc::channel(ACTIONS);
+    tokio::spawn(driver::live(engine, frames, feed, pictures, asked));
+    let sources = Sources(Arc::new(sources));
+    let exit = terminal::run(shown, queries, actions, options, sources.clone()).await;
+    sources.stop().await;
+    Ok(exit_of(exit?))
+}
+
+/// Shows a simulated deployment.
+pub(super) async fn demo(
+    args: &DemoArgs,
+    source: &SourceArgs,
+    screen: &ScreenArgs,
+) -> Result<Exit, RunError> {
+    let scenario = Scenario::from_name(&args.scenario).ok_or_else(|| {
+        let known: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
+        let known = known.join(", ");
+        RunError::Scenario { name: args.scenario.clone(), known }
+    })?;
+    let options = options(screen);
+    let simulation = Simulation::new(scenario, args.seed, clock::now());
+    let (about, fix) = (simulation.about(), simulation.fix_text().unwrap_or_default());
+    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
+    let running = simulator::spawn(simulation, Emitter::new(sender), 1.0);
+    let engine = Engine::new(live::engine_options(scenario.name(), source));
+    let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
+    let (queries, asked) = watch::channel(ViewQuery::default());
+    let state = |fixed| driver::demo_feed(scenario.name(), about, fix, fixed);
+    let (feed, feeds) = watch::channel(state(false));
+    let (actions, mut wanted) = mpsc::channel(ACTIONS);
+    tokio::spawn(driver::live(engine, frames, feeds, pictures, asked));
+    let commands = running.commands.clone();
+    let fixed = state(true);
+    let obey = tokio::spawn(async move {
+        while let Some(action) = wanted.recv().await {
+            if action == Action::DemoFix && commands.send(simulator::Command::Fix).await.is_ok() {
+                feed.send_replace(fixed.clone());
+            }
+        }
+        // The feed lives as long as the screen.
+        drop(feed);
+    });
+    let sources = Sources(Arc::new(vec![running.handle]));
+    let exit = terminal::run(shown, queries, actions, options, sources.clone()).await;
+    obey.abort();
+    sources.stop().await;
+    Ok(exit_of(exit?))
+}
+
+/// Shows a recording.
+pub(super) async fn replay(
+    args: &ReplayArgs,
+    source: &SourceArgs,
+    screen: &ScreenArgs,
+) -> Result<Exit, RunError> {
+    let options = options(screen);
+    let mut player = Player::open(&args.file, source.max_memory)?;
+    player.set_speed(args.speed);
+    match args.at {
+        None => {}
+        Some(Offset::FromStart(span)) => player.seek(player.playback().start.after(span))?,
+        Some(Offset::BeforeEnd(span)) => player.seek(player.end().before(span))?,
+    }
+    if args.paused {
+        player.pause();
+    }
+    let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
+    let (queries, asked) = watch::channel(ViewQuery::default());
+    let (actions, mut wanted) = mpsc::channel(ACTIONS);
+    let (commands, obeyed) = mpsc::channel(ACTIONS);
+    tokio::spawn(driver::replay(player, obeyed, pictures, asked));
+    let pass_on = tokio::spawn(async move {
+        while let Some(action) = wanted.recv().await {
+            if let Action::Replay(command) = action {
+                if commands.send(command).await.is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let exit = terminal::run(shown, queries, actions, options, NoHooks).await;
+    pass_on.abort();
+    Ok(exit_of(exit?))
+}
+
+/// The sources around a stop of the process.
+#[derive(Clone)]
+struct Sources(Arc<Vec<SourceHandle>>);
+
+impl Sources {
+    async fn stop(&self) {
+        live::stop(&self.0).await;
+    }
+}
+
+impl Hooks for Sources {
+    async fn before_stop(&mut self) {
+        live::suspend(&self.0).await;
+    }
+
+    async fn after_continue(&mut self) {
+        live::tell(&self.0, Desired::Running);
+    }
+}
+
+fn exit_of(exit: terminal::Exit) -> Exit {
+    match exit {
+        terminal::Exit::Quit => Exit::Clean,
+        terminal::Exit::Signal(_) => Exit::Signal(exit.code().saturating_sub(128)),
+    }
+}
+
+/// Returns what the terminal is like, by its environment and what was asked for.
+fn options(screen: &ScreenArgs) -> TerminalOptions {
+    let env = |name: &str| std::env::var(name).unwrap_or_default();
+    let (colorterm, term) = (env("COLORTERM"), env("TERM"));
+    let level = match screen.color.unwrap_or(ColorChoice::Auto) {
+        ColorChoice::Auto => Level::for_terminal(&env("NO_COLOR"), &colorterm, &term),
+        ColorChoice::Always => Level::for_terminal("", &colorterm, &term),
+        ColorChoice::Never => Level::for_terminal("1", &colorterm, &term),
+    };
+    // The first that is set decides, as for the C library.
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(env);
+    let glyphs = match screen.glyphs {
+        None => Glyphs::for_locale(locale.iter().map(String::as_str)),
+        Some(GlyphChoice::Unicode) => Glyphs::for_locale(["C.UTF-8"]),
+        Some(GlyphChoice::Ascii) => Glyphs::for_locale(["C"]),
+    };
+    TerminalOptions {
+        theme: screen.theme.clone().unwrap_or_else(|| "terminal".to_owned()),
+        themes: Themes::default(),
+        level,
+        glyphs,
+        panics: None,
+    }
+}
