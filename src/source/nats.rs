@@ -32,7 +32,7 @@ pub use config::{Env, NatsConfigError, NatsOptions, Read, Resolved, Tls, resolve
 pub use secret::{Address, Credential, Secret};
 
 use session::{End, Memory, Session};
-use status::{HEARTBEAT, Status};
+use status::{HEARTBEAT, Kept, Status};
 
 /// The first wait after a loss.
 const RETRY_FIRST: Duration = Duration::from_millis(500);
@@ -120,7 +120,9 @@ impl Source {
         match end {
             Ok(end) => {
                 self.failures = 0;
-                self.memory.status.interrupted();
+                let durable = self.memory.feeds.values().any(feed::Feed::is_durable);
+                let kept = if durable { Kept::InStreams } else { Kept::Nowhere };
+                self.memory.status.interrupted(kept);
                 if let End::Lost(why) = end {
                     self.retry(&why);
                 }

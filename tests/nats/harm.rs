@@ -168,7 +168,7 @@ impl Rates {
         healthy.signal(Signal::STOP);
         self.suspended = self.suspended.max(publish_rate(server));
         drop(healthy);
-        let blocked = Observer::start(server, "blocked");
+        let _blocked = Observer::start(server, "blocked");
         // The first span fills the channel, the second meets it full.
         publish_rate(server);
         self.blocked = self.blocked.max(publish_rate(server));

@@ -3,6 +3,9 @@
 //! Owns what is held back while history is read. Talks to nobody: it is told what the stream holds
 //! and what came, and says what to ask for and what to pass on.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -65,7 +68,13 @@ pub(super) struct Feed {
     phase: Phase,
     held: VecDeque<Held>,
     held_bytes: usize,
+    /// How many of them came over a connection that is gone.
+    stale: usize,
     suspect: bool,
+    /// Messages were lost among those held.
+    torn: bool,
+    /// Messages were lost since the last read began, so counts prove nothing.
+    doubt: bool,
     /// What was read of the stream, over all reads.
     history: Option<HistoryNote>,
     /// The last survey: last number, and messages passed on.
@@ -84,7 +93,10 @@ impl Feed {
             phase: Phase::Asking,
             held: VecDeque::new(),
             held_bytes: 0,
+            stale: 0,
             suspect: false,
+            torn: false,
+            doubt: false,
             history: None,
             surveyed: (0, 0),
         }
@@ -93,6 +105,10 @@ impl Feed {
     /// Returns true while it is not known what the stream holds.
     pub(super) fn is_asking(&self) -> bool {
         matches!(self.phase, Phase::Asking)
+    }
+    /// Returns true when a stream keeps what is missed.
+    pub(super) fn is_durable(&self) -> bool {
+        !self.created.is_empty()
     }
 
     /// Returns true while held messages wait for room.
@@ -110,12 +126,18 @@ impl Feed {
         }
         if self.held.len() >= HELD_MESSAGES || self.held_bytes + payload.len() > HELD_BYTES {
             // Whatever the stream keeps is fetched after the join, when the counts disagree.
-            self.suspect = true;
+            self.lost();
             return u64::from(self.created.is_empty());
         }
         self.held_bytes += payload.len();
         self.held.push_back(Held { frame, lane, mark });
         0
+    }
+
+    /// Live messages were lost, nobody knows which.
+    pub(super) fn lost(&mut self) {
+        self.torn = !matches!(self.phase, Phase::Direct);
+        self.doubt = true;
     }
 
     /// Takes what the stream holds, as of now.
@@ -138,9 +160,14 @@ impl Feed {
             self.joined = extent.last_seq;
             self.sent.settle(0);
         }
+        // The stream has these, and what was missed after them.
+        for held in self.held.drain(..std::mem::take(&mut self.stale)) {
+            self.held_bytes = self.held_bytes.saturating_sub(held.frame.len());
+        }
         let first = extent.first_seq.max(self.joined + 1);
         let reading = Reading::new(first, extent.last_seq, &self.sent);
         self.phase = Phase::Reading(Box::new(reading));
+        self.doubt = false;
         let history = self.history.get_or_insert_with(|| HistoryNote {
             stream: Arc::clone(&self.stream),
             first_seq: extent.first_seq.max(1),
@@ -155,7 +182,7 @@ impl Feed {
 
     /// Compares the growth of the stream with what was passed on.
     fn compare(&mut self, extent: &Extent) -> Standing {
-        if extent.last_seq < self.joined {
+        if self.doubt || extent.last_seq < self.joined {
             return Standing::Read;
         }
         let (grown, passed) = (extent.last_seq - self.joined, self.sent.count());
@@ -184,6 +211,7 @@ impl Feed {
     /// There is no such stream, or no way to read it: what comes live is all there is.
     pub(super) fn absent(&mut self) {
         if self.is_asking() {
+            self.stale = 0;
             self.phase = Phase::Flushing;
         }
     }
@@ -236,7 +264,7 @@ impl Feed {
         for held in &self.held {
             lanes.entry(held.lane).or_default().push(held.mark);
         }
-        let mut read = reading.join(&lanes, &mut self.sent);
+        let mut read = reading.join(&lanes, std::mem::take(&mut self.torn), &mut self.sent);
         self.joined = self.joined.max(last);
         if let Some(history) = &mut self.history {
             history.complete = true;
@@ -245,6 +273,7 @@ impl Feed {
             let left = read.get_mut(&held.lane).filter(|left| **left > 0);
             left.map(|left| *left -= 1).is_none()
         });
+        self.held_bytes = self.held.iter().map(|held| held.frame.len()).sum();
         Some(missed)
     }
 
@@ -264,21 +293,14 @@ impl Feed {
         emitter.emit(held.frame);
     }
 
-    /// The connection is gone. What was held is in the stream and will be read there; without a
-    /// stream it is passed on now.
-    pub(super) fn disconnected(&mut self, emitter: &Emitter) {
+    /// The connection is gone. What was held stays until it is known whether a stream keeps it.
+    pub(super) fn disconnected(&mut self) {
         if let Phase::Reading(reading) = std::mem::replace(&mut self.phase, Phase::Asking)
             && let Some(reached) = reading.break_off(&mut self.sent)
         {
             self.joined = self.joined.max(reached);
         }
-        let held = std::mem::take(&mut self.held);
-        if self.created.is_empty() {
-            for held in held {
-                self.pass(held, emitter);
-            }
-        }
-        self.held_bytes = 0;
+        self.stale = self.held.len();
         self.suspect = false;
     }
 

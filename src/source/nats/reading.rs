@@ -170,18 +170,26 @@ impl Reading {
 
     /// Ends the read. Returns how many live messages of each lane it has read already, given the
     /// marks of those that were held, and leaves in `sent` what the stream does not hold yet.
+    ///
+    /// With a loss among the held ones (`torn`), the end of history need not equal their start, and
+    /// they are looked for one by one.
     pub(super) fn join(
         self,
         held: &HashMap<Lane, Vec<Mark>>,
+        torn: bool,
         sent: &mut Sent,
     ) -> HashMap<Lane, usize> {
         sent.restart(self.not_stored);
-        held.iter()
-            .map(|(lane, live)| {
-                let history = self.tail.get(lane).map_or(&[][..], Vec::as_slice);
-                (*lane, join::overlap(history, live))
-            })
-            .collect()
+        let already = |(lane, live): (&Lane, &Vec<Mark>)| {
+            let history = self.tail.get(lane).map_or(&[][..], Vec::as_slice);
+            let read = if torn {
+                live.len() - join::align(live, history).not_stored
+            } else {
+                join::overlap(history, live)
+            };
+            (*lane, read)
+        };
+        held.iter().map(already).collect()
     }
 
     /// Breaks the read off. Returns the number up to which everything has been passed on, when it got

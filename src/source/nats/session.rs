@@ -3,6 +3,8 @@
 //! Everything here runs on the reading thread. What comes off the socket is passed on or held at
 //! once; history is asked for only while there is room.
 
+mod history;
+
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,10 +21,12 @@ use crate::domain::{SourceState, Timestamp};
 use crate::frame::{Body, Frame, Origin};
 use crate::source::{Desired, Emitter};
 
+use history::{Reader, next_answers};
+
 use super::connect::Connection;
-use super::feed::{Feed, Standing};
+use super::feed::Feed;
 use super::status::Status;
-use super::stream::{self as jetstream, Absent, Messages, Stored, Survey};
+use super::stream::{self as jetstream, Absent, Survey};
 use super::subject::{durable_stream, headers, is_wanted, stream_prefix};
 
 /// Messages taken at a time.
@@ -95,8 +99,9 @@ pub(super) struct Session<'a> {
     survey: Option<Question>,
     survey_at: Timestamp,
     /// The feed whose history is being read, and the answers.
-    reader: Option<(String, Messages)>,
-    /// What is wrong, although frames are delivered.
+    reader: Option<Reader>,
+    /// What the server refused, and what keeps history from being read.
+    refused: String,
     trouble: String,
 }
 
@@ -116,16 +121,17 @@ impl<'a> Session<'a> {
         let plane = subscribe(&client, &plane).await?;
         let live = stream::select(durable, plane).ready_chunks(CHUNK);
         let (survey, survey_at) = (None, clock::now());
-        let (reader, trouble) = (None, String::new());
-        Ok(Self { memory, client, events, live, survey, survey_at, reader, trouble })
+        let (reader, refused, trouble) = (None, String::new(), String::new());
+        Ok(Self { memory, client, events, live, survey, survey_at, reader, refused, trouble })
     }
 
     /// Delivers until something ends it, then leaves the server without a subscription.
     pub(super) async fn run(mut self, desired: &mut watch::Receiver<Desired>) -> End {
         self.memory.status.set(SourceState::Live, "", None);
         let end = self.deliver(desired).await;
+        self.drain();
         for feed in self.memory.feeds.values_mut() {
-            feed.disconnected(&self.memory.emitter);
+            feed.disconnected();
         }
         if !matches!(end, End::Lost(_)) {
             // The socket is closed right after this; the server need not wait for that.
@@ -191,7 +197,9 @@ impl<'a> Session<'a> {
         let status = &mut self.memory.status;
         let lossy = status.is_lossy(now);
         let state = if lossy { SourceState::Lossy } else { SourceState::Live };
-        status.set(state, &self.trouble, None);
+        let why = [self.refused.as_str(), self.trouble.as_str(), status.loss(now)];
+        let why = why.into_iter().find(|why| !why.is_empty()).unwrap_or_default().to_owned();
+        status.set(state, &why, None);
     }
 
     fn event(&mut self, event: Option<Event>) -> Option<End> {
@@ -201,6 +209,7 @@ impl<'a> Session<'a> {
             }
             Some(Event::SlowConsumer(_)) => {
                 self.memory.status.lost_uncounted();
+                self.memory.feeds.values_mut().for_each(Feed::lost);
                 self.survey_soon();
                 None
             }
@@ -227,7 +236,7 @@ impl<'a> Session<'a> {
             self.survey = None;
             self.surveyed(Survey::None { rtt: None, why: Absent::Denied });
         } else {
-            self.trouble = format!(
+            self.refused = format!(
                 "the server says: {error}; kvtop needs to subscribe to `*.kv-events` and `namespace.>`"
             );
         }
@@ -288,102 +297,6 @@ impl<'a> Session<'a> {
             self.survey = None;
             self.survey_at = Timestamp(0);
         }
-    }
-
-    fn survey_soon(&mut self) {
-        self.survey_at = self.survey_at.min(clock::now().after(SURVEY_SOON));
-    }
-
-    fn surveyed(&mut self, survey: Survey) {
-        self.survey_at = clock::now().after(SURVEY_EVERY);
-        match survey {
-            Survey::Streams { found, rtt } => {
-                self.memory.status.rtt = Some(rtt);
-                self.trouble.clear();
-                self.found(&found);
-            }
-            Survey::None { rtt, why } => {
-                self.memory.status.rtt = rtt;
-                self.trouble = why.sentence().into();
-                self.memory.feeds.values_mut().for_each(Feed::absent);
-            }
-            Survey::Failed(why) => {
-                self.trouble = format!("history cannot be read yet: {why}");
-                self.survey_soon();
-            }
-        }
-    }
-
-    fn found(&mut self, found: &[(Arc<str>, jetstream::Extent)]) {
-        for (stream, extent) in found {
-            let feed =
-                self.memory.feeds.entry(stream.to_string()).or_insert_with(|| Feed::new(stream));
-            if feed.found(extent) == Standing::Suspect {
-                self.survey_soon();
-            }
-        }
-        for (stream, feed) in &mut self.memory.feeds {
-            if !found.iter().any(|(known, _)| **known == **stream) {
-                feed.absent();
-            }
-        }
-        self.read_on();
-    }
-
-    /// Starts to read the history of a feed that needs it, one at a time.
-    fn read_on(&mut self) {
-        if self.reader.is_some() {
-            return;
-        }
-        let next = self.memory.feeds.iter().find_map(|(key, feed)| Some((key, feed.seqs()?)));
-        if let Some((key, seqs)) = next {
-            self.reader = Some((key.clone(), jetstream::messages(&self.client, key, seqs)));
-        }
-    }
-
-    fn read(&mut self, answers: Option<Vec<Result<Option<Stored>, String>>>) {
-        let memory = &mut *self.memory;
-        let Some(feed) = self.reader.as_ref().and_then(|(key, _)| memory.feeds.get_mut(key)) else {
-            return;
-        };
-        let exhausted = answers.is_none();
-        let mut anew = false;
-        let now = clock::now();
-        for answer in answers.into_iter().flatten() {
-            match answer {
-                Ok(None) => {}
-                Ok(Some(message)) => anew |= feed.stored(message, now, &memory.emitter),
-                Err(why) => {
-                    feed.disconnected(&memory.emitter);
-                    self.trouble = format!("history cannot be read yet: {why}");
-                    self.reader = None;
-                    return self.survey_soon();
-                }
-            }
-            if anew {
-                break;
-            }
-        }
-        if exhausted || anew {
-            if exhausted && feed.exhausted().is_some_and(|missed| missed > 0) {
-                memory.status.interrupted();
-            }
-            self.reader = None;
-        }
-        if let Some(history) = feed.history().cloned() {
-            memory.status.history(history);
-        }
-        self.read_on();
-    }
-}
-
-/// Returns the next answers to the questions for stored messages.
-async fn next_answers(
-    reader: &mut Option<(String, Messages)>,
-) -> Option<Vec<Result<Option<Stored>, String>>> {
-    match reader {
-        Some((_, messages)) => messages.next().await,
-        None => future::pending().await,
     }
 }
 

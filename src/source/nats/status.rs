@@ -19,6 +19,15 @@ const PROGRESS: Duration = Duration::from_millis(250);
 /// For so long after a loss the source says that it is lossy; the counts stay.
 const LOSSY_FOR: Duration = Duration::from_secs(60);
 
+/// Where messages are that were published while there was no connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kept {
+    /// In the streams, from which they will be read.
+    InStreams,
+    /// They are gone.
+    Nowhere,
+}
+
 /// The state of the source, which it turns into notes.
 pub(super) struct Status {
     name: Arc<str>,
@@ -28,6 +37,7 @@ pub(super) struct Status {
     dropped_before: u64,
     dropped_last: u64,
     lost_at: Option<Timestamp>,
+    loss: &'static str,
     told_at: Timestamp,
     changed: bool,
     state: SourceState,
@@ -53,6 +63,7 @@ impl Status {
             dropped_before,
             dropped_last: 0,
             lost_at: None,
+            loss: "",
             told_at: Timestamp(0),
             changed: true,
             state: SourceState::Connecting,
@@ -79,27 +90,45 @@ impl Status {
         self.shown.send_if_modified(|shown| std::mem::replace(shown, state) != state);
     }
 
-    /// Counts a loss of connection or of messages.
-    pub(super) fn interrupted(&mut self) {
+    /// Counts a time without connection. What was published meanwhile is lost unless a stream kept it.
+    pub(super) fn interrupted(&mut self, kept: Kept) {
         self.interruptions += 1;
-        self.lost();
+        self.changed = true;
+        if kept == Kept::Nowhere {
+            self.lost("the connection was interrupted; what was published meanwhile is lost, since core NATS keeps nothing");
+        }
+    }
+
+    /// Counts a loss that the stream has made good.
+    pub(super) fn refilled(&mut self) {
+        self.interruptions += 1;
+        self.changed = true;
     }
 
     /// Counts a loss that only the client library knows the size of.
     pub(super) fn lost_uncounted(&mut self) {
         self.drops_uncounted += 1;
-        self.lost();
+        self.lost("messages arrived faster than they could be taken from the client library");
     }
 
     /// Counts messages that were held back and did not fit.
     pub(super) fn lost_held(&mut self, count: u64) {
         self.held_dropped += count;
-        self.lost();
+        self.lost("more messages arrived than can be held while looking for a stream");
     }
 
-    fn lost(&mut self) {
+    fn lost(&mut self, why: &'static str) {
         self.lost_at = Some(clock::now());
+        self.loss = why;
         self.changed = true;
+    }
+
+    /// Returns what was lost a short while ago, empty when nothing was.
+    pub(super) fn loss(&self, now: Timestamp) -> &'static str {
+        match self.lost_at {
+            Some(at) if now.since(at) < LOSSY_FOR => self.loss,
+            Some(_) | None => "",
+        }
     }
 
     /// Returns true when something was lost a short while ago.
@@ -107,9 +136,9 @@ impl Status {
         let dropped = self.emitter.dropped();
         if dropped != self.dropped_before + self.dropped_last {
             self.dropped_last = dropped - self.dropped_before;
-            self.lost();
+            self.lost("frames arrived faster than they could be counted");
         }
-        self.lost_at.is_some_and(|at| now.since(at) < LOSSY_FOR)
+        !self.loss(now).is_empty()
     }
 
     /// Records how far the read of a stream is.
