@@ -110,6 +110,15 @@ impl Observer {
     }
 }
 
+/// Returns the processor time of the process `pid` so far, where /proc says so.
+fn processor_time(pid: u32) -> Option<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let (user, system): (u64, u64) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    // USER_HZ is 100 on every Linux that kvtop runs on.
+    Some(Duration::from_millis(10 * (user + system)))
+}
+
 impl Drop for Observer {
     fn drop(&mut self) {
         drop(self.child.kill());
@@ -163,7 +172,15 @@ impl Rates {
     fn measure(&mut self, server: &NatsServer) {
         self.alone = self.alone.max(publish_rate(server));
         let healthy = Observer::start(server, "healthy");
-        self.healthy = self.healthy.max(publish_rate(server));
+        let before = processor_time(healthy.child.id());
+        let rate = publish_rate(server);
+        self.healthy = self.healthy.max(rate);
+        let after = processor_time(healthy.child.id());
+        if let (Some(before), Some(after)) = (before, after) {
+            let taken = rate * SPAN.as_secs_f64();
+            let each = (after - before).as_secs_f64() * 1e6 / taken;
+            report(&format!("{each:.2} us of processor time for each message of {PAYLOAD} bytes"));
+        }
         healthy.suspend();
         healthy.signal(Signal::STOP);
         self.suspended = self.suspended.max(publish_rate(server));

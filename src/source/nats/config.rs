@@ -2,6 +2,9 @@
 //!
 //! Knows nothing of connections. Secrets are redacted wherever they could be shown.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::path::{Path, PathBuf};
 

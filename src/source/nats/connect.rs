@@ -81,7 +81,8 @@ fn authenticated(credential: &Credential) -> Result<ConnectOptions, String> {
         Credential::Token(token) => options.token(token.expose().to_owned()),
         Credential::Nkey(seed) => options.nkey(seed.expose().to_owned()),
         Credential::Creds(text) => options
-            .credentials(text.expose())
+            // The library only sees a seed whose last line ends.
+            .credentials(&format!("{}\n", text.expose()))
             .map_err(|error| format!("the NATS credentials file does not parse: {error}"))?,
     })
 }
