@@ -1,5 +1,6 @@
 //! All integration tests, in one binary.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up should stop")]
+#![expect(clippy::panic, reason = "a wait that fails says what was on the screen")]
 
 mod architecture;
 mod captures;

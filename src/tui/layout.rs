@@ -16,6 +16,8 @@ pub struct Needs {
     pub marker: bool,
     /// True for a replay, which shows its position.
     pub playback: bool,
+    /// True when somebody reports KV utilization, so that size and utilization are two charts.
+    pub usage: bool,
     /// Rows of the banner.
     pub banner: u16,
     /// The panel that has the screen for itself.
@@ -109,12 +111,13 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
 
 fn full(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
     let wanted = table_rows(needs.workers, TABLE);
-    let most = rest.height.saturating_sub(17);
+    // Many workers page, so that half of the screen stays for the rest.
+    let most = rest.height.saturating_sub(17).min((rest.height / 2).max(TABLE + 12));
     let workers = take_top(&mut rest, wanted.min(most));
     let wanted = rest.height / 20 * 9 + rest.height % 20 * 9 / 20;
     let charts = take_top(&mut rest, wanted.clamp(8, 18));
     layout.panels.push((PanelId::Workers, workers));
-    if rest.width >= 160 && workers.height + charts.height + rest.height >= 40 {
+    if needs.usage && rest.width >= 160 && workers.height + charts.height + rest.height >= 40 {
         let third = charts.width / 3;
         let [left, middle] = [columns(charts, 0, third), columns(charts, third, third)];
         layout.panels.push((PanelId::Traffic, left));
@@ -201,8 +204,14 @@ mod tests {
             for height in 1..=70 {
                 let area = Rect { x: 0, y: 0, width, height };
                 for workers in [0, 2, 300] {
-                    let needs =
-                        Needs { workers, marker: true, playback: true, banner: 2, zoom: None };
+                    let needs = Needs {
+                        workers,
+                        marker: true,
+                        usage: true,
+                        playback: true,
+                        banner: 2,
+                        zoom: None,
+                    };
                     let layout = arrange(area, &needs);
                     let mut cells = vec![false; usize::from(width) * usize::from(height)];
                     let bars = [layout.status, layout.marker, layout.playback, layout.banner];

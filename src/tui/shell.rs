@@ -281,6 +281,7 @@ impl Shell {
             workers: snapshot.workers.len(),
             marker: matches!(snapshot.feed, Feed::Demo(_)),
             playback: matches!(snapshot.feed, Feed::Replay(_)),
+            usage: snapshot.totals.kv_utilization.is_some(),
             banner: 0,
             zoom: (self.zoom && zoomable).then_some(self.look.focus),
         }

@@ -154,4 +154,31 @@ mod tests {
         assert_ne!(mine.style(Role::Crit), dark.style(Role::Crit));
         assert_eq!(mine.style(Role::Ok), dark.style(Role::Ok));
     }
+
+    fn luminance(colour: ratatui::style::Color) -> Option<f64> {
+        let ratatui::style::Color::Rgb(red, green, blue) = colour else { return None };
+        let linear = |value: u8| {
+            let share = f64::from(value) / 255.0;
+            if share <= 0.03928 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        };
+        Some(0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue))
+    }
+
+    #[test]
+    fn texts_stand_out_from_the_ground() {
+        let themes = Themes::default();
+        for name in themes.names() {
+            let theme = themes.theme(&name, Level::True, Glyphs::UNICODE).unwrap();
+            let ground = theme.style(Role::Bg).fg.and_then(luminance);
+            for role in Role::ALL {
+                let aside =
+                    matches!(role, Role::Bg | Role::Border | Role::BannerFg | Role::BannerBg);
+                let text = theme.style(role).fg.and_then(luminance).filter(|_| !aside);
+                if let (Some(ground), Some(text)) = (ground, text) {
+                    let contrast = (ground.max(text) + 0.05) / (ground.min(text) + 0.05);
+                    assert!(contrast >= 4.5, "{name}: {} has {contrast:.1}", role.name());
+                }
+            }
+        }
+    }
 }

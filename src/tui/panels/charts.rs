@@ -56,7 +56,10 @@ pub fn usage(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     } else {
         for ((at, (rank, points)), role) in ranks.iter().enumerate().zip(Role::SERIES) {
             let row = scene.snapshot.workers.iter().find(|row| row.rank == *rank);
-            let alias = row.map_or_else(|| rank.to_string(), |row| row.alias.clone());
+            let alias = row.map_or_else(
+                || format!("{}{:04}", canvas.glyphs().ellipsis, rank.worker.0 % 10_000),
+                |row| row.alias.clone(),
+            );
             let mark = char::from_digit(u32::try_from(at).unwrap_or(0), 10).unwrap_or('*');
             lines.push(Line { points: &points.points, role, mark });
             let now = row.and_then(|row| row.kv_utilization.as_ref()).map(|used| used.value);

@@ -10,7 +10,7 @@ use crate::tui::widgets::canvas::{Canvas, part};
 use crate::tui::widgets::{gauge, sparkline};
 
 /// Columns of a label, and of a value with its mark.
-const LABEL: usize = 11;
+const LABEL: usize = 12;
 const VALUE: usize = 12;
 
 struct Trend {

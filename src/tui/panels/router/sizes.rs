@@ -7,7 +7,7 @@ use super::{Fact, missing};
 use crate::domain::{ClaimOf, ClaimValue, ClaimWhat};
 use crate::tui::judge::State;
 use crate::tui::theme::{Glyphs, Role};
-use crate::tui::widgets::canvas::{Part, part};
+use crate::tui::widgets::canvas::part;
 
 type Claims = BTreeMap<ClaimOf, BTreeSet<u64>>;
 
@@ -17,17 +17,24 @@ pub(super) fn fact(scene: &Scene<'_>, glyphs: &Glyphs) -> Fact {
         return super::fact("block size", vec![missing("nobody says", glyphs)]);
     }
     let (state, word) = verdict(&claims);
-    let mut parts = vec![part(format!("{} {word}: ", state.glyph(glyphs)), state.role())];
-    for (at, (of, sizes)) in claims.iter().enumerate() {
-        let all: Vec<String> = sizes.iter().map(u64::to_string).collect();
-        let dot = if at == 0 { String::new() } else { format!(" {} ", glyphs.dot) };
-        parts.push(said(&format!("{dot}{} {}", name(*of), all.join("/"))));
+    // By size, so that the two sides of a disagreement stand against each other.
+    let mut sides: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
+    for (of, sizes) in claims.iter().filter(|(of, _)| **of != ClaimOf::Declared) {
+        for size in sizes {
+            sides.entry(*size).or_default().push(name(*of));
+        }
     }
+    let sides: Vec<String> =
+        sides.iter().map(|(size, names)| format!("{size} {}", names.join(", "))).collect();
+    let sides = sides.join(&format!(" {} ", glyphs.differs));
+    let mut parts = vec![part(format!("{} {sides}", state.glyph(glyphs)), state.role())];
+    if let Some(declared) = claims.get(&ClaimOf::Declared) {
+        let said: Vec<String> = declared.iter().map(u64::to_string).collect();
+        let dot = if sides.is_empty() { "" } else { glyphs.dot };
+        parts.push(part(format!(" {dot} declared {}", said.join("/")), Role::Fg));
+    }
+    parts.push(part(format!("  {word}"), state.role()));
     super::fact("block size", parts)
-}
-
-fn said(text: &str) -> Part {
-    part(text, Role::Fg)
 }
 
 const fn name(of: ClaimOf) -> &'static str {
@@ -69,12 +76,12 @@ fn verdict(claims: &Claims) -> (State, &'static str) {
     let sizes: BTreeSet<u64> = effective().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
     let declared = claims.get(&ClaimOf::Declared);
     if sizes.len() > 1 {
-        (State::Fail, "differ")
+        (State::Fail, "they differ")
     } else if declared.is_some_and(|declared| !sizes.is_empty() && *declared != sizes) {
         (State::Warn, "declared differs")
     } else if effective().count() < 2 {
         (State::Unknown, "one claim only")
     } else {
-        (State::Ok, "agree")
+        (State::Ok, "all agree")
     }
 }
