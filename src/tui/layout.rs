@@ -65,6 +65,14 @@ impl Layout {
     pub fn panel(&self, panel: PanelId) -> Option<Rect> {
         self.panels.iter().find(|(id, _)| *id == panel).map(|&(_, area)| area)
     }
+
+    /// Returns the panel that keys act on: `wanted` where it is shown, else the first.
+    pub fn focus(&self, wanted: PanelId) -> PanelId {
+        match (self.panel(wanted), self.panels.first()) {
+            (None, Some((first, _))) => *first,
+            _ => wanted,
+        }
+    }
 }
 
 /// Returns how much can be shown in `area`.

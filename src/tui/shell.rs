@@ -32,6 +32,13 @@ enum Open {
     Line(String),
 }
 
+/// Which panel is focused after this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Next,
+    Previous,
+}
+
 /// Something to tell until the next key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Message {
@@ -146,8 +153,8 @@ impl Shell {
             Command::Back => self.back(),
             Command::Show(view) => self.view = view,
             Command::ToggleFreeze => self.toggle_freeze(snapshot),
-            Command::FocusNext => self.move_focus(snapshot, 1),
-            Command::FocusPrevious => self.move_focus(snapshot, usize::MAX),
+            Command::FocusNext => self.move_focus(snapshot, Turn::Next),
+            Command::FocusPrevious => self.move_focus(snapshot, Turn::Previous),
             Command::Scroll(by) => self.scroll(by, snapshot),
             Command::ToggleZoom => self.zoom = !self.zoom,
             Command::NextTheme => self.next_theme(),
@@ -254,37 +261,28 @@ impl Shell {
         None
     }
 
-    fn move_focus(&mut self, snapshot: &Snapshot, by: usize) {
-        let shown = self.unzoomed(snapshot);
-        let at = shown.panels.iter().position(|(id, _)| *id == self.look.focus).unwrap_or(0);
+    fn move_focus(&mut self, snapshot: &Snapshot, turn: Turn) {
+        let shown = layout::arrange(self.area(), &needs(snapshot));
+        let focus = shown.focus(self.look.focus);
+        let at = shown.panels.iter().position(|(id, _)| *id == focus).unwrap_or(0);
         let count = shown.panels.len().max(1);
-        let next = at.wrapping_add(by.wrapping_add(count)) % count;
+        let next = match turn {
+            Turn::Next => at + 1,
+            Turn::Previous => at + count - 1,
+        } % count;
         if let Some((id, _)) = shown.panels.get(next) {
             self.look.focus = *id;
         }
     }
 
-    /// Returns the layout as it would be without zoom.
-    fn unzoomed(&self, snapshot: &Snapshot) -> Layout {
-        let needs = Needs { zoom: None, ..self.needs(snapshot) };
-        layout::arrange(self.area(), &needs)
-    }
-
-    /// Returns the layout.
+    /// Returns the layout: all panels, or the focused one alone.
     fn layout(&self, area: Rect, snapshot: &Snapshot) -> Layout {
-        layout::arrange(area, &self.needs(snapshot))
-    }
-
-    fn needs(&self, snapshot: &Snapshot) -> Needs {
-        let zoomable = layout::class(self.area()) != Class::Tiny;
-        Needs {
-            workers: snapshot.workers.len(),
-            marker: matches!(snapshot.feed, Feed::Demo(_)),
-            playback: matches!(snapshot.feed, Feed::Replay(_)),
-            usage: snapshot.totals.kv_utilization.is_some(),
-            banner: 0,
-            zoom: (self.zoom && zoomable).then_some(self.look.focus),
+        let all = needs(snapshot);
+        let layout = layout::arrange(area, &all);
+        if !self.zoom || layout::class(area) == Class::Tiny {
+            return layout;
         }
+        layout::arrange(area, &Needs { zoom: Some(layout.focus(self.look.focus)), ..all })
     }
 
     const fn area(&self) -> Rect {
@@ -303,5 +301,17 @@ fn view_focus(snapshot: &Snapshot) -> Focus {
         Feed::Live => Focus::Live,
         Feed::Replay(_) => Focus::Replay,
         Feed::Demo(_) => Focus::Demo,
+    }
+}
+
+/// Returns what the layout of a picture must make room for.
+const fn needs(snapshot: &Snapshot) -> Needs {
+    Needs {
+        workers: snapshot.workers.len(),
+        marker: matches!(snapshot.feed, Feed::Demo(_)),
+        playback: matches!(snapshot.feed, Feed::Replay(_)),
+        usage: snapshot.totals.kv_utilization.is_some(),
+        banner: 0,
+        zoom: None,
     }
 }

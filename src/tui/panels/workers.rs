@@ -13,6 +13,9 @@ use crate::tui::widgets::table::{Align, Column, Table};
 
 /// Columns of a worker's name, at least and at most.
 const NAME: (usize, usize) = (16, 34);
+/// Columns of the table from which on other columns go before a name is cut to less than this.
+const ROOMY: usize = 76;
+const NAMED: usize = 18;
 /// Columns of the table from which on a worker that warms up says so in a word.
 const WARMING: usize = 60;
 /// Columns of the table from which on there is a word for each state.
@@ -88,18 +91,20 @@ fn order<'a>(scene: &Scene<'a>) -> Vec<(&'a WorkerRow, Verdict)> {
 
 fn table(scene: &Scene<'_>, room: usize, total: bool, glyphs: &Glyphs) -> Table {
     let rows = order(scene);
-    let facts = Facts::of(scene, &rows, room);
-    let mut columns = facts.columns(NAME.0, glyphs);
+    let facts = Facts::of(scene, &rows, room, glyphs);
+    let wanted = facts.longest.clamp(NAME.0, NAME.1);
+    // The name is what people look for, so that other columns go first where there are any.
+    let least = if room >= ROOMY { wanted.min(NAMED) } else { NAME.0 };
+    let mut columns = facts.columns(least, glyphs);
     let fitting = Table { columns: columns.clone(), ..Table::default() }.fitting(room);
     let used: usize = fitting.iter().map(|&at| columns[at].width + 1).sum();
     let mut spare = (room + 1).saturating_sub(used);
-    let wanted = facts.longest.clamp(NAME.0, NAME.1);
-    let bar = spare > BAR + wanted - NAME.0 && fitting.contains(&Facts::KV);
+    let bar = spare > BAR + wanted - least && fitting.contains(&Facts::KV);
     if bar {
         columns[Facts::KV].width += BAR + 1;
         spare -= BAR + 1;
     }
-    let name = wanted.min(NAME.0 + spare);
+    let name = wanted.min(least + spare);
     columns[Facts::NAME].width = name;
     let cells = |(row, verdict): &(&WorkerRow, Verdict)| {
         Cells { row, verdict: *verdict, scene, glyphs, facts: &facts, name, bar }.cells()
@@ -112,6 +117,7 @@ fn table(scene: &Scene<'_>, room: usize, total: bool, glyphs: &Glyphs) -> Table 
 struct Facts {
     longest: usize,
     sizes: usize,
+    rank: usize,
     ranks: bool,
     held: bool,
     room: usize,
@@ -123,12 +129,15 @@ impl Facts {
     /// Position of KV%.
     const KV: usize = 8;
 
-    fn of(scene: &Scene<'_>, rows: &[(&WorkerRow, Verdict)], room: usize) -> Self {
+    fn of(scene: &Scene<'_>, rows: &[(&WorkerRow, Verdict)], room: usize, glyphs: &Glyphs) -> Self {
         let workers = || rows.iter().map(|(row, _)| *row);
-        let sizes = workers().map(|row| judge::sizes(&row.block_size).len()).max().unwrap_or(1);
+        let widest = |text: fn(&WorkerRow, &Glyphs) -> String| {
+            workers().map(|row| text::width(&text(row, glyphs))).max().unwrap_or(0)
+        };
         Self {
-            longest: workers().map(|row| text::width(&name(row))).max().unwrap_or(0),
-            sizes: (sizes.max(1) * 3 + 1).clamp(4, 12),
+            longest: widest(|row, _| name(row)),
+            sizes: widest(sizes).clamp(4, 14),
+            rank: widest(|row, _| row.rank.dp_rank.0.to_string()).max(2),
             ranks: workers().any(|row| row.rank.dp_rank.0 > 0),
             held: scene.snapshot.totals.held != scene.snapshot.totals.accepted,
             room,
@@ -146,7 +155,7 @@ impl Facts {
             left("WORKER", name, 40),
             hidden(self.room >= WORDS, left("STATE", 12, 1)),
             right("ID", id, 5),
-            hidden(self.ranks, right("DP", 3, 25)),
+            hidden(self.ranks, right("DP", self.rank, 25)),
             right("BLK", self.sizes, 23),
             right("CACHED", 7, 9),
             hidden(self.held, right("HELD", 7, 7)),
@@ -202,20 +211,12 @@ impl Cells<'_> {
     }
 
     fn block_size(&self) -> Part {
-        let sizes = judge::sizes(&self.row.block_size);
-        match sizes.as_slice() {
-            [] => known(None, self.glyphs),
-            [size] => part(size.to_string(), Role::Fg),
-            several => {
-                let all: Vec<String> = several.iter().map(u32::to_string).collect();
-                let joined = all.join(self.glyphs.differs) + self.glyphs.fail;
-                let short = if text::width(&joined) <= self.facts.sizes {
-                    joined
-                } else {
-                    format!("{} {}", several.len(), self.glyphs.fail)
-                };
-                part(short, Role::Crit)
-            }
+        let said = sizes(self.row, self.glyphs);
+        match judge::sizes(&self.row.block_size).len() {
+            0 => known(None, self.glyphs),
+            1 => part(said, Role::Fg),
+            _ if text::width(&said) <= self.facts.sizes => part(said, Role::Crit),
+            several => part(format!("{several} {}", self.glyphs.fail), Role::Crit),
         }
     }
 
@@ -233,6 +234,13 @@ impl Cells<'_> {
             _ => part(self.glyphs.unknown, Role::Unknown),
         }
     }
+}
+
+/// Returns the block sizes claimed for a worker: `32`, or `32≠16✗`.
+fn sizes(row: &WorkerRow, glyphs: &Glyphs) -> String {
+    let sizes: Vec<String> = judge::sizes(&row.block_size).iter().map(u32::to_string).collect();
+    let mark = if sizes.len() > 1 { glyphs.fail } else { "" };
+    sizes.join(glyphs.differs) + mark
 }
 
 fn name(row: &WorkerRow) -> String {

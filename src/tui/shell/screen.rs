@@ -7,7 +7,7 @@ use super::{Open, Shell, view_focus};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::line;
-use crate::tui::panels::{self, Scene, bars, footer, status};
+use crate::tui::panels::{self, Look, Scene, bars, footer, status};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role, Theme};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -42,12 +42,7 @@ impl Shell {
     }
 
     fn panels(&self, canvas: &mut Canvas<'_>, shown: &Snapshot, layout: &layout::Layout) {
-        let mut look = self.look;
-        if layout.panel(look.focus).is_none()
-            && let Some((first, _)) = layout.panels.first()
-        {
-            look.focus = *first;
-        }
+        let look = Look { focus: layout.focus(self.look.focus), ..self.look };
         let now = if self.frozen.is_some() { shown.at } else { self.now(shown) };
         let scene = Scene { snapshot: shown, now, look: &look, framed: layout.framed };
         for (id, area) in &layout.panels {

@@ -23,9 +23,10 @@ impl Shell {
             return;
         }
         let layout = self.layout(self.area(), live);
-        let Some(area) = layout.panel(self.look.focus) else { return };
+        let focus = layout.focus(self.look.focus);
+        let Some(area) = layout.panel(focus) else { return };
         let page = usize::from(area.height.saturating_sub(AROUND)).max(1);
-        match self.look.focus {
+        match focus {
             PanelId::Workers => {
                 let count = self.shown(live).workers.len();
                 // The rule and the total stay below.
