@@ -196,13 +196,9 @@ impl Slots {
         self.ranks.iter().map(|(rank, slot)| (*rank, *slot))
     }
 
-    /// Starts a sweep of all slots that died so far, unless one is under way. Returns true when there
-    /// is something to sweep.
-    pub(super) fn begin_sweep(&mut self) -> bool {
-        if self.sweeping.is_empty() {
-            self.sweeping = std::mem::take(&mut self.waiting);
-        }
-        !self.sweeping.is_empty()
+    /// Starts a sweep of all slots that died so far.
+    pub(super) fn begin_sweep(&mut self) {
+        self.sweeping.append(&mut self.waiting);
     }
 
     /// Frees the numbers of the slots that were swept.

@@ -28,9 +28,12 @@ impl Tree {
     }
 
     fn sweep(&mut self, budget: usize) {
-        let dead = self.slots.begin_sweep();
-        if !dead && !self.shells_to_drop() {
-            return;
+        if self.sweep_at == 0 && self.alias_at == 0 {
+            // Slots that die during a pass wait for the next one.
+            self.slots.begin_sweep();
+            if !self.slots.any_dead() && !self.shells_to_drop() {
+                return;
+            }
         }
         let mut left = budget;
         while left > 0 && self.sweep_at < self.nodes.end() {

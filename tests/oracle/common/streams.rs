@@ -11,6 +11,11 @@ use kvtop::domain::{
 use kvtop::mirror::{Mirror, Outcome, Refusal, Semantics};
 use proptest::prelude::*;
 
+/// Returns how many streams to try: `ORACLE_CASES`, or 2000.
+pub fn cases() -> u32 {
+    std::env::var("ORACLE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2000)
+}
+
 /// What a router's index does with one event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {

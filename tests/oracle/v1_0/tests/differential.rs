@@ -58,7 +58,7 @@ impl Peer for Index {
 const GOOD: Manners = Manners { salted: false, unordered: false, lossy: false };
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: streams::cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn orderly_engines_look_the_same(steps in steps(80)) {
