@@ -6,6 +6,7 @@
 
 mod alias;
 mod branch;
+mod burst;
 mod decay;
 mod edge;
 mod handle;
@@ -95,9 +96,23 @@ impl Mirror {
     /// Applies the events of `batch` in order, and adds what each did to `outcomes`. `tick` stamps the
     /// prefixes they touch.
     pub fn apply(&mut self, batch: &KvBatch, tick: u32, outcomes: &mut Vec<Outcome>) {
-        for event in batch.events() {
-            let outcome = self.apply_event(batch, event, tick);
-            outcomes.push(outcome);
+        outcomes.reserve(batch.events().len());
+        let mut rest = batch.events();
+        while !rest.is_empty() {
+            let mut blocks = 0;
+            let fits = |event: &&KvEvent| {
+                blocks += burst::weight(event);
+                blocks < burst::AHEAD
+            };
+            let count = rest.iter().take_while(fits).count().max(1);
+            let (burst, after) = rest.split_at(count);
+            if let Some(tree) = &mut self.tiers[DEVICE] {
+                tree.look_ahead(batch, burst);
+            }
+            for event in burst {
+                outcomes.push(self.apply_event(batch, event, tick));
+            }
+            rest = after;
         }
     }
 

@@ -175,9 +175,10 @@ impl Tree {
         let edge = self.nodes.at(node).edge;
         let own = *self.edges.at(edge);
         let stripped = self.strip(node);
-        if !stripped || self.nodes.at(node).owners() != owners::EMPTY {
+        if self.nodes.at(node).owners() != owners::EMPTY {
             return !stripped || self.settle_tail(node, own.tail);
         }
+        // A head that nobody alive has means an edge that nobody alive has.
         if node == own.head {
             let mut at = node;
             while let Some(next) = self.next_on_edge(at) {

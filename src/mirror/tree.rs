@@ -52,7 +52,8 @@ pub(super) struct Tree {
     pub(super) sweep_at: u32,
     pub(super) alias_at: u32,
     pub(super) hand: u32,
-    /// Keeps the loads of the first passes from being optimised away.
+    /// Candidates found by looking ahead.
+    pub(super) near: Vec<u32>,
     pub(super) warmth: u32,
 }
 
@@ -86,6 +87,7 @@ impl Tree {
             sweep_at: 0,
             alias_at: 0,
             hand: 0,
+            near: Vec::new(),
             warmth: 0,
         };
         // The first node of an empty arena is the root.
