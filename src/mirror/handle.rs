@@ -45,6 +45,7 @@ impl Tree {
     }
 
     /// Returns where `handle` leads, or none.
+    #[inline]
     pub(super) fn target(&self, handle: Handle) -> u32 {
         match handle {
             Handle::Implied(node) => node,
@@ -53,6 +54,7 @@ impl Tree {
     }
 
     /// Returns true when `handle` is one of the orphan forest.
+    #[inline]
     pub(super) fn is_orphan(&self, handle: Handle) -> bool {
         let node = self.target(handle);
         node != NONE && self.nodes.at(node).is(ORPHAN)
@@ -70,6 +72,7 @@ impl Tree {
     }
 
     /// Makes `slot` an owner of `node`.
+    #[inline]
     pub(super) fn own(&mut self, node: u32, slot: u32) {
         let before = self.nodes.at(node).owners();
         let after = self.spill.insert(before, slot);
@@ -77,12 +80,14 @@ impl Tree {
     }
 
     /// Makes `slot` no owner of `node`.
+    #[inline]
     pub(super) fn disown(&mut self, node: u32, slot: u32) {
         let before = self.nodes.at(node).owners();
         let after = self.spill.remove(before, slot);
         self.set_owners(node, before, after);
     }
 
+    #[inline]
     fn set_owners(&mut self, node: u32, before: u64, after: u64) {
         self.nodes.at_mut(node).set_owners(after);
         if before == owners::EMPTY && after != owners::EMPTY {
@@ -93,6 +98,7 @@ impl Tree {
     }
 
     /// Notes that `node` got its first owner.
+    #[inline]
     fn awake(&mut self, node: u32) {
         let own = self.nodes.at(node);
         let (edge, orphan) = (own.edge, own.is(ORPHAN));
@@ -110,6 +116,7 @@ impl Tree {
     }
 
     /// Notes that `node` lost its last owner.
+    #[inline]
     fn asleep(&mut self, node: u32) {
         let own = self.nodes.at(node);
         let (edge, orphan) = (own.edge, own.is(ORPHAN));
@@ -126,6 +133,7 @@ impl Tree {
 
     /// Lets `slot` call `node` by `hash`, and own it. A handle of that name that led elsewhere is given
     /// up, with the ownership that went with it.
+    #[inline]
     pub(super) fn put(&mut self, node: u32, slot: u32, hash: u64) -> Put {
         let own = self.nodes.at(node);
         if !own.is(ODD) && own.sequence() == hash && self.spill.contains(own.owners(), slot) {
@@ -150,6 +158,7 @@ impl Tree {
         }
     }
 
+    #[inline]
     fn name(&mut self, node: u32, slot: u32, hash: u64) {
         let own = self.nodes.at(node);
         if !own.is(ODD) {
@@ -168,6 +177,7 @@ impl Tree {
     }
 
     /// Counts `by` blocks more for `slot`.
+    #[inline]
     pub(super) fn count(&mut self, slot: u32, orphan: bool, by: i64) {
         if orphan {
             self.slots.add_orphans(slot, by);
@@ -304,6 +314,7 @@ impl Tree {
     }
 
     /// Takes dead owners off `node`, returns true when there were any.
+    #[inline]
     pub(super) fn strip(&mut self, node: u32) -> bool {
         let before = self.nodes.at(node).owners();
         let mut dead = Vec::new();

@@ -13,21 +13,49 @@ const SLOTS: usize = 12;
 #[repr(align(64))]
 #[derive(Clone, Copy, Default)]
 struct Bucket {
-    tags: [u8; SLOTS],
-    ids: [u32; SLOTS],
+    /// Tags of the first eight slots, a byte each.
+    low: u64,
+    /// Tags of the other four.
+    high: u32,
+    /// Entries that found no room here and moved on.
     passed: u32,
+    ids: [u32; SLOTS],
 }
 
 impl Bucket {
     /// Returns a word with bit `i` set where tag `i` equals `tag`.
     #[inline]
-    fn matches(&self, tag: u8) -> u32 {
-        let mut found = 0_u32;
-        for (at, own) in self.tags.iter().enumerate() {
-            found |= u32::from(*own == tag) << at;
-        }
-        found
+    const fn matches(&self, tag: u8) -> u32 {
+        let wanted = EACH * tag as u64;
+        zero_bytes(self.low ^ wanted) | (zero_bytes(self.high as u64 ^ wanted) & 0xF) << 8
     }
+
+    #[inline]
+    const fn tag(&self, slot: usize) -> u8 {
+        if slot < 8 { (self.low >> (slot * 8)) as u8 } else { (self.high >> (slot * 8 - 64)) as u8 }
+    }
+
+    #[inline]
+    const fn set_tag(&mut self, slot: usize, tag: u8) {
+        if slot < 8 {
+            let at = slot * 8;
+            self.low = self.low & !(0xFF << at) | (tag as u64) << at;
+        } else {
+            let at = slot * 8 - 64;
+            self.high = self.high & !(0xFF << at) | (tag as u32) << at;
+        }
+    }
+}
+
+const EACH: u64 = 0x0101_0101_0101_0101;
+
+/// Returns a word with bit `i` set where byte `i` of `word` is zero.
+#[inline]
+const fn zero_bytes(word: u64) -> u32 {
+    const LOW: u64 = EACH * 0x7F;
+    let nonzero = ((word & LOW) + LOW) | word;
+    let zero = !nonzero & (EACH << 7);
+    (zero.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u32
 }
 
 #[derive(Default)]
@@ -131,7 +159,7 @@ impl Index {
         let place = Place::of(hash);
         let Some(shard) = self.shards.get_mut(place.shard) else { return };
         let count = shard.buckets.len();
-        if (shard.entries + 1) * 8 > count * SLOTS * 7 {
+        if (shard.entries + 1) * 16 > count * SLOTS * 13 {
             let grown = grown(place.shard, count);
             self.buckets += grown - count;
             shard.grow(grown, hash_of);
@@ -165,8 +193,8 @@ impl Shard {
         self.entries = 0;
         let mut places: Vec<(Place, u32)> = Vec::with_capacity(old.len() * SLOTS);
         for bucket in &old {
-            for (tag, id) in bucket.tags.iter().zip(bucket.ids) {
-                if *tag != 0 {
+            for (slot, id) in bucket.ids.into_iter().enumerate() {
+                if bucket.tag(slot) != 0 {
                     places.push((Place::of(hash_of(id)), id));
                 }
             }
@@ -176,6 +204,7 @@ impl Shard {
         }
     }
 
+    #[inline]
     fn put(&mut self, place: Place, id: u32) {
         let count = self.buckets.len();
         let mut at = place.bucket(count);
@@ -184,7 +213,7 @@ impl Shard {
             let free = bucket.matches(0);
             if free != 0 {
                 let slot = free.trailing_zeros() as usize;
-                bucket.tags[slot] = place.tag;
+                bucket.set_tag(slot, place.tag);
                 bucket.ids[slot] = id;
                 self.entries += 1;
                 return;
@@ -194,6 +223,7 @@ impl Shard {
         }
     }
 
+    #[inline]
     fn take(&mut self, place: Place, id: u32) {
         let count = self.buckets.len();
         let home = if count == 0 { return } else { place.bucket(count) };
@@ -204,7 +234,7 @@ impl Shard {
             while found != 0 {
                 let slot = found.trailing_zeros() as usize;
                 if bucket.ids[slot] == id {
-                    bucket.tags[slot] = 0;
+                    bucket.set_tag(slot, 0);
                     self.entries -= 1;
                     self.unpass(home, at);
                     return;

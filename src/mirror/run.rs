@@ -8,6 +8,7 @@ use super::tree::Tree;
 impl Tree {
     /// Adds a node for `tokens` below `parent`, on the same edge when `parent` ends one that may grow.
     /// Returns none when there is no room.
+    #[inline]
     pub(super) fn sprout(&mut self, parent: u32, tokens: u64) -> Option<u32> {
         let above = *self.nodes.at(parent);
         let node = self.nodes.alloc()?;

@@ -142,6 +142,7 @@ impl Tree {
     /// Takes `slot` off the edge from `node` on, and notes what it lost.
     pub(super) fn truncate(&mut self, node: u32, slot: u32, removal: &mut Removal) {
         let edge = self.nodes.at(node).edge;
+        let first = node;
         let mut lost = Vec::new();
         let mut at = Some(node);
         while let Some(node) = at {
@@ -157,10 +158,12 @@ impl Tree {
             }
             at = self.next_on_edge(node);
             self.disown(node, slot);
-            lost.push(Block { sequence: SequenceHash(sequence), tokens: TokensHash(tokens) });
+            removal.dropped.push(sequence);
+            if node != first || at.is_some_and(|next| self.owns(next, slot)) {
+                lost.push(Block { sequence: SequenceHash(sequence), tokens: TokensHash(tokens) });
+            }
         }
-        removal.dropped.extend(lost.iter().map(|block| block.sequence.0));
-        if lost.len() > 1 {
+        if !lost.is_empty() {
             removal.truncated.push(lost);
         }
         self.settle_edge(edge);
