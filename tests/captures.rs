@@ -10,14 +10,18 @@ fn expected() -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// Compares the contract's JSON of one capture with the reference and lists the differences.
-fn differences(name: &str, found: &Value, expected: &Value) -> Vec<String> {
+/// Compares the workers in the contract's JSON of one capture with the reference.
+pub(crate) fn worker_differences(name: &str, found: &str) -> Vec<String> {
+    compare_workers(name, &serde_json::from_str(found).unwrap(), &expected()[name])
+}
+
+fn difference(what: &str, found: Option<u64>, expected: u64) -> Option<String> {
+    let wrong = found != Some(expected);
+    wrong.then(|| format!("{what}: found {found:?}, expected {expected}"))
+}
+
+fn compare_workers(name: &str, found: &Value, expected: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
-    let mut compare = |what: String, found: Option<u64>, expected: u64| {
-        if found != Some(expected) {
-            wrong.push(format!("{name} {what}: found {found:?}, expected {expected}"));
-        }
-    };
     let workers = expected["workers"].as_object().unwrap();
     for (rank, counts) in workers {
         let (id, dp_rank) = rank.split_once('/').unwrap();
@@ -35,12 +39,19 @@ fn differences(name: &str, found: &Value, expected: &Value) -> Vec<String> {
             ("unknown_removals", "unknown_removals"),
         ] {
             let value = worker.and_then(|worker| worker[ours].as_u64());
-            compare(format!("{rank} {ours}"), value, counts[theirs].as_u64().unwrap_or(0));
+            let expected = counts[theirs].as_u64().unwrap_or(0);
+            wrong.extend(difference(&format!("{name} {rank} {ours}"), value, expected));
         }
     }
-    let ranks_with_events =
+    let with_events =
         found["workers"].as_array().unwrap().iter().filter(|w| !w["last_event"].is_null()).count();
-    compare("ranks".into(), Some(ranks_with_events as u64), workers.len() as u64);
+    let expected = workers.len() as u64;
+    wrong.extend(difference(&format!("{name} ranks"), Some(with_events as u64), expected));
+    wrong
+}
+
+fn compare_logs(name: &str, found: &Value, expected: &Value) -> Vec<String> {
+    let mut wrong = Vec::new();
     for (ours, theirs) in [
         ("decisions", "log_decisions"),
         ("decisions_zero_overlap", "log_decisions_cached_0"),
@@ -48,7 +59,11 @@ fn differences(name: &str, found: &Value, expected: &Value) -> Vec<String> {
         ("log_remove_warnings", "log_remove_warnings"),
     ] {
         if let Some(count) = expected["totals"][theirs].as_u64() {
-            compare(ours.into(), found["router"][ours].as_u64(), count);
+            wrong.extend(difference(
+                &format!("{name} {ours}"),
+                found["router"][ours].as_u64(),
+                count,
+            ));
         }
     }
     wrong
@@ -61,7 +76,8 @@ fn every_capture_replays_to_the_counts_of_the_reference() {
     for (name, path) in captures() {
         let (_, snapshot) = played(&frames(&path));
         let found: Value = serde_json::from_str(&json::snapshot(&snapshot)).unwrap();
-        wrong.extend(differences(&name, &found, &expected[&name]));
+        wrong.extend(compare_workers(&name, &found, &expected[&name]));
+        wrong.extend(compare_logs(&name, &found, &expected[&name]));
         assert_eq!(snapshot.rejects.count, 0, "{name}: {:?}", snapshot.rejects);
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

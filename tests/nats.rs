@@ -1,6 +1,7 @@
 //! The NATS source against a real server.
 #![expect(clippy::expect_used, clippy::panic, reason = "a failed expectation should stop the test")]
 
+mod counts;
 mod delivery;
 mod harm;
 mod login;

@@ -55,7 +55,7 @@ fn binary() -> PathBuf {
         .find(|file| file.is_file());
     let local = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/tools/nats-server");
     on_path.or_else(|| Some(local).filter(|file| file.is_file())).expect(
-        "these tests need nats-server 2.10 or later: run scripts/test.sh, which fetches it to \
+        "these tests need nats-server 2.10 or later: run tests/run, which gets it into \
          target/tools, or set NATS_SERVER_BIN",
     )
 }

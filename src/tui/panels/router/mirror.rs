@@ -1,7 +1,7 @@
 //! The mirror: how large it is, and whether it may differ from a router's index.
 
-use super::super::Scene;
 use super::{Fact, fact};
+use crate::tui::panels::Scene;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::part;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::Scene;
 use super::{Fact, missing};
 use crate::domain::{ClaimOf, ClaimValue, ClaimWhat};
 use crate::tui::judge::State;
+use crate::tui::panels::Scene;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::part;
 
