@@ -149,6 +149,26 @@ fn a_late_attach_never_looks_like_a_fault() {
 }
 
 #[test]
+fn many_sources_leave_room_for_what_is_looked_at() {
+    use kvtop::domain::SourceState;
+    let mut picture = pictures::mismatch();
+    let names = ["etcd", "jetstream", "kubernetes", "logs", "metrics", "nats", "simulator"];
+    picture.sources = names.map(pictures::source).to_vec();
+    for size in [(120, 36), (80, 24), (60, 12)] {
+        let screen = draw(&mut shell(), &picture, size);
+        let bar = screen.lines().next().unwrap();
+        assert!(bar.contains("kvtop") && bar.contains("DEMO"), "{bar}");
+    }
+    picture.sources[4].state = SourceState::Down;
+    picture.sources[4].why = String::from("connection refused");
+    for size in [(120, 36), (80, 24)] {
+        let screen = draw(&mut shell(), &picture, size);
+        let bar = screen.lines().next().unwrap();
+        assert!(bar.contains("metrics ✗ down") && bar.contains("✓6"), "{bar}");
+    }
+}
+
+#[test]
 fn a_frozen_picture_says_since_when_and_how_much_it_missed() {
     let mut shell = shell();
     let before = pictures::healthy();

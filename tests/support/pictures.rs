@@ -120,7 +120,7 @@ pub(crate) fn healthy() -> Snapshot {
             semantics: String::from("per block"),
         },
         totals: Totals {
-            counters: Counters::default(),
+            counters: Counters { stores: 11_040, ..Counters::default() },
             rates: rates(92.4, 91.0, 0.2),
             accepted: 18_281,
             held: 18_281,

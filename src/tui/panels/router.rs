@@ -75,7 +75,9 @@ fn fit(canvas: &mut Canvas<'_>, area: Rect, mut x: u16, y: u16, parts: &[Part]) 
 
 fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     let router = &scene.snapshot.router;
-    let mut facts = vec![sizes::fact(scene, glyphs), decisions(router, glyphs)];
+    let mut facts = vec![sizes::fact(scene, glyphs)];
+    facts.extend(stores(scene, glyphs));
+    facts.push(decisions(router, glyphs));
     facts.push(overlap(router, glyphs));
     facts.push(cost(router, glyphs));
     facts.push(tree_size(router, glyphs));
@@ -83,6 +85,24 @@ fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     facts.extend(warnings(router, glyphs));
     facts.extend(mirror::facts(scene, glyphs));
     facts
+}
+
+/// Stores without blocks prove a publisher that refuses what its engine stores.
+fn stores(scene: &Scene<'_>, glyphs: &Glyphs) -> Option<Fact> {
+    let counters = &scene.snapshot.totals.counters;
+    if counters.stores == 0 {
+        return None;
+    }
+    let (stores, empty) = (text::count(counters.stores), text::count(counters.empty_stores));
+    let state = if counters.empty_stores == 0 { State::Ok } else { State::Fail };
+    let role = if state == State::Ok { Role::Muted } else { state.role() };
+    Some(fact(
+        "stores",
+        vec![
+            part(format!("{stores} seen"), Role::Fg),
+            part(format!(" {} {empty} without any block", glyphs.dot), role),
+        ],
+    ))
 }
 
 fn missing(why: &str, glyphs: &Glyphs) -> Part {

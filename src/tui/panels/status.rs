@@ -17,15 +17,21 @@ const STALE: Duration = Duration::from_secs(3);
 const REASON: usize = 40;
 
 /// How much is said of the deployment, and of each source, from the most to the least.
-const FORMS: [(Label, Detail); 10] = [
+const FORMS: [(Label, Detail); 16] = [
     (Label::Full, Detail::Reason(REASON)),
     (Label::Full, Detail::Reason(20)),
     (Label::Name, Detail::Reason(REASON)),
     (Label::Name, Detail::Reason(20)),
     (Label::Full, Detail::Word),
     (Label::Name, Detail::Word),
+    (Label::Full, Detail::Trouble(REASON)),
+    (Label::Name, Detail::Trouble(REASON)),
+    (Label::Name, Detail::Trouble(20)),
+    (Label::Name, Detail::Trouble(0)),
+    (Label::Full, Detail::Mark),
     (Label::Name, Detail::Mark),
-    (Label::Short, Detail::Word),
+    (Label::Name, Detail::Count),
+    (Label::Short, Detail::Trouble(20)),
     (Label::Short, Detail::Mark),
     (Label::Short, Detail::Count),
 ];
@@ -39,10 +45,27 @@ enum Label {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
+    /// Word and reason of each source.
     Reason(usize),
+    /// A word for each; only while all is well.
     Word,
+    /// Word and reason of those that are not well, and how many are; only while some are not.
+    Trouble(usize),
+    /// A mark for each.
     Mark,
+    /// How many are in which state.
     Count,
+}
+
+impl Detail {
+    /// Trouble that is cut to a word hides the reason, so there is a form of its own for it.
+    const fn suits(self, trouble: bool) -> bool {
+        match self {
+            Self::Word => !trouble,
+            Self::Trouble(_) => trouble,
+            Self::Reason(_) | Self::Mark | Self::Count => true,
+        }
+    }
 }
 
 /// Draws the bar. `frozen` is what to say about a held picture where no other row says it.
@@ -65,7 +88,8 @@ pub fn draw(
     let fits = |(left, right): &(Vec<Part>, Vec<Part>)| {
         width(left) + width(right) + width(&time) + 2 <= room
     };
-    let found = FORMS.into_iter().map(build).find(fits);
+    let trouble = snapshot.sources.iter().any(is_troubled);
+    let found = FORMS.into_iter().filter(|form| form.1.suits(trouble)).map(build).find(fits);
     if let Some((left, mut right)) = found {
         canvas.parts(area, 0, 0, &left);
         right.extend(time);
@@ -131,7 +155,8 @@ fn sources(snapshot: &Snapshot, now: Timestamp, detail: Detail, glyphs: &Glyphs)
         return counts(snapshot, glyphs);
     }
     let mut parts = Vec::new();
-    for row in &snapshot.sources {
+    let trouble = matches!(detail, Detail::Trouble(_));
+    for row in snapshot.sources.iter().filter(|row| !trouble || is_troubled(row)) {
         let verdict = judge::source(row);
         let name = text::cut(&text::clean(&row.name), 16, glyphs.ellipsis);
         let mark = verdict.state.glyph(glyphs);
@@ -139,14 +164,22 @@ fn sources(snapshot: &Snapshot, now: Timestamp, detail: Detail, glyphs: &Glyphs)
         let said = match detail {
             Detail::Mark | Detail::Count => mark.to_owned(),
             Detail::Word => format!("{mark} {}", verdict.word),
-            Detail::Reason(longest) => {
+            Detail::Reason(longest) | Detail::Trouble(longest) => {
                 format!("{mark} {}{}", verdict.word, reason(row, now, longest, glyphs))
             }
         };
         parts.push(part(said, verdict.state.role()));
         parts.push(part("  ", Role::Fg));
     }
+    let well = snapshot.sources.iter().filter(|row| !is_troubled(row)).count();
+    if trouble && well > 0 {
+        parts.push(part(format!("{}{well} ", glyphs.ok), State::Ok.role()));
+    }
     parts
+}
+
+fn is_troubled(row: &SourceRow) -> bool {
+    judge::source(row).state != State::Ok
 }
 
 fn counts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<Part> {
@@ -161,8 +194,12 @@ fn counts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<Part> {
     parts
 }
 
-/// Returns what there is to say beside the word: why, when again, what was lost, how fast.
+/// Returns what there is to say beside the word: why, when again, what was lost, how fast. Nothing
+/// when nothing is wanted.
 fn reason(row: &SourceRow, now: Timestamp, longest: usize, glyphs: &Glyphs) -> String {
+    if longest == 0 {
+        return String::new();
+    }
     let mut said = Vec::new();
     if !row.why.is_empty() && judge::source(row).state != State::Ok {
         said.push(text::cut(&text::clean(&row.why), longest, glyphs.ellipsis));

@@ -70,17 +70,25 @@ fn claims(scene: &Scene<'_>) -> Claims {
     claims
 }
 
+/// Routing works when engine, publisher and router agree; a frontend's router uses the card's size.
 /// The declared size counts only beside the others: not every router reads it.
 fn verdict(claims: &Claims) -> (State, &'static str) {
     let effective = || claims.iter().filter(|(of, _)| **of != ClaimOf::Declared);
     let sizes: BTreeSet<u64> = effective().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
     let declared = claims.get(&ClaimOf::Declared);
+    let known = |any: &[ClaimOf]| any.iter().any(|of| claims.contains_key(of));
     if sizes.len() > 1 {
         (State::Fail, "they differ")
     } else if declared.is_some_and(|declared| !sizes.is_empty() && *declared != sizes) {
         (State::Warn, "declared differs")
-    } else if effective().count() < 2 {
-        (State::Unknown, "one claim only")
+    } else if !known(&[ClaimOf::Engine, ClaimOf::Publisher]) {
+        (State::Unknown, "the workers' own sizes are not known")
+    } else if !known(&[ClaimOf::Engine]) {
+        (State::Unknown, "the engine's is not known")
+    } else if !known(&[ClaimOf::Publisher]) {
+        (State::Unknown, "the publisher's is not known")
+    } else if !known(&[ClaimOf::Card, ClaimOf::Router]) {
+        (State::Unknown, "the router's is not known")
     } else {
         (State::Ok, "all agree")
     }
