@@ -164,8 +164,12 @@ impl<H: Hooks> Ui<H> {
                     None => Ok(None),
                 }
             }
-            // The next frame finds out the size by itself.
+            // A terminal that shrank and grew again has lost what it showed, although its size is
+            // the one that was drawn last.
             Event::Resize(..) => {
+                if let Some(screen) = &mut self.screen {
+                    screen.forget().map_err(TerminalError::Draw)?;
+                }
                 self.pacer.touch();
                 Ok(None)
             }
