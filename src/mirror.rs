@@ -3,6 +3,10 @@
 //! Owns which rank holds which block, in two views: *accepted*, what a router that saw every event would
 //! have, and *held*, what the ranks have in fact, the blocks that the router refused included. Knows
 //! nothing of time, rates or display.
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "ids have 32 bits because the arenas end there, and halves of hashes are meant"
+)]
 
 mod alias;
 mod branch;
@@ -17,13 +21,18 @@ mod overlap;
 mod owners;
 mod remove;
 mod run;
+mod shed;
 mod slots;
 mod store;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod truncating;
+mod walk;
 
 pub use outcome::{Outcome, OutcomeKind, Refusal};
+pub use walk::{EdgeId, EdgeView};
 
 use crate::domain::{
     ClearScope, KvBatch, KvEvent, KvKind, SequenceHash, Tier, TokensHash, WorkerId, WorkerRank,
@@ -31,6 +40,8 @@ use crate::domain::{
 use tree::Tree;
 
 const DEVICE: usize = Tier::Device.index();
+/// Runs looked at between two bursts to get back below the memory limit.
+const SHED_BUDGET: usize = 65_536;
 const TIERS: usize = Tier::ALL.len();
 
 /// How a router's index treats events. It differs by version.
@@ -71,7 +82,7 @@ pub struct Totals {
     /// Blocks of all tiers that were forgotten for want of memory. The mirror is incomplete when there
     /// are any.
     pub shed_blocks: u64,
-    /// Ranks that were turned away because there are too many.
+    /// Events turned away because their ranks are too many.
     pub refused_events: u64,
     /// True while [`Mirror::advance`] has work to do.
     pub behind: bool,
@@ -106,6 +117,7 @@ impl Mirror {
             };
             let count = rest.iter().take_while(fits).count().max(1);
             let (burst, after) = rest.split_at(count);
+            self.make_room();
             if let Some(tree) = &mut self.tiers[DEVICE] {
                 tree.look_ahead(batch, burst);
             }
@@ -113,6 +125,20 @@ impl Mirror {
                 outcomes.push(self.apply_event(batch, event, tick));
             }
             rest = after;
+        }
+    }
+
+    /// Sheds cold blocks while the memory limit is exceeded.
+    fn make_room(&mut self) {
+        let used: usize = self.tiers.iter().flatten().map(|tree| tree.bytes()).sum();
+        if used <= self.memory_limit {
+            return;
+        }
+        let mut over = used - self.memory_limit;
+        for tree in self.tiers.iter_mut().flatten().rev() {
+            let before = tree.bytes();
+            tree.shed(before.saturating_sub(over), SHED_BUDGET);
+            over = over.saturating_sub(before.saturating_sub(tree.bytes()));
         }
     }
 

@@ -1,7 +1,7 @@
 //! How nodes go: what happens once nobody owns a block.
 //!
 //! The per-block router forgets the children of a block that lost its last owner, but keeps its place
-//! below the parent taken (dynamo-kv-router 1.0.2, radix_tree.rs). The edge-truncating one forgets an
+//! below the parent taken (dynamo-kv-router 1.0.2, `radix_tree.rs`). The edge-truncating one forgets an
 //! edge that nobody covers, and the children of an edge that nobody covers to its end.
 
 use super::Semantics;

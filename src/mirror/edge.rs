@@ -103,7 +103,7 @@ impl Edges {
             return id;
         }
         let id = self.end;
-        if id as usize % CHUNK == 0 {
+        if (id as usize).is_multiple_of(CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK));
         }
         if let Some(chunk) = self.chunks.last_mut() {

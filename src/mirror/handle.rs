@@ -269,6 +269,15 @@ impl Tree {
         self.nodes.at_mut(own.node).set_sequence(shorter << 32 | u64::from(first));
     }
 
+    /// Returns the records chained from `node`, none for a node that implies its handles.
+    pub(super) fn chained(&self, node: u32) -> Vec<u32> {
+        if self.nodes.at(node).is(ODD) && !self.keeps_hash(node) {
+            self.aliases_of(node)
+        } else {
+            Vec::new()
+        }
+    }
+
     /// Returns the records chained from `node`, which must be odd.
     pub(super) fn aliases_of(&self, node: u32) -> Vec<u32> {
         let mut found = Vec::new();

@@ -181,7 +181,6 @@ const fn grown(shard: usize, count: usize) -> usize {
     match count {
         0 => 1,
         1..8 => count + 2,
-        8..20 => count + count / 2,
         20..32 => 32 + shard * 16 / SHARDS,
         _ => count + count / 2,
     }

@@ -138,7 +138,7 @@ impl Arena {
                 return None;
             }
             let id = self.end;
-            if id as usize % CHUNK == 0 {
+            if (id as usize).is_multiple_of(CHUNK) {
                 self.chunks.push(Vec::with_capacity(CHUNK));
             }
             self.chunks.last_mut()?.push(Node::EMPTY);

@@ -49,7 +49,7 @@ impl Tree {
 
     /// Takes the ranks that do not own the next block out of `active`.
     ///
-    /// The per-block router compares numbers of owners first (dynamo-kv-router 1.0.2, radix_tree.rs):
+    /// The per-block router compares numbers of owners first (dynamo-kv-router 1.0.2, `radix_tree.rs`):
     /// as many owners as active ranks are taken for the same ranks, and fewer owners become the
     /// active ranks, whoever they are. It matters only after out-of-order evictions.
     fn narrow(

@@ -23,7 +23,7 @@ pub(super) struct Slot {
 /// All slots.
 #[derive(Default)]
 pub(super) struct Slots {
-    slots: Vec<Slot>,
+    has: Vec<Slot>,
     names: Vec<WorkerRank>,
     alive: Vec<u64>,
     ranks: HashMap<WorkerRank, u32>,
@@ -66,14 +66,14 @@ impl Slots {
     fn number(&mut self, rank: WorkerRank) -> Option<u32> {
         let slot = if let Some(slot) = self.free.pop_first() {
             slot
-        } else if self.slots.len() < MAX_SLOTS {
-            self.slots.push(Slot::default());
+        } else if self.has.len() < MAX_SLOTS {
+            self.has.push(Slot::default());
             self.names.push(rank);
-            (self.slots.len() - 1) as u32
+            (self.has.len() - 1) as u32
         } else {
             return None;
         };
-        self.slots[slot as usize] = Slot { alive: true, ..Slot::default() };
+        self.has[slot as usize] = Slot { alive: true, ..Slot::default() };
         self.names[slot as usize] = rank;
         let word = slot as usize / 64;
         if word >= self.alive.len() {
@@ -96,13 +96,13 @@ impl Slots {
     /// Returns what `slot` has.
     #[inline]
     pub(super) fn at(&self, slot: u32) -> Slot {
-        self.slots.get(slot as usize).copied().unwrap_or_default()
+        self.has.get(slot as usize).copied().unwrap_or_default()
     }
 
     /// Adds `by` to the accepted blocks of `slot`.
     #[inline]
     pub(super) fn add_accepted(&mut self, slot: u32, by: i64) {
-        if let Some(slot) = self.slots.get_mut(slot as usize)
+        if let Some(slot) = self.has.get_mut(slot as usize)
             && slot.alive
         {
             slot.accepted = slot.accepted.saturating_add_signed(by);
@@ -113,7 +113,7 @@ impl Slots {
     /// Adds `by` to the orphans of `slot`.
     #[inline]
     pub(super) fn add_orphans(&mut self, slot: u32, by: i64) {
-        if let Some(slot) = self.slots.get_mut(slot as usize)
+        if let Some(slot) = self.has.get_mut(slot as usize)
             && slot.alive
         {
             slot.orphans = slot.orphans.saturating_add_signed(by);
@@ -124,7 +124,7 @@ impl Slots {
     /// Returns true while nothing of `slot` may be seen any more.
     #[inline]
     pub(super) fn is_dead(&self, slot: u32) -> bool {
-        !self.slots.get(slot as usize).is_some_and(|slot| slot.alive)
+        !self.has.get(slot as usize).is_some_and(|slot| slot.alive)
     }
 
     /// Returns true while dead slots wait to be swept.
@@ -177,7 +177,7 @@ impl Slots {
     }
 
     fn kill(&mut self, slot: u32) {
-        if let Some(own) = self.slots.get_mut(slot as usize) {
+        if let Some(own) = self.has.get_mut(slot as usize) {
             self.accepted -= own.accepted;
             self.orphans -= own.orphans;
             *own = Slot::default();
@@ -208,7 +208,7 @@ impl Slots {
 
     /// Returns the memory of the tables in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.slots.capacity() * size_of::<Slot>()
+        self.has.capacity() * size_of::<Slot>()
             + self.ranks.capacity() * 48
             + self.workers.capacity() * 64
     }

@@ -76,7 +76,7 @@ impl Tree {
     }
 
     /// Hangs the node that `slot` already calls by the hash of `block` below `parent`, as the router
-    /// does when its old parent was forgotten (dynamo-kv-router 1.0.2, radix_tree.rs).
+    /// does when its old parent was forgotten (dynamo-kv-router 1.0.2, `radix_tree.rs`).
     fn relinked(&mut self, slot: u32, parent: u32, block: &Block) -> Option<u32> {
         let handle = self.handle(slot, block.sequence.0)?;
         let node = self.target(handle);
@@ -133,17 +133,15 @@ impl Tree {
             Place::Node(node) => node,
             Place::Missing(hash) => self.ghost(hash)?,
         };
-        match self.living_child(parent, tokens) {
-            Some(child) => Some(child),
-            // The last child may have taken a missing parent with it.
-            None => {
-                let parent = match place {
-                    Place::Node(node) => node,
-                    Place::Missing(hash) => self.ghost(hash)?,
-                };
-                self.sprout(parent, tokens)
-            }
+        if let Some(child) = self.living_child(parent, tokens) {
+            return Some(child);
         }
+        // A child that only dead ranks had may have taken its missing parent with it.
+        let parent = match place {
+            Place::Node(node) => node,
+            Place::Missing(hash) => self.ghost(hash)?,
+        };
+        self.sprout(parent, tokens)
     }
 
     /// Returns the node that stands for a missing parent, a new one if need be.

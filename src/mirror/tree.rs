@@ -326,12 +326,12 @@ impl Tree {
             self.edges.at_mut(self.nodes.at(moved).edge).set_place(place);
         }
         if self.branches.at(list).kids.len() == 1 {
-            let last = self.branches.at(list).kids[0].node;
-            if self.nodes.at(last).parent() == parent {
-                self.unfile_kid(parent, last);
+            let only = self.branches.at(list).kids[0].node;
+            if self.nodes.at(only).parent() == parent {
+                self.unfile_kid(parent, only);
             }
             self.branches.release(list);
-            self.nodes.at_mut(parent).kids = last;
+            self.nodes.at_mut(parent).kids = only;
         }
     }
 

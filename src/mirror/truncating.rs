@@ -1,7 +1,7 @@
 //! What events do on compressed edges, as the routers of Dynamo 1.1 and later do it.
 //!
 //! Whoever covers a block of an edge covers all before it on that edge. A removal in the middle takes
-//! the rank off the rest of the edge (dynamo-kv-router 1.6.1, indexer/radix_tree.rs).
+//! the rank off the rest of the edge (dynamo-kv-router 1.6.1, `indexer/radix_tree.rs`).
 
 use crate::domain::{Block, SequenceHash, TokensHash};
 
@@ -33,14 +33,13 @@ impl Tree {
         }
         let mut rest = blocks;
         while let Some((block, after)) = rest.split_first() {
-            let child = match self.living_child(at, block.tokens.0) {
-                Some(child) => child,
-                None => {
-                    if let Some(next) = self.next_on_edge(at) {
-                        self.split(next);
-                    }
-                    self.sprout_edge(at, slot, block)?
+            let child = if let Some(child) = self.living_child(at, block.tokens.0) {
+                child
+            } else {
+                if let Some(next) = self.next_on_edge(at) {
+                    self.split(next);
                 }
+                self.sprout_edge(at, slot, block)?
             };
             outcome.note(self.put(child, slot, block.sequence.0));
             self.touch(child);
