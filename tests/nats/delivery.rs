@@ -219,3 +219,28 @@ async fn only_the_given_dynamo_namespace_is_delivered() {
     assert_eq!(lanes(&attached.delivered), lanes(&messages[..2]));
     attached.end().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn frames_that_find_no_room_are_counted_and_the_source_says_it_is_lossy() {
+    const MESSAGES: usize = 3 * FRAME_BUFFER;
+    let server = NatsServer::start(&[], "");
+    let publisher = Publisher::to(&server.url()).await;
+    let mut attached = Attached::to(&at(&server.url()));
+    attached.until_live().await;
+    let subject = "namespace.dynamo.component.backend.kv-events".to_owned();
+
+    // Nobody takes frames meanwhile, as when the engine hangs.
+    publisher.publish(&vec![(subject, b"\x85".to_vec()); MESSAGES]).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+
+    attached
+        .until("expected every message delivered or counted", |it| {
+            it.notes.last().is_some_and(|note| {
+                note.state == SourceState::Lossy
+                    && it.delivered.len() as u64 + note.dropped >= MESSAGES as u64
+            })
+        })
+        .await;
+    assert!(attached.delivered.len() < MESSAGES);
+    attached.end().await;
+}

@@ -136,7 +136,9 @@ impl Status {
         let dropped = self.emitter.dropped();
         if dropped != self.dropped_before + self.dropped_last {
             self.dropped_last = dropped - self.dropped_before;
-            self.lost("frames arrived faster than they could be counted");
+            self.lost(
+                "frames arrived faster than they could be processed; those dropped are counted",
+            );
         }
         !self.loss(now).is_empty()
     }

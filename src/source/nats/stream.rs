@@ -24,6 +24,9 @@ use crate::domain::Timestamp;
 /// one after the other, so more would only make its replies queue behind each other.
 const IN_FLIGHT: usize = 256;
 
+/// Answers taken at a time: few, so that the next questions leave while these are passed on.
+const ANSWERS: usize = 32;
+
 /// How often an unanswered request for one message is repeated before the read is given up.
 const ATTEMPTS: u32 = 3;
 
@@ -214,7 +217,7 @@ pub(super) fn messages(
         .map(move |seq| get(client.clone(), subject.clone(), seq))
         .buffered(IN_FLIGHT);
     let boxed: Pin<Box<dyn Stream<Item = _> + Send>> = Box::pin(replies);
-    boxed.ready_chunks(IN_FLIGHT)
+    boxed.ready_chunks(ANSWERS)
 }
 
 async fn get(

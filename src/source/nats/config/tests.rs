@@ -37,6 +37,9 @@ fn with_url(url: &str) -> NatsOptions {
     NatsOptions { url: Some(url.to_owned()), ..NatsOptions::default() }
 }
 
+/// An environment, the login in it, and how it is named.
+type Row<'a> = (&'a [(&'a str, &'a str)], Credential, &'a str);
+
 const SELECTED: &[(&str, &str)] = &[
     ("XDG_CONFIG_HOME", "/xdg"),
     ("/xdg/nats/context.txt", "lab\n"),
@@ -72,7 +75,7 @@ fn credentials_are_found_apart_from_the_address_and_named() {
         password: Secret::new(password.to_owned()),
     };
     let seed = format!("SU{}", "A".repeat(56));
-    let table: [(&[(&str, &str)], Credential, &str); 8] = [
+    let table: [Row<'_>; 8] = [
         (
             &[("NATS_AUTH_USERNAME", "u"), ("NATS_AUTH_PASSWORD", "p")],
             user("u", "p"),
