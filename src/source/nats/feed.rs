@@ -146,6 +146,8 @@ impl Feed {
             self.created.clone_from(&extent.created);
             self.joined = extent.first_seq.saturating_sub(1);
             self.history = None;
+            // What was passed on may or may not be in this one: compare.
+            self.doubt = true;
         }
         match self.phase {
             Phase::Reading(_) | Phase::Flushing => return Standing::Even,

@@ -35,6 +35,9 @@ const CHUNK: usize = 1024;
 /// How often streams are looked for and compared with what came live.
 const SURVEY_EVERY: Duration = Duration::from_secs(5);
 
+/// How often to ask a server that refused: each refusal is a line in its log.
+const SURVEY_REFUSED: Duration = Duration::from_secs(60);
+
 /// How soon to look again when something seems to be missing, or a question went unanswered.
 const SURVEY_SOON: Duration = Duration::from_millis(300);
 
@@ -182,6 +185,7 @@ impl<'a> Session<'a> {
         if self.survey.is_none() && now >= self.survey_at {
             let prefix = self.memory.namespace.as_deref().map(stream_prefix);
             let wanted = move |stream: &str| is_wanted(stream, prefix.as_deref());
+            self.survey_at = now.after(SURVEY_EVERY);
             self.survey = Some(Box::pin(jetstream::survey(self.client.clone(), wanted)));
         }
         let mut waiting = self.reader.is_some();

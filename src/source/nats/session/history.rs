@@ -7,9 +7,9 @@ use futures_util::stream::StreamExt;
 
 use crate::clock;
 use crate::source::nats::feed::{Feed, Standing};
-use crate::source::nats::stream::{self, Extent, Messages, Stored, Survey};
+use crate::source::nats::stream::{self, Absent, Extent, Messages, Stored, Survey};
 
-use super::{SURVEY_EVERY, SURVEY_SOON, Session};
+use super::{SURVEY_EVERY, SURVEY_REFUSED, SURVEY_SOON, Session};
 
 /// The feed whose history is being read, and the answers.
 pub(super) type Reader = (String, Messages);
@@ -30,6 +30,9 @@ impl Session<'_> {
             Survey::None { rtt, why } => {
                 self.memory.status.rtt = rtt;
                 self.trouble = why.sentence().into();
+                if why == Absent::Denied {
+                    self.survey_at = clock::now().after(SURVEY_REFUSED);
+                }
                 self.memory.feeds.values_mut().for_each(Feed::absent);
             }
             Survey::Failed(why) => {
