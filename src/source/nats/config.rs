@@ -2,9 +2,6 @@
 //!
 //! Knows nothing of connections. Secrets are redacted wherever they could be shown.
 
-#[cfg(test)]
-mod tests;
-
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -265,3 +262,6 @@ fn tls(levels: &[Settings]) -> Result<Tls, NatsConfigError> {
     let insecure = levels.iter().any(|level| level.tls.insecure);
     Ok(Tls { ca: first(|tls| &tls.ca), cert, key, insecure })
 }
+
+#[cfg(test)]
+mod tests;

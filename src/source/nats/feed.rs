@@ -3,9 +3,6 @@
 //! Owns what is held back while history is read. Talks to nobody: it is told what the stream holds
 //! and what came, and says what to ask for and what to pass on.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -311,3 +308,6 @@ impl Feed {
         self.history.as_ref()
     }
 }
+
+#[cfg(test)]
+mod tests;
