@@ -40,7 +40,7 @@ pub enum Command {
 /// Where the events come from.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
-    /// Address of the NATS server, such as nats://localhost:4222
+    /// Address of the NATS server, such as `nats://localhost:4222`
     #[arg(long, global = true, value_name = "URL")]
     pub nats_url: Option<String>,
     /// NATS context to use (see `nats context`)

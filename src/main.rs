@@ -10,7 +10,7 @@ use kvtop::{exit, run};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run::run(cli) {
+    match run::run(&cli) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             // When nobody reads the error, the exit code is all that is left to say.

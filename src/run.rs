@@ -50,7 +50,7 @@ pub enum RunError {
 const WORKERS: usize = 2;
 
 /// Does what the command line asks.
-pub fn run(cli: Cli) -> Result<Exit, RunError> {
+pub fn run(cli: &Cli) -> Result<Exit, RunError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()

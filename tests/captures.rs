@@ -89,7 +89,9 @@ fn frames_in_bursts_and_one_by_one_give_the_same_picture() {
         let frames = frames(&path);
         let (_, in_bursts) = played(&frames);
         let mut engine = kvtop::engine::Engine::new(kvtop::engine::EngineOptions::default());
-        frames.iter().for_each(|frame| engine.ingest(std::slice::from_ref(frame)));
+        for frame in &frames {
+            engine.ingest(std::slice::from_ref(frame));
+        }
         engine.settle();
         let one_by_one =
             engine.snapshot(&kvtop::snapshot::ViewQuery::default(), frames.last().unwrap().at);

@@ -92,7 +92,9 @@ fn a_recording_is_written_plain_and_compressed_and_read_back() {
         let path = scratch().join(name);
         let header = Header { note: "round trip".into(), ..Header::default() };
         let mut writer = RecordWriter::create(&path, &header).unwrap();
-        original.iter().for_each(|frame| writer.write(frame).unwrap());
+        for frame in &original {
+            writer.write(frame).unwrap();
+        }
         writer.finish().unwrap();
 
         let (recording, frames) = read_all(&path);

@@ -50,7 +50,9 @@ mod tests {
 
     fn inferred(costs: &[f64]) -> Option<u32> {
         let mut fractions = Fractions::default();
-        costs.iter().for_each(|cost| fractions.note(*cost));
+        for cost in costs {
+            fractions.note(*cost);
+        }
         fractions.block_size()
     }
 

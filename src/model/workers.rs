@@ -88,7 +88,7 @@ pub struct WorkerRecord {
 pub struct Workers {
     ranks: Vec<RankRecord>,
     by_rank: HashMap<WorkerRank, usize>,
-    workers: Vec<WorkerRecord>,
+    records: Vec<WorkerRecord>,
     by_id: HashMap<WorkerId, usize>,
     /// Pods that were seen before the worker whose name hashes to theirs.
     pods: HashMap<WorkerId, Arc<str>>,
@@ -119,13 +119,13 @@ impl Workers {
 
     /// Returns the record of worker `id`, made when it is new.
     fn worker_mut(&mut self, id: WorkerId) -> &mut WorkerRecord {
-        let number = self.workers.len();
+        let number = self.records.len();
         let index = *self.by_id.entry(id).or_insert(number);
         if index == number {
             let pod = self.pods.get(&id).map(Arc::clone);
-            self.workers.push(WorkerRecord { id, number, pod, gone: false });
+            self.records.push(WorkerRecord { id, number, pod, gone: false });
         }
-        &mut self.workers[index]
+        &mut self.records[index]
     }
 
     /// Returns the ranks, in order of first sight.
@@ -140,7 +140,7 @@ impl Workers {
 
     /// Returns the record of worker `id`.
     pub fn worker(&self, id: WorkerId) -> Option<&WorkerRecord> {
-        self.by_id.get(&id).and_then(|index| self.workers.get(*index))
+        self.by_id.get(&id).and_then(|index| self.records.get(*index))
     }
 
     /// Returns the short name of worker `id`, `?` when it was never seen.
@@ -151,7 +151,7 @@ impl Workers {
     /// Notes that worker `id` is in discovery, or left it. Returns true when that is news about a
     /// worker that was seen.
     pub fn set_present(&mut self, id: WorkerId, present: bool) -> bool {
-        let Some(worker) = self.by_id.get(&id).and_then(|index| self.workers.get_mut(*index))
+        let Some(worker) = self.by_id.get(&id).and_then(|index| self.records.get_mut(*index))
         else {
             return false;
         };
@@ -172,7 +172,7 @@ impl Workers {
     /// Notes that worker `id` runs in `pod`.
     pub fn set_pod(&mut self, id: WorkerId, pod: &Arc<str>) {
         if let Some(index) = self.by_id.get(&id) {
-            self.workers[*index].pod = Some(Arc::clone(pod));
+            self.records[*index].pod = Some(Arc::clone(pod));
         }
     }
 
@@ -182,7 +182,7 @@ impl Workers {
         if self.by_id.contains_key(&hashed) {
             return Some(hashed);
         }
-        self.workers.iter().find(|worker| worker.pod.as_deref() == Some(pod)).map(|w| w.id)
+        self.records.iter().find(|worker| worker.pod.as_deref() == Some(pod)).map(|w| w.id)
     }
 
     /// Notes that the past of every rank of worker `id` is known.

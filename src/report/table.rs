@@ -48,13 +48,15 @@ fn block_sizes(row: &WorkerRow) -> String {
     match known.as_slice() {
         [] => "-".to_owned(),
         [one] => one.to_string(),
-        _ => all.map(|size| size.map_or_else(|| "-".to_owned(), |size| size.to_string())).join("/"),
+        _ => all
+            .map(|size| size.map_or_else(|| "-".to_owned(), |size: u32| size.to_string()))
+            .join("/"),
     }
 }
 
 /// Returns the table as text: aligned columns, then what the router and the tree say.
 pub fn text(snapshot: &Snapshot) -> String {
-    let mut rows = vec![COLUMNS.map(|column| column.to_uppercase())];
+    let mut rows = vec![COLUMNS.map(str::to_uppercase)];
     rows.extend(snapshot.workers.iter().map(cells));
     let mut widths = [0; COLUMNS.len()];
     for row in &rows {
@@ -146,7 +148,9 @@ pub fn markdown(snapshot: &Snapshot) -> String {
     out.push('\n');
     for row in &snapshot.workers {
         let cells = cells(row).map(|cell| cell.replace('|', "\\|"));
-        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+        out.push_str("| ");
+        out.push_str(&cells.join(" | "));
+        out.push_str(" |\n");
     }
     out
 }

@@ -121,9 +121,8 @@ pub(super) async fn replay(
                 let moved = player.pass(now.since(last)).unwrap_or(false);
                 last = now;
                 odd = !odd;
-                if moved && odd {
-                    show(&mut player, &pictures, &queries);
-                } else if moved && player.is_still() {
+                // Every other step makes ten pictures a second; the last one is always shown.
+                if moved && (odd || player.is_still()) {
                     show(&mut player, &pictures, &queries);
                 }
             }

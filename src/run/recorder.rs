@@ -15,7 +15,7 @@ const QUEUE: usize = 20_000;
 const FLUSH_EVERY: Duration = Duration::from_secs(1);
 
 /// A recording in progress.
-pub struct Recorder {
+pub(super) struct Recorder {
     frames: SyncSender<Frame>,
     thread: JoinHandle<Result<u64, RecordError>>,
     dropped: u64,
@@ -23,7 +23,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// Creates the file and starts to write.
-    pub fn start(path: &Path, header: &Header) -> Result<Self, RecordError> {
+    pub(super) fn start(path: &Path, header: &Header) -> Result<Self, RecordError> {
         let writer = RecordWriter::create(path, header)?;
         let (frames, queue) = sync_channel(QUEUE);
         let thread = std::thread::spawn(move || write(writer, &queue));
@@ -31,7 +31,7 @@ impl Recorder {
     }
 
     /// Passes `frame` on. Returns false when the writer has stopped.
-    pub fn record(&mut self, frame: &Frame) -> bool {
+    pub(super) fn record(&mut self, frame: &Frame) -> bool {
         match self.frames.try_send(frame.clone()) {
             Ok(()) => true,
             Err(TrySendError::Full(_)) => {
@@ -43,12 +43,12 @@ impl Recorder {
     }
 
     /// Returns how many frames were not written because the disk was too slow.
-    pub fn dropped(&self) -> u64 {
+    pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }
 
     /// Ends the file and returns how many frames it has.
-    pub fn finish(self) -> Result<u64, RecordError> {
+    pub(super) fn finish(self) -> Result<u64, RecordError> {
         drop(self.frames);
         // A writer that panicked has written nothing more; its frames are lost with it.
         self.thread.join().unwrap_or(Ok(0))

@@ -105,10 +105,10 @@ pub(super) async fn replay(
     tokio::spawn(driver::replay(player, obeyed, pictures, asked));
     let pass_on = tokio::spawn(async move {
         while let Some(action) = wanted.recv().await {
-            if let Action::Replay(command) = action {
-                if commands.send(command).await.is_err() {
-                    return;
-                }
+            if let Action::Replay(command) = action
+                && commands.send(command).await.is_err()
+            {
+                return;
             }
         }
     });

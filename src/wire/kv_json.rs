@@ -14,12 +14,11 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let body = whole(frame)?;
     let at = frame.happened();
     let mark = facts.kv.mark();
-    let shape = match fast::decode(body, at, &mut facts.kv) {
-        Some(shape) => shape,
-        None => {
-            facts.kv.roll_back(mark);
-            tolerant::decode(body, at, &mut facts.kv)?
-        }
+    let shape = if let Some(shape) = fast::decode(body, at, &mut facts.kv) {
+        shape
+    } else {
+        facts.kv.roll_back(mark);
+        tolerant::decode(body, at, &mut facts.kv)?
     };
     facts.note_shape(shape);
     Ok(())

@@ -39,7 +39,7 @@ pub(super) fn active_load(payload: &[u8], publisher: u64, facts: &mut Facts) -> 
                 b"worker_id" => worker = Some(cursor.unsigned()?),
                 b"dp_rank" => dp_rank = cursor.unsigned()?,
                 b"active_decode_blocks" => {
-                    load.active_decode_blocks = cursor.optional_unsigned()?
+                    load.active_decode_blocks = cursor.optional_unsigned()?;
                 }
                 b"active_prefill_tokens" => {
                     load.active_prefill_tokens = cursor.optional_unsigned()?;

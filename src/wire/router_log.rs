@@ -118,13 +118,13 @@ fn overlap(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
 }
 
 fn parent_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    let parent = line.after("parent_hash=").and_then(|text| hash_in(text));
+    let parent = line.after("parent_hash=").and_then(hash_in);
     let blocks = line.integer("num_blocks=");
     warn(line, pod, WarningKind::ParentMissing { parent, blocks })
 }
 
 fn remove_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    let block = line.after("block_hash=").and_then(|text| hash_in(text));
+    let block = line.after("block_hash=").and_then(hash_in);
     warn(line, pod, WarningKind::RemoveMissing { block })
 }
 
@@ -135,6 +135,7 @@ fn hash_in(text: &str) -> Option<SequenceHash> {
     fields::leading_integer(digits).map(SequenceHash)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "has the form of the other readers")]
 fn warn(line: &Line<'_>, pod: &Arc<str>, kind: WarningKind) -> Option<Fact> {
     Some(Fact::Warning(LogWarning { pod: Arc::clone(pod), rank: line.worker_rank(), kind }))
 }

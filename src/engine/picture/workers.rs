@@ -100,7 +100,9 @@ fn block_sizes(engine: &Engine, record: &RankRecord, pod: Option<&str>) -> Block
 
 pub(super) fn totals(engine: &Engine, rows: &[WorkerRow], at: Timestamp) -> Totals {
     let mut counters = Counters::default();
-    rows.iter().for_each(|row| counters.add(&row.counters));
+    for row in rows {
+        counters.add(&row.counters);
+    }
     let present = rows.iter().filter(|row| !row.gone);
     let known = present.filter_map(|row| row.kv_utilization.as_ref().map(|value| value.value));
     let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));

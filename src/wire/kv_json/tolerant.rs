@@ -21,7 +21,8 @@ struct RouterEvent {
 
 #[derive(Deserialize)]
 struct Event {
-    event_id: u64,
+    #[serde(rename = "event_id")]
+    id: u64,
     data: Data,
     #[serde(default)]
     dp_rank: u32,
@@ -70,7 +71,7 @@ pub(super) fn decode(body: &[u8], at: Timestamp, batch: &mut KvBatch) -> Result<
         at,
         rank: WorkerRank { worker: WorkerId(wire.worker_id), dp_rank: DpRank(wire.event.dp_rank) },
         tier,
-        event_id: wire.event.event_id,
+        event_id: wire.event.id,
     };
     let mut positioned = false;
     match wire.event.data {
