@@ -79,6 +79,8 @@ struct Times {
     newest: Timestamp,
     /// The latest time at which anything happened.
     cursor: Timestamp,
+    /// The second of the last message of a stream's history.
+    history: u64,
 }
 
 /// What was found out about the deployment.
@@ -146,7 +148,7 @@ impl Engine {
         self.frames += 1;
         self.times.first = Some(self.times.first.map_or(happened, |first| first.min(happened)));
         self.times.newest = self.times.newest.max(frame.at);
-        if happened.seconds() > self.times.cursor.seconds() {
+        if self.starts_a_second(frame) {
             self.apply_kv();
             self.roll(happened);
         }
@@ -166,6 +168,17 @@ impl Engine {
         if self.facts.kv.events().len() >= BURST {
             self.apply_kv();
         }
+    }
+
+    /// Returns true when gauges are to be noted before `frame`: at each new second, and for history
+    /// that is read while the present goes on, at each of its own.
+    fn starts_a_second(&mut self, frame: &Frame) -> bool {
+        let second = frame.happened().seconds();
+        if matches!(frame.origin, Origin::Jetstream { .. }) {
+            let before = std::mem::replace(&mut self.times.history, second);
+            return second != before;
+        }
+        second > self.times.cursor.seconds()
     }
 
     /// Learns what a frame says besides KV events. A worker that leaves does so after its events.
@@ -264,7 +277,7 @@ impl Engine {
 
     /// Notes gauges for every second up to `at`.
     fn roll(&mut self, at: Timestamp) {
-        if at.seconds() <= self.meters.rolled.seconds() {
+        if at.seconds() == self.meters.rolled.seconds() {
             return;
         }
         self.meters.rolled = at;

@@ -9,35 +9,43 @@ pub struct GaugeSeries {
     /// Value of second `s` at `s % capacity`; not a number where it was not known.
     values: Vec<f32>,
     capacity: usize,
+    /// The newest second that was noted.
     newest: u64,
+    /// The last second that was noted; behind the newest while history is caught up with.
+    last: u64,
 }
 
 impl GaugeSeries {
     /// Returns an empty series of the last `capacity` seconds.
     pub fn new(capacity: usize) -> Self {
-        Self { values: Vec::new(), capacity: capacity.max(1), newest: 0 }
+        Self { values: Vec::new(), capacity: capacity.max(1), newest: 0, last: 0 }
     }
 
     /// Notes the value at `at`. Seconds in between, for which nothing was noted, keep the value
-    /// before them.
+    /// before them. Notes of the past, as from a stream's history, go to their own seconds.
     #[expect(clippy::cast_possible_truncation, reason = "a graph has no use for more precision")]
     pub fn set(&mut self, at: Timestamp, value: Option<f64>) {
         let second = at.seconds();
         let value = value.map_or(f32::NAN, |value| value as f32);
         if self.values.is_empty() {
             self.values = vec![f32::NAN; self.capacity];
-            self.newest = second;
+            (self.newest, self.last) = (second, second);
         }
-        if second < self.newest {
+        if second + (self.capacity as u64) <= self.newest {
             return;
         }
-        let steps = usize::try_from(second - self.newest).unwrap_or(usize::MAX);
-        let held = self.values[self.slot(self.newest)];
-        for step in 0..steps.min(self.capacity) {
-            let slot = self.slot(second - step as u64);
+        let past = second < self.newest;
+        let from = if past { self.last } else { self.newest };
+        let held = self.values[self.slot(from)];
+        // In the past only what lies between two notes of the past is filled.
+        let between = second.saturating_sub(from).saturating_sub(1);
+        let held = if past && from >= second { f32::NAN } else { held };
+        for step in 1..=between.min(self.capacity as u64) {
+            let slot = self.slot(second - step);
             self.values[slot] = held;
         }
-        self.newest = second;
+        self.newest = self.newest.max(second);
+        self.last = second;
         let slot = self.slot(second);
         self.values[slot] = value;
     }
@@ -91,6 +99,20 @@ mod tests {
         let points = series.points(&window);
 
         assert_eq!(points, vec![Some(1.0), Some(1.0), Some(1.0), Some(5.0), Some(5.0)]);
+    }
+
+    #[test]
+    fn history_that_comes_after_the_present_goes_to_its_own_seconds() {
+        let mut series = GaugeSeries::new(60);
+        series.set(at(104), Some(9.0));
+        series.set(at(100), Some(1.0));
+        series.set(at(102), Some(3.0));
+        let window =
+            Window { now: at(104), since: at(100), length: Duration::from_secs(5), points: 5 };
+
+        let points = series.points(&window);
+
+        assert_eq!(points, vec![Some(1.0), Some(1.0), Some(3.0), None, Some(9.0)]);
     }
 
     #[test]
