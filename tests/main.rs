@@ -6,6 +6,7 @@ mod architecture;
 mod captures;
 mod nats;
 mod recordings;
+mod scenarios;
 mod screens;
 mod simulation;
 mod support;

@@ -35,6 +35,11 @@ fn draw(shell: &mut Shell, picture: &Snapshot, size: (u16, u16)) -> String {
     text(&draw_with(shell, picture, size, &theme(Level::Sixteen, Glyphs::UNICODE)))
 }
 
+/// Returns the text of a fresh screen that shows `picture`.
+pub(crate) fn drawn(picture: &Snapshot, width: u16, height: u16) -> String {
+    draw(&mut shell(), picture, (width, height))
+}
+
 fn rows(buffer: &Buffer) -> impl Iterator<Item = &[ratatui::buffer::Cell]> {
     buffer.content().chunks(usize::from(buffer.area().width))
 }
