@@ -25,36 +25,33 @@ impl Tree {
     /// Reads what `events` will need.
     pub(super) fn look_ahead(&mut self, batch: &KvBatch, events: &[KvEvent]) {
         let mut near = std::mem::take(&mut self.near);
+        let mut hashes = std::mem::take(&mut self.hashes);
         near.clear();
+        hashes.clear();
         for event in events {
             match &event.kind {
                 KvKind::Stored { parent, blocks } => {
-                    near.extend(parent.and_then(|parent| self.index.glance(parent.0)));
-                    for block in batch.blocks_of(blocks) {
-                        near.extend(self.index.glance(block.sequence.0));
-                    }
+                    hashes.extend(parent.map(|parent| parent.0));
+                    let blocks = batch.blocks_of(blocks);
+                    hashes.extend(blocks.iter().map(|block| block.sequence.0));
                 }
-                KvKind::Removed { hashes } => {
-                    for hash in batch.removed_of(hashes) {
-                        near.extend(self.index.glance(hash.0));
-                    }
+                KvKind::Removed { hashes: removed } => {
+                    hashes.extend(batch.removed_of(removed).iter().map(|hash| hash.0));
                 }
                 KvKind::Cleared { .. } => {}
             }
         }
-        let mut warmth = 0;
+        // Few instructions to a load: that many more loads are under way at once.
+        let warm = hashes.iter().fold(0, |warm, hash| warm ^ self.index.touch(*hash));
+        near.extend(hashes.iter().filter_map(|hash| self.index.glance(*hash)));
         for id in &mut near {
-            let node = self.nodes.at(*id);
-            warmth ^= node.kids;
-            *id = node.edge;
+            *id = self.nodes.at(*id).edge;
         }
-        for edge in &near {
-            if *edge != NONE {
-                warmth ^= self.edges.at(*edge).tail;
-            }
-        }
+        let edges = near.iter().filter(|edge| **edge != NONE);
+        let warmer = edges.fold(0, |warm, edge| warm ^ self.edges.at(*edge).tail);
         self.near = near;
+        self.hashes = hashes;
         // Kept, so that the loads are not optimised away.
-        self.warmth ^= warmth;
+        self.warmth ^= warm ^ u64::from(warmer);
     }
 }

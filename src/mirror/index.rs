@@ -141,7 +141,17 @@ impl Index {
         None
     }
 
-    /// Returns a candidate for `hash` without following it, to bring its line near.
+    /// Reads the line of `hash` and nothing else, to bring it near.
+    #[inline]
+    pub(super) fn touch(&self, hash: u64) -> u64 {
+        let place = Place::of(hash);
+        let shard = self.shards.get(place.shard);
+        shard
+            .and_then(|shard| shard.buckets.get(place.bucket(shard.buckets.len())))
+            .map_or(0, |bucket| bucket.low)
+    }
+
+    /// Returns a candidate for `hash` without following it.
     #[inline]
     pub(super) fn glance(&self, hash: u64) -> Option<u32> {
         let place = Place::of(hash);

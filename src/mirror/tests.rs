@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+#[cfg(test)]
 use proptest::prelude::*;
 
 use crate::domain::{

@@ -54,7 +54,8 @@ pub(super) struct Tree {
     pub(super) hand: u32,
     /// Candidates found by looking ahead.
     pub(super) near: Vec<u32>,
-    pub(super) warmth: u32,
+    pub(super) hashes: Vec<u64>,
+    pub(super) warmth: u64,
 }
 
 fn kid_key(parent: u32, tokens: u64) -> u64 {
@@ -88,6 +89,7 @@ impl Tree {
             alias_at: 0,
             hand: 0,
             near: Vec::new(),
+            hashes: Vec::new(),
             warmth: 0,
         };
         // The first node of an empty arena is the root.
