@@ -66,29 +66,26 @@ impl Edge {
     }
 }
 
-const CHUNK: usize = 1 << 12;
-
-/// All edges of a tree, in chunks as the nodes are.
+/// All edges of a tree.
 pub(super) struct Edges {
-    chunks: Vec<Vec<Edge>>,
-    end: u32,
+    all: Vec<Edge>,
     free: u32,
     used: usize,
 }
 
 impl Edges {
     pub(super) fn new() -> Self {
-        Self { chunks: Vec::new(), end: 0, free: NONE, used: 0 }
+        Self { all: Vec::new(), free: NONE, used: 0 }
     }
 
     #[inline]
     pub(super) fn at(&self, id: u32) -> &Edge {
-        &self.chunks[id as usize / CHUNK][id as usize % CHUNK]
+        &self.all[id as usize]
     }
 
     #[inline]
     pub(super) fn at_mut(&mut self, id: u32) -> &mut Edge {
-        &mut self.chunks[id as usize / CHUNK][id as usize % CHUNK]
+        &mut self.all[id as usize]
     }
 
     /// Files an edge, returns its id.
@@ -102,15 +99,8 @@ impl Edges {
             self.at_mut(id).set_queued(queued);
             return id;
         }
-        let id = self.end;
-        if (id as usize).is_multiple_of(CHUNK) {
-            self.chunks.push(Vec::with_capacity(CHUNK));
-        }
-        if let Some(chunk) = self.chunks.last_mut() {
-            chunk.push(edge);
-        }
-        self.end += 1;
-        id
+        self.all.push(edge);
+        (self.all.len() - 1) as u32
     }
 
     /// Takes edge `id` away. Its place in the queue, if any, stays.
@@ -126,8 +116,8 @@ impl Edges {
         self.used -= 1;
     }
 
-    pub(super) const fn end(&self) -> u32 {
-        self.end
+    pub(super) fn end(&self) -> u32 {
+        self.all.len() as u32
     }
 
     pub(super) const fn len(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Nodes: one block of a prompt each, and the arena they live in.
 //!
-//! Owns their layout. Knows nothing of how they hang together. A node takes 36 bytes, and the arena
-//! grows by whole chunks, so that no growth copies what is there.
+//! Owns their layout. Knows nothing of how they hang together. A node takes 36 bytes. The arena is one
+//! vector: from a few megabytes on, the allocator of a Linux system grows it by moving pages, not bytes.
 
 /// No node.
 pub(super) const NONE: u32 = 0x0FFF_FFFF;
@@ -17,9 +17,6 @@ pub(super) const ORPHAN: u32 = 1 << 29;
 pub(super) const EXTRA: u32 = 1 << 30;
 /// Nobody can call it; it only keeps its place taken.
 pub(super) const SHELL: u32 = 1 << 31;
-
-/// Nodes in a chunk.
-const CHUNK: usize = 1 << 13;
 
 /// One block.
 #[derive(Clone, Copy)]
@@ -110,46 +107,40 @@ impl Node {
 
 /// All nodes of a tree.
 pub(super) struct Arena {
-    chunks: Vec<Vec<Node>>,
+    nodes: Vec<Node>,
     free: u32,
     used: usize,
-    end: u32,
 }
 
 impl Arena {
     pub(super) fn new() -> Self {
-        Self { chunks: Vec::new(), free: NONE, used: 0, end: 0 }
+        Self { nodes: Vec::new(), free: NONE, used: 0 }
     }
 
     #[inline]
     pub(super) fn at(&self, id: u32) -> &Node {
-        &self.chunks[id as usize / CHUNK][id as usize % CHUNK]
+        &self.nodes[id as usize]
     }
 
     #[inline]
     pub(super) fn at_mut(&mut self, id: u32) -> &mut Node {
-        &mut self.chunks[id as usize / CHUNK][id as usize % CHUNK]
+        &mut self.nodes[id as usize]
     }
 
     /// Returns a fresh node, none when there are too many.
     pub(super) fn alloc(&mut self) -> Option<u32> {
         let id = if self.free == NONE {
-            if self.end >= NONE {
+            if self.nodes.len() >= NONE as usize {
                 return None;
             }
-            let id = self.end;
-            if (id as usize).is_multiple_of(CHUNK) {
-                self.chunks.push(Vec::with_capacity(CHUNK));
-            }
-            self.chunks.last_mut()?.push(Node::EMPTY);
-            self.end += 1;
-            id
+            self.nodes.push(Node::EMPTY);
+            (self.nodes.len() - 1) as u32
         } else {
             let id = self.free;
             self.free = self.at(id).kids;
             id
         };
-        *self.at_mut(id) = Node::EMPTY;
+        self.nodes[id as usize] = Node::EMPTY;
         self.used += 1;
         Some(id)
     }
@@ -165,8 +156,8 @@ impl Arena {
     }
 
     /// Returns one more than the highest id ever used.
-    pub(super) const fn end(&self) -> u32 {
-        self.end
+    pub(super) fn end(&self) -> u32 {
+        self.nodes.len() as u32
     }
 
     /// Returns the memory of the nodes in use, in bytes.

@@ -63,7 +63,15 @@ pub struct Step {
 }
 
 pub fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
-    let step = (0..3_u64, 0..2_u32, 0..32_u8, 0..64_usize, prop::collection::vec(0..3_u8, 0..6), 0..8_u8, 0..6_u8)
+    let step = (
+        0..3_u64,
+        0..2_u32,
+        0..32_u8,
+        0..64_usize,
+        prop::collection::vec(0..3_u8, 0..6),
+        0..8_u8,
+        0..6_u8,
+    )
         .prop_map(|(worker, dp_rank, act, pick, tokens, lost, idle)| Step {
             worker: worker + 1,
             dp_rank,
@@ -174,16 +182,8 @@ fn verdict(outcome: &Outcome) -> Verdict {
     }
 }
 
-/// How far the two may be apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Match {
-    Exact,
-    /// Verdicts only.
-    Verdicts,
-}
-
 /// Runs a stream through the mirror and its peer, and compares them after every event.
-pub fn compare<P: Peer>(steps: &[Step], manners: Manners, how: Match) -> Result<(), TestCaseError> {
+pub fn compare<P: Peer>(steps: &[Step], manners: Manners) -> Result<(), TestCaseError> {
     let mut engines = Engines::default();
     let mut peer = P::new();
     let mut mirror = Mirror::new(P::SEMANTICS, usize::MAX);
@@ -201,13 +201,21 @@ pub fn compare<P: Peer>(steps: &[Step], manners: Manners, how: Match) -> Result<
         let (ours, theirs) = apply::<P>(&mut mirror, &mut peer, rank, salt, &event);
         mirror.advance(usize::from(step.idle) * 3);
         prop_assert_eq!(ours, theirs, "verdict on event {} {:?} of {}", at, event, rank);
-        if how == Match::Exact {
-            prop_assert_eq!(mirror.totals().accepted as usize, peer.size(), "size after {} {:?} of {}", at, event, rank);
-            for path in &seen {
-                let tokens = tokens_of(path);
-                let ours: BTreeMap<_, _> = mirror.overlap(&tokens).into_iter().collect();
-                prop_assert_eq!(ours, peer.scores(&tokens), "scores of {:?} after {} {:?} of {}", path, at, event, rank);
-            }
+        let size = mirror.totals().accepted as usize;
+        prop_assert_eq!(size, peer.size(), "size after {} {:?} of {}", at, event, rank);
+        for path in &seen {
+            let tokens = tokens_of(path);
+            let ours: BTreeMap<_, _> = mirror.overlap(&tokens).into_iter().collect();
+            let theirs = peer.scores(&tokens);
+            prop_assert_eq!(
+                ours,
+                theirs,
+                "scores of {:?} after {} {:?} of {}",
+                path,
+                at,
+                event,
+                rank
+            );
         }
     }
     Ok(())
@@ -251,4 +259,45 @@ fn apply<P: Peer>(
     let mut outcomes = Vec::new();
     mirror.apply(&batch, 0, &mut outcomes);
     (outcomes.first().map_or(Verdict::Taken, verdict), theirs)
+}
+
+/// Runs the sequences that tell the versions apart (a chain a, b, c of one worker, and what is done to
+/// it), and compares verdict, size and scores after every event.
+pub fn golden<P: Peer>() -> Result<(), TestCaseError> {
+    let (a, b, c, d) = (vec![0], vec![0, 1], vec![0, 1, 2], vec![0, 1, 2, 3]);
+    let stored = |from: usize, path: &Path| Event::Stored {
+        parent: (from > 0).then(|| path[..from].to_vec()),
+        from,
+        path: path.clone(),
+    };
+    let removed = |paths: &[&Path]| Event::Removed {
+        paths: paths.iter().map(|path| (*path).clone()).collect(),
+    };
+    let nowhere = Event::Stored { parent: Some(vec![9]), from: 1, path: vec![9] };
+    let sequences = [
+        vec![removed(&[&b]), stored(3, &d), stored(1, &b), removed(&[&c]), removed(&[&c])],
+        vec![removed(&[&b]), removed(&[&c])],
+        vec![nowhere, stored(0, &Vec::new()), stored(1, &a)],
+        vec![removed(&[&c]), removed(&[&b]), removed(&[&a])],
+        vec![removed(&[&a, &b, &c]), stored(1, &b)],
+        vec![removed(&[&c, &c]), stored(2, &c), stored(2, &c)],
+    ];
+    let rank = WorkerRank::new(7, 0);
+    for sequence in sequences {
+        let mut peer = P::new();
+        let mut mirror = Mirror::new(P::SEMANTICS, usize::MAX);
+        for event in std::iter::once(stored(0, &c)).chain(sequence) {
+            let (ours, theirs) = apply::<P>(&mut mirror, &mut peer, rank, 0, &event);
+            prop_assert_eq!(ours, theirs, "verdict on {:?}", event);
+            prop_assert_eq!(
+                mirror.totals().accepted as usize,
+                peer.size(),
+                "size after {:?}",
+                event
+            );
+            let scores: BTreeMap<_, _> = mirror.overlap(&tokens_of(&d)).into_iter().collect();
+            prop_assert_eq!(scores, peer.scores(&tokens_of(&d)), "scores after {:?}", event);
+        }
+    }
+    Ok(())
 }

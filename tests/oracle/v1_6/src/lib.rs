@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use dynamo_kv_router::protocols::{
-    ExternalSequenceBlockHash, KvCacheEvent, KvCacheEventData, KvCacheEventError, KvCacheRemoveData,
-    KvCacheStoreData, KvCacheStoredBlockData, LocalBlockHash, RouterEvent,
-};
 use dynamo_kv_router::indexer::RadixTree;
+use dynamo_kv_router::protocols::{
+    ExternalSequenceBlockHash, KvCacheEvent, KvCacheEventData, KvCacheEventError,
+    KvCacheRemoveData, KvCacheStoreData, KvCacheStoredBlockData, LocalBlockHash, RouterEvent,
+};
 use kvtop::domain::{Block, SequenceHash, TokensHash, WorkerRank};
 
 /// The router's index.
@@ -22,7 +22,10 @@ impl Index {
     pub fn scores(&self, tokens: &[TokensHash]) -> BTreeMap<WorkerRank, u32> {
         let tokens = tokens.iter().map(|hash| LocalBlockHash(hash.0)).collect();
         let found = self.0.find_matches(tokens, false).scores;
-        found.into_iter().map(|(rank, score)| (WorkerRank::new(rank.worker_id, rank.dp_rank), score)).collect()
+        found
+            .into_iter()
+            .map(|(rank, score)| (WorkerRank::new(rank.worker_id, rank.dp_rank), score))
+            .collect()
     }
 }
 
@@ -42,7 +45,10 @@ pub fn stored(rank: WorkerRank, parent: Option<u64>, blocks: &[Block]) -> Router
         })
         .collect();
     let parent_hash = parent.map(ExternalSequenceBlockHash);
-    event(rank, KvCacheEventData::Stored(KvCacheStoreData { parent_hash, start_position: None, blocks }))
+    event(
+        rank,
+        KvCacheEventData::Stored(KvCacheStoreData { parent_hash, start_position: None, blocks }),
+    )
 }
 
 /// Returns a `removed` event.

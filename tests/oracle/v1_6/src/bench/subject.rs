@@ -53,7 +53,8 @@ impl Ours {
     /// Counts what the last chunk brought, outside the clock.
     fn tally(&mut self) {
         for outcome in self.outcomes.drain(..) {
-            self.errors.0 += u64::from(matches!(outcome.refusal, Some(Refusal::ParentMissing { .. })));
+            self.errors.0 +=
+                u64::from(matches!(outcome.refusal, Some(Refusal::ParentMissing { .. })));
             self.errors.1 += u64::from(outcome.unknown_removals > 0);
         }
         self.batch.clear();
@@ -160,7 +161,10 @@ impl Subject for Theirs {
 
     fn scores(&mut self) -> Vec<(WorkerRank, u32)> {
         let found = self.tree.find_matches(std::mem::take(&mut self.prompt), false).scores;
-        found.into_iter().map(|(own, score)| (WorkerRank::new(own.worker_id, own.dp_rank), score)).collect()
+        found
+            .into_iter()
+            .map(|(own, score)| (WorkerRank::new(own.worker_id, own.dp_rank), score))
+            .collect()
     }
 
     fn remove_worker(&mut self, worker: WorkerRank) {

@@ -11,8 +11,15 @@ use kvtop::domain::{Block, SequenceHash, TokensHash, WorkerRank};
 
 /// One event of the stream.
 pub enum Event {
-    Stored { worker: u32, parent: Option<u64>, blocks: Vec<Block> },
-    Removed { worker: u32, hashes: Vec<SequenceHash> },
+    Stored {
+        worker: u32,
+        parent: Option<u64>,
+        blocks: Vec<Block>,
+    },
+    Removed {
+        worker: u32,
+        hashes: Vec<SequenceHash>,
+    },
     /// The caches are full; from here on every store evicts.
     Full,
     /// A prompt to look up at the end.
@@ -75,7 +82,11 @@ impl Cache {
 
     fn unhook(&mut self, at: u32) {
         let Entry { before, after, .. } = self.entries[at as usize];
-        if before == NIL { self.first = after } else { self.entries[before as usize].after = after }
+        if before == NIL {
+            self.first = after
+        } else {
+            self.entries[before as usize].after = after
+        }
         if after == NIL { self.last = before } else { self.entries[after as usize].before = before }
     }
 
@@ -83,7 +94,11 @@ impl Cache {
         let first = self.first;
         self.entries[at as usize].before = NIL;
         self.entries[at as usize].after = first;
-        if first == NIL { self.last = at } else { self.entries[first as usize].before = at }
+        if first == NIL {
+            self.last = at
+        } else {
+            self.entries[first as usize].before = at
+        }
         self.first = at;
     }
 
@@ -203,7 +218,8 @@ impl World {
         let sticky = continued && self.random.unit() < 0.88;
         let worker = if sticky { self.talks[at].worker } else { worker };
         let long = self.random.unit() < 0.05;
-        let more = if long { 50 + self.random.below(1450) } else { self.random.log_uniform(1.0, 40.0) };
+        let more =
+            if long { 50 + self.random.below(1450) } else { self.random.log_uniform(1.0, 40.0) };
         let prefill = path.len() + more;
         let decode = self.random.log_uniform(6.0, 120.0);
         if prefill + decode <= self.depth {
@@ -223,7 +239,8 @@ impl World {
         }
         let mut from = known;
         while from < path.len() {
-            let most = if from < prefill { 64.min(prefill - from) } else { 1 + self.random.below(8) };
+            let most =
+                if from < prefill { 64.min(prefill - from) } else { 1 + self.random.below(8) };
             let to = (from + most).min(path.len());
             self.store(worker, path, from, to);
             from = to;
@@ -359,7 +376,10 @@ impl Iterator for Stream {
                 }
                 Event::Stored { worker, parent, blocks }
             }
-            2 => Event::Removed { worker, hashes: (0..count).map_while(|_| self.word().map(SequenceHash)).collect() },
+            2 => Event::Removed {
+                worker,
+                hashes: (0..count).map_while(|_| self.word().map(SequenceHash)).collect(),
+            },
             3 => Event::Full,
             _ => Event::Query((0..count).map_while(|_| self.word().map(TokensHash)).collect()),
         })

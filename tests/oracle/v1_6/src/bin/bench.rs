@@ -213,7 +213,9 @@ fn judge(id: &str, name: &str, goal: Goal, pairs: &[(Figures, Figures)]) -> bool
         Goal::AtLeast(least) => (format!(">={least}x"), ratio >= least),
         Goal::AtMost(most) => (format!("<={most}x"), ratio <= most),
         Goal::Below(most) => (format!("<={most}"), ours <= most),
-        Goal::Equal => ("equal".to_owned(), pairs.iter().all(|(ours, theirs)| of(ours) == of(theirs))),
+        Goal::Equal => {
+            ("equal".to_owned(), pairs.iter().all(|(ours, theirs)| of(ours) == of(theirs)))
+        }
         Goal::Within(share) => (format!("+-{:.1}%", share * 100.0), (ratio - 1.0).abs() <= share),
         Goal::None => ("-".to_owned(), true),
     };
@@ -223,7 +225,8 @@ fn judge(id: &str, name: &str, goal: Goal, pairs: &[(Figures, Figures)]) -> bool
 }
 
 fn bench(entries: usize, workers: usize, reps: usize, loss: usize) -> bool {
-    let stream: PathBuf = std::env::temp_dir().join(format!("kvtop-bench-{entries}-{workers}.stream"));
+    let stream: PathBuf =
+        std::env::temp_dir().join(format!("kvtop-bench-{entries}-{workers}.stream"));
     if !stream.exists() {
         workload::write(&stream, entries, workers).expect("the stream can be written");
     }
@@ -251,9 +254,11 @@ fn main() -> ExitCode {
         }
         return ExitCode::SUCCESS;
     }
-    let after = |flag: &str| words.iter().position(|word| word == flag).and_then(|at| words.get(at + 1));
+    let after =
+        |flag: &str| words.iter().position(|word| word == flag).and_then(|at| words.get(at + 1));
     let reps = after("--reps").and_then(|reps| reps.parse().ok()).unwrap_or(3);
-    let entries = if after("--size").is_some_and(|size| size == "10m") { 10_000_000 } else { 1_000_000 };
+    let entries =
+        if after("--size").is_some_and(|size| size == "10m") { 10_000_000 } else { 1_000_000 };
     let mut met = bench(entries, 128, reps, 0);
     met &= bench(entries, 16, reps, 0);
     met &= bench(entries, 128, 1, 10);
