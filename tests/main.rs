@@ -4,6 +4,7 @@
 
 mod architecture;
 mod captures;
+mod live;
 mod nats;
 mod recordings;
 mod scenarios;

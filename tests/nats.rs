@@ -23,13 +23,13 @@ use tokio::sync::mpsc;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A message as published: subject and payload.
-type Published = (String, Vec<u8>);
+pub(crate) type Published = (String, Vec<u8>);
 
 /// Payloads in order, by worker and rank, or by subject where there is no worker to see.
 type Lanes = BTreeMap<String, Vec<Vec<u8>>>;
 
 /// Returns what was published on NATS in the recording `name`.
-fn recording(name: &str) -> Vec<Published> {
+pub(crate) fn recording(name: &str) -> Vec<Published> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/captures");
     let file = std::fs::File::open(folder.join(format!("{name}.frames.gz"))).unwrap();
     let mut text = String::new();
@@ -174,13 +174,13 @@ impl Attached {
 }
 
 /// A publisher with the streams that Dynamo makes.
-struct Publisher {
+pub(crate) struct Publisher {
     client: async_nats::Client,
     jetstream: async_nats::jetstream::Context,
 }
 
 impl Publisher {
-    async fn to(url: &str) -> Self {
+    pub(crate) async fn to(url: &str) -> Self {
         Self::with(async_nats::ConnectOptions::new(), url).await
     }
 
@@ -191,7 +191,7 @@ impl Publisher {
     }
 
     /// Makes the streams that `messages` need, as dynamo-runtime 0.9.0 does.
-    async fn make_streams(&self, messages: &[Published]) {
+    pub(crate) async fn make_streams(&self, messages: &[Published]) {
         let durable = messages.iter().filter(|(subject, _)| is_durable(subject));
         let streams: std::collections::BTreeSet<&str> =
             durable.map(|(subject, _)| subject.trim_end_matches(".kv-events")).collect();
@@ -211,7 +211,7 @@ impl Publisher {
     }
 
     /// Publishes `messages` in order; durable ones are stored when this returns.
-    async fn publish(&self, messages: &[Published]) {
+    pub(crate) async fn publish(&self, messages: &[Published]) {
         let mut acks = Vec::new();
         for (subject, payload) in messages {
             if is_durable(subject) {
