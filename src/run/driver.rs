@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::MissedTickBehavior;
+use tokio::time::{Instant, MissedTickBehavior};
 
 use super::player::Player;
 use crate::clock;
@@ -21,7 +21,7 @@ const LOT: usize = 1024;
 const PICTURE_EVERY: Duration = Duration::from_millis(100);
 
 /// Without new frames only rates change, and they are worth a picture a second.
-const RATES_EVERY: u64 = 10;
+const RATES_EVERY: Duration = Duration::from_secs(1);
 
 /// After this long without frames every rate is zero and nothing changes any more.
 const RATES_FOR: Duration = Duration::from_secs(310);
@@ -30,36 +30,37 @@ const RATES_FOR: Duration = Duration::from_secs(310);
 pub(super) async fn live(
     mut engine: Engine,
     mut frames: mpsc::Receiver<Frame>,
-    feed: watch::Receiver<Feed>,
+    mut feed: watch::Receiver<Feed>,
     pictures: watch::Sender<Arc<Snapshot>>,
     mut queries: watch::Receiver<ViewQuery>,
 ) {
-    let mut tick = tokio::time::interval(PICTURE_EVERY);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut lot = Vec::with_capacity(LOT);
-    let mut changed = true;
-    let mut open = true;
-    let mut quiet = 0;
+    let (mut changed, mut open, mut steered) = (true, true, true);
     let mut newest = clock::now();
+    let mut last = Instant::now();
     loop {
+        let pause = if changed { PICTURE_EVERY } else { RATES_EVERY };
         tokio::select! {
             biased;
-            _ = tick.tick() => {
+            () = tokio::time::sleep_until(last + pause) => {
+                last = Instant::now();
                 let at = clock::now();
                 let behind = engine.advance(at);
-                quiet += 1;
-                let rates = quiet >= RATES_EVERY && at.since(newest) < RATES_FOR;
-                if changed || rates || behind || feed.has_changed().unwrap_or(false) {
+                if changed || at.since(newest) < RATES_FOR {
                     publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, at);
-                    changed = false;
-                    quiet = 0;
                 }
+                // What the mirror deferred is worked off before it may rest.
+                changed = behind;
             }
             asked = queries.changed() => {
                 if asked.is_err() {
                     return;
                 }
                 publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, clock::now());
+            }
+            known = feed.changed(), if steered => {
+                steered = known.is_ok();
+                changed = true;
             }
             count = frames.recv_many(&mut lot, LOT), if open => {
                 open = count > 0;
