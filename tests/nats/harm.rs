@@ -14,6 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::*;
 use crate::support::nats_server::{Folder, NatsServer};
+use crate::support::pty::Pty;
 
 const ROLE: &str = "KVTOP_TEST_OBSERVER";
 const SUBJECT: &str = "namespace.dynamo.component.backend.kv-events";
@@ -276,4 +277,68 @@ fn publishers_keep_their_rate_whatever_happens_to_kvtop() {
     // The goal is 0.9 (PERFORMANCE G17); half of it leaves room for a busy machine.
     assert!(suspended >= 0.5 * healthy, "suspended {suspended:.0}/s, healthy {healthy:.0}/s");
     assert!(blocked >= 0.5 * healthy, "blocked {blocked:.0}/s, healthy {healthy:.0}/s");
+}
+
+/// Returns true once the process `pid` stands still, where /proc says so.
+fn is_stopped(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_none_or(|(_, rest)| rest.trim_start().starts_with('T'))
+}
+
+/// Starts the live screen in a terminal that nobody reads, as behind Ctrl-S or a dead connection.
+fn in_a_blocked_terminal(url: &str) -> Box<dyn std::any::Any> {
+    let pair = portable_pty::native_pty_system().openpty(portable_pty::PtySize::default()).unwrap();
+    let mut command = portable_pty::CommandBuilder::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.args(["--nats-url", url]);
+    command.env("TERM", "xterm-256color");
+    let child = pair.slave.spawn_command(command).unwrap();
+    Box::new((pair.master, Killed(child)))
+}
+
+/// A child that ends with its owner.
+struct Killed(Box<dyn portable_pty::Child + Send + Sync>);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[test]
+fn the_live_screen_slows_nobody_when_its_terminal_blocks_or_it_is_suspended() {
+    let server = NatsServer::start(&[], "");
+    let (mut healthy, mut blocked, mut suspended) = (0.0_f64, 0.0_f64, 0.0_f64);
+    for _ in 0..3 {
+        let arguments = ["--nats-url", &server.url()];
+        let pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &[], (120, 36));
+        pty.wait_for("a live source", |screen| screen.contains("nats ✓"));
+        healthy = healthy.max(publish_rate(&server));
+
+        let pid = i32::try_from(pty.pid()).ok().and_then(Pid::from_raw).unwrap();
+        kill_process(pid, Signal::TSTP).unwrap();
+        let started = now();
+        while !is_stopped(pty.pid()) {
+            assert!(started.elapsed() < PATIENCE, "it did not stop");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        suspended = suspended.max(publish_rate(&server));
+        kill_process(pid, Signal::CONT).unwrap();
+        drop(pty);
+
+        let unread = in_a_blocked_terminal(&server.url());
+        // The first span fills the terminal and the channels, the second meets them full.
+        publish_rate(&server);
+        publish_rate(&server);
+        blocked = blocked.max(publish_rate(&server));
+        drop(unread);
+    }
+    report(&format!(
+        "with the live screen {healthy:.0}/s, suspended {:.2}, terminal blocked {:.2} of it",
+        suspended / healthy,
+        blocked / healthy,
+    ));
+    // The goal is 0.9; half of it tells harm from a busy machine.
+    assert!(suspended > 0.5 * healthy, "suspended: {suspended:.0}/s of {healthy:.0}/s");
+    assert!(blocked > 0.5 * healthy, "blocked: {blocked:.0}/s of {healthy:.0}/s");
 }
