@@ -45,6 +45,10 @@ pub struct Snapshot {
     pub events: Vec<EventRow>,
     /// The last decisions, oldest first.
     pub decisions: Vec<DecisionRow>,
+    /// What is wrong, the cause first; what was resolved in the last minute comes last.
+    pub findings: Vec<FindingRow>,
+    /// Every check with its verdict, by id.
+    pub checks: Vec<CheckRow>,
 }
 
 /// Where frames come from, and what can be done about it.
@@ -515,6 +519,138 @@ pub struct DecisionRow {
     pub tree_size: Option<u64>,
     /// Every worker's cost, when the log spells the formula out.
     pub terms: Vec<TermRow>,
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Good to know.
+    Info,
+    /// Worth mending.
+    Warning,
+    /// Routing does not do what it is there for.
+    Critical,
+}
+
+impl Severity {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// Settings say so; no traffic was seen yet.
+    ConfigOnly,
+    /// Behaviour says so.
+    Likely,
+    /// Two sources say so, one of them behaviour.
+    Confirmed,
+}
+
+impl Grade {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ConfigOnly => "CONFIG ONLY",
+            Self::Likely => "LIKELY",
+            Self::Confirmed => "CONFIRMED",
+        }
+    }
+}
+
+/// One piece of evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvidenceRow {
+    /// What it is about, such as `publisher block size, w0`.
+    pub claim: String,
+    /// What was seen.
+    pub value: String,
+    /// Where.
+    pub source: String,
+    /// When; none for what has no time.
+    pub at: Option<Timestamp>,
+    /// True when it speaks against the finding.
+    pub against: bool,
+}
+
+/// What mends a finding. Printed and copied, never applied.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FixRow {
+    /// What to do, in one sentence.
+    pub sentence: String,
+    /// A strategic merge patch, when the object to patch is known.
+    pub yaml: Option<String>,
+    /// A command that applies it, when the object to patch is known.
+    pub kubectl: Option<String>,
+    /// What restarts because of it.
+    pub restarts: String,
+    /// How to see that it worked.
+    pub verify: String,
+}
+
+/// Something that is wrong, or was until just now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FindingRow {
+    /// Its public id, such as `KVT001`.
+    pub id: &'static str,
+    /// Its public name, such as `block-size-mismatch`.
+    pub name: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure it is.
+    pub grade: Grade,
+    /// What is wrong, in one sentence with numbers.
+    pub summary: String,
+    /// What it does to requests, in one sentence.
+    pub effect: String,
+    /// What it rests on.
+    pub evidence: Vec<EvidenceRow>,
+    /// What would refute it.
+    pub refuted_by: String,
+    /// Other causes that were weighed, and why they lost.
+    pub competing: Vec<String>,
+    /// What mends it.
+    pub fix: Option<FixRow>,
+    /// Ids of findings that are its consequences.
+    pub explains: Vec<&'static str>,
+    /// When it was raised.
+    pub raised: Timestamp,
+    /// When it was resolved; none while it is true.
+    pub resolved: Option<Timestamp>,
+}
+
+/// What a check says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckVerdict {
+    /// Looked at and found good.
+    Clear,
+    /// Not known; never shown as good.
+    Unknown {
+        /// What is missing to know.
+        missing: String,
+    },
+    /// Something is wrong; it is among the findings.
+    Found,
+}
+
+/// A check and its verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckRow {
+    /// Its public id.
+    pub id: &'static str,
+    /// Its public name.
+    pub name: &'static str,
+    /// What it says.
+    pub verdict: CheckVerdict,
+    /// A few words on how it is judged now, such as `2 of 2 workers publish`.
+    pub note: String,
 }
 
 /// What a front end wants to see; it comes from the UI.

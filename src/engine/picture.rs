@@ -38,6 +38,8 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         series: series(engine, query, at),
         events: engine.journal.last(query.events),
         decisions: router::decisions(engine, query.decisions),
+        findings: Vec::new(),
+        checks: Vec::new(),
         workers,
     }
 }
