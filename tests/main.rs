@@ -4,6 +4,7 @@
 
 mod architecture;
 mod captures;
+mod cli;
 mod live;
 mod nats;
 mod recordings;

@@ -1,0 +1,119 @@
+//! Commands without a screen: outputs, errors and exit codes of the real binary.
+
+use std::process::{Command, Output, Stdio};
+
+use crate::support::{fixture, scratch};
+
+fn kvtop(arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.args(arguments).stdin(Stdio::null()).env("HOME", scratch());
+    for name in ["NATS_URL", "NATS_SERVER", "KVTOP_NATS_URL", "XDG_CONFIG_HOME"] {
+        command.env_remove(name);
+    }
+    command.output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn capture(name: &str) -> String {
+    fixture(&format!("captures/{name}.frames.gz")).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn snapshots_of_a_recording_come_in_every_format() {
+    let file = capture("0.9.0-mm_pub32_eng16");
+    for format in ["table", "csv", "md", "json"] {
+        let output = kvtop(&["snapshot", "--replay", &file, "-o", format]);
+
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        // How much room its tables take is the mirror's own affair.
+        let text: String = stdout(&output)
+            .lines()
+            .filter(|line| !line.contains("memory_bytes"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        insta::assert_snapshot!(format!("snapshot_{format}"), text);
+    }
+}
+
+#[test]
+fn lines_of_a_recording_are_those_of_its_own_time() {
+    let file = capture("0.9.0-evict");
+
+    let output = kvtop(&["stat", "--replay", &file, "--interval", "5s"]);
+
+    assert_eq!(output.status.code(), Some(0));
+    insta::assert_snapshot!("stat", stdout(&output));
+}
+
+#[test]
+fn errors_say_what_was_attempted_and_end_with_their_code() {
+    let other = scratch().join("other.frames");
+    std::fs::write(&other, "{\"kvtop_frames\":7}\n").unwrap();
+    let other = other.to_str().unwrap();
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["snapshot", "--replay", "no-such-file"], 1, "could not open `no-such-file`"),
+        (&["snapshot", "--replay", "Cargo.toml"], 1, "is not a kvtop recording"),
+        (&["replay", other], 1, "a recording of format 7"),
+        (&["demo", "sunny"], 1, "no scenario `sunny`; there are mismatch"),
+        (&["snapshot"], 1, "no NATS server is named: pass --nats-url"),
+        (&["snapshot", "-o", "papyrus"], 2, "invalid value 'papyrus'"),
+        (&["stat", "--interval", "soon"], 2, "is no time such as 30s"),
+        (&["snapshot", "--max-memory", "12"], 2, "at least 1MiB"),
+    ];
+    for (arguments, code, text) in cases {
+        let output = kvtop(arguments);
+
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert!(stderr(&output).contains(text), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_named_with_what_to_do() {
+    let url = "nats://someone:topsecret@127.0.0.1:1";
+
+    let output = kvtop(&["snapshot", "--for", "100ms", "--nats-url", url]);
+
+    assert_eq!(output.status.code(), Some(1));
+    let text = stdout(&output) + &stderr(&output);
+    assert!(text.contains("nothing listens at 127.0.0.1:1"), "{text}");
+    assert!(!text.contains("topsecret"), "{text}");
+}
+
+#[test]
+fn bad_lines_and_a_torn_end_are_said_beside_the_result() {
+    let path = scratch().join("hurt.frames");
+    let log = r#"{"at":5,"from":{"log":{"pod":"frontend"}},"text":"hello"}"#;
+    std::fs::write(&path, format!("{{\"kvtop_frames\":1}}\n{log}\noops\n{log}\n{{\"at\":"))
+        .unwrap();
+
+    let output = kvtop(&["snapshot", "--replay", path.to_str().unwrap()]);
+
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("1 lines of the recording could not be read"));
+    assert!(stderr(&output).contains("line 3"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("ends within a line"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_reader_that_has_had_enough_is_no_failure() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+        .args(["stat", "--replay", &capture("0.9.0-evict"), "--interval", "1ms"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+
+    let output = child.wait_with_output().unwrap();
+
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+}
