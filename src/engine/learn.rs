@@ -6,8 +6,8 @@ use super::Engine;
 use super::journal::Head;
 use crate::domain::{
     ActiveLoad, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank, Envelope,
-    Fact, Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, SourceNote, SourceState,
-    Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+    Fact, Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, RequestEvent, RequestPhase,
+    SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::model::{Measured, OverlapBy};
 use crate::snapshot::{EventKind, Gravity};
@@ -30,8 +30,9 @@ impl Engine {
             Fact::Membership(membership) => self.membership(membership, at, source),
             Fact::Gauge(gauge) => self.gauge(gauge, at),
             Fact::Source(note) => self.source(note),
-            // Kept for the screens and rules that use them; nothing shows them yet.
-            Fact::Request(_) | Fact::Channel(_) => {}
+            Fact::Request(request) => self.request(request, at),
+            // Where to connect is for whoever opens sources; it says nothing of the deployment.
+            Fact::Channel(_) => {}
         }
     }
 
@@ -61,6 +62,12 @@ impl Engine {
 
     fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
         self.note_overlap(OverlapBy::Event, hit.rank, hit.overlap_blocks as f64, at);
+    }
+
+    fn request(&mut self, request: &RequestEvent, at: Timestamp) {
+        if let RequestPhase::Added { overlap: Some(blocks), .. } = request.phase {
+            self.note_overlap(OverlapBy::Request, request.rank, blocks as f64, at);
+        }
     }
 
     fn decision(&mut self, decision: &Decision, at: Timestamp, source: &Arc<str>) {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::domain::{Timestamp, WorkerRank};
 use crate::metrics::{CountSeries, GaugeSeries, HOUR, RANK_HISTORY};
+use crate::model::OverlapBy;
 use crate::snapshot::{RateSet, Rates};
 
 /// Ranks whose utilization is kept as a series; graphs show no more.
@@ -67,8 +68,8 @@ pub(super) struct Meters {
     pub(super) routed: CountSeries,
     /// By position among the workers' ranks.
     pub(super) routed_by_rank: Vec<CountSeries>,
-    pub(super) overlap_known: [CountSeries; 3],
-    pub(super) overlap_hit: [CountSeries; 3],
+    pub(super) overlap_known: [CountSeries; OverlapBy::ALL.len()],
+    pub(super) overlap_hit: [CountSeries; OverlapBy::ALL.len()],
     pub(super) parent_warnings: CountSeries,
     pub(super) remove_warnings: CountSeries,
     pub(super) frames: BTreeMap<Arc<str>, CountSeries>,
@@ -86,8 +87,8 @@ impl Default for Meters {
             ranks: Vec::new(),
             routed: hour(),
             routed_by_rank: Vec::new(),
-            overlap_known: [hour(), hour(), hour()],
-            overlap_hit: [hour(), hour(), hour()],
+            overlap_known: OverlapBy::ALL.map(|_| hour()),
+            overlap_hit: OverlapBy::ALL.map(|_| hour()),
             parent_warnings: hour(),
             remove_warnings: hour(),
             frames: BTreeMap::new(),

@@ -177,7 +177,7 @@ fn series(engine: &Engine, query: &ViewQuery, at: Timestamp) -> SeriesSet {
     let window =
         Window { now: at, since, length: query.window, points: query.points.clamp(1, 4096) };
     let points = |points| Series { points };
-    let by = [OverlapBy::Decision, OverlapBy::Completion, OverlapBy::Event]
+    let by = OverlapBy::ALL
         .into_iter()
         .find(|by| engine.router.overlaps.is_best(*by))
         .unwrap_or(OverlapBy::Decision) as usize;

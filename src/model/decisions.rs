@@ -43,13 +43,20 @@ pub enum OverlapBy {
     Decision,
     /// The line at the end of the request.
     Completion,
-    /// The event `kv-hit-rate`.
+    /// The event `kv-hit-rate` (Dynamo 0.9).
     Event,
+    /// The event with which routers tell each other of a request (replica sync, up to 1.1).
+    Request,
+}
+
+impl OverlapBy {
+    /// Everybody who may say so.
+    pub const ALL: [Self; 4] = [Self::Decision, Self::Completion, Self::Event, Self::Request];
 }
 
 /// Overlaps by who says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Overlaps([Overlap; 3]);
+pub struct Overlaps([Overlap; OverlapBy::ALL.len()]);
 
 impl Overlaps {
     /// Counts a request.
