@@ -5,6 +5,7 @@
 mod architecture;
 mod captures;
 mod cli;
+mod engine;
 mod live;
 mod nats;
 mod recordings;

@@ -1,0 +1,201 @@
+//! The engine: what becomes of frames, through encoded messages as workers send them.
+
+use kvtop::domain::{
+    Block, ClearScope, DpRank, SequenceHash, SourceNote, SourceState, Tier, Timestamp, TokensHash,
+    WorkerId, WorkerRank,
+};
+use kvtop::engine::{Engine, EngineOptions};
+use kvtop::frame::{Frame, Origin};
+use kvtop::snapshot::{Gravity, Knowledge, Snapshot, ViewQuery};
+use kvtop::wire::encode::{Change, Family, RouterEvent, envelope};
+use kvtop::wire::health;
+
+const AT: Timestamp = Timestamp(1_771_252_733_000_000);
+const CORE: &str = "namespace.dynamo.component.backend.kv-events";
+const DURABLE: &str = "namespace-dynamo-component-backend-kv-events.kv-events";
+
+fn blocks(from: u64, count: u64) -> Vec<Block> {
+    (from..from + count)
+        .map(|hash| Block { sequence: SequenceHash(hash), tokens: TokensHash(hash + 1_000_000) })
+        .collect()
+}
+
+fn stored(
+    rank: WorkerRank,
+    event_id: u64,
+    parent: Option<u64>,
+    blocks: Vec<Block>,
+) -> RouterEvent<'static> {
+    let blocks: &'static [Block] = blocks.leak();
+    let change = Change::Stored { parent: parent.map(SequenceHash), blocks };
+    RouterEvent { rank, tier: Tier::Device, event_id, change }
+}
+
+fn cleared(rank: WorkerRank, event_id: u64) -> RouterEvent<'static> {
+    RouterEvent { rank, tier: Tier::Device, event_id, change: Change::Cleared }
+}
+
+/// Returns the message with which `event` is published on NATS core.
+fn core(event: &RouterEvent<'_>, family: Family, sequence: u64) -> Frame {
+    let subject = if family.scopes_by_endpoint() {
+        "namespace.dynamo.component.backend.endpoint.generate.kv-events"
+    } else {
+        CORE
+    };
+    let payload = event.payload(family);
+    let body = envelope(event.rank.worker.0, sequence, AT.0 / 1000, "kv-events", &payload);
+    Frame::new(AT, Origin::nats(subject), body)
+}
+
+fn after(frames: &[Frame]) -> (Engine, Snapshot) {
+    let mut engine = Engine::new(EngineOptions::default());
+    engine.ingest(frames);
+    engine.settle();
+    let snapshot = engine.snapshot(&ViewQuery::default(), AT);
+    (engine, snapshot)
+}
+
+const W: WorkerRank = WorkerRank { worker: WorkerId(7), dp_rank: DpRank(0) };
+const W1: WorkerRank = WorkerRank { worker: WorkerId(7), dp_rank: DpRank(1) };
+
+#[test]
+fn cleared_empties_every_rank_up_to_1_3_and_one_from_1_4() {
+    for (family, scope) in [(Family::V1_2, ClearScope::Worker), (Family::V1_4, ClearScope::Rank)] {
+        let (_, snapshot) = after(&[
+            core(&stored(W, 1, None, blocks(10, 3)), family, 0),
+            core(&stored(W1, 1, None, blocks(20, 2)), family, 0),
+            core(&cleared(W, 2), family, 1),
+        ]);
+
+        let accepted: Vec<u64> = snapshot.workers.iter().map(|row| row.accepted).collect();
+        let expected = if scope == ClearScope::Worker { [0, 0] } else { [0, 2] };
+        assert_eq!(accepted, expected, "{family:?}");
+    }
+}
+
+#[test]
+fn a_worker_that_numbers_its_events_from_the_start_again_has_lost_its_blocks() {
+    let family = Family::V1_2;
+    let mut frames: Vec<Frame> = (0..20)
+        .map(|n| core(&stored(W, n + 1, None, blocks(100 * (n + 1), 2)), family, n))
+        .collect();
+    frames.push(core(&stored(W, 1, None, blocks(9000, 3)), family, 0));
+
+    let (_, snapshot) = after(&frames);
+
+    assert_eq!(snapshot.workers[0].accepted, 3);
+    assert_eq!(snapshot.workers[0].knowledge, Knowledge::Complete);
+    assert!(snapshot.events.iter().any(|event| event.text.contains("started anew")));
+    assert_eq!(snapshot.sources[0].gaps, 0, "a restart is no gap");
+}
+
+#[test]
+fn missing_messages_are_counted_said_and_make_the_mirror_incomplete() {
+    let family = Family::V1_0;
+    let (_, snapshot) = after(&[
+        core(&stored(W, 0, None, blocks(10, 3)), family, 0),
+        core(&stored(W, 5, Some(99), blocks(20, 3)), family, 4),
+    ]);
+
+    assert_eq!(snapshot.sources[0].gaps, 3);
+    assert!(snapshot.tree.incomplete.iter().any(|why| why.contains("3 messages")));
+    assert!(snapshot.events.iter().any(|it| it.text.contains("3 messages of kv-events")));
+    assert_eq!(snapshot.workers[0].counters.refused_blocks, 3);
+    assert_eq!((snapshot.workers[0].accepted, snapshot.workers[0].held), (3, 6));
+    assert_eq!(snapshot.tree.orphan_roots, 1);
+}
+
+#[test]
+fn the_first_events_of_a_worker_prove_its_past_on_core_and_never_on_0_9() {
+    let first = |family, id| after(&[core(&stored(W, id, None, blocks(10, 1)), family, 0)]).1;
+    let durable =
+        Frame::new(AT, Origin::nats(DURABLE), stored(W, 0, None, blocks(10, 1)).json(Family::V0_9));
+
+    assert_eq!(first(Family::V1_0, 0).workers[0].knowledge, Knowledge::Complete);
+    assert_eq!(first(Family::V1_0, 1).workers[0].knowledge, Knowledge::SinceAttach);
+    assert_eq!(first(Family::V1_2, 1).workers[0].knowledge, Knowledge::Complete);
+    assert_eq!(first(Family::V1_2, 2).workers[0].knowledge, Knowledge::SinceAttach);
+    assert_eq!(after(&[durable]).1.workers[0].knowledge, Knowledge::SinceAttach);
+}
+
+#[test]
+fn a_history_read_from_its_first_message_proves_the_past_and_an_aged_one_does_not() {
+    let message = |seq| {
+        let origin = Origin::Jetstream {
+            stream: "namespace-dynamo-component-backend-kv-events".into(),
+            seq,
+            subject: DURABLE.into(),
+        };
+        Frame::new(AT, origin, stored(W, 3, Some(5), blocks(10, 1)).json(Family::V0_9))
+    };
+
+    let (_, whole) = after(&[message(1), message(2)]);
+    let (_, aged) = after(&[message(400), message(401)]);
+
+    assert_eq!(whole.workers[0].knowledge, Knowledge::Complete);
+    assert_eq!(whole.events[0].gravity, Gravity::Bad);
+    assert_eq!(aged.workers[0].knowledge, Knowledge::SinceAttach);
+    assert_eq!(aged.events[0].gravity, Gravity::Notice);
+}
+
+#[test]
+fn a_worker_that_leaves_discovery_takes_its_blocks_along_after_its_last_events() {
+    let etcd = |put| {
+        let key = "v1/instances/dynamo/backend/generate/7".into();
+        let body = r#"{"type":"Endpoint","component":"backend","endpoint":"generate",
+            "namespace":"dynamo","instance_id":7,"transport":{"tcp":"a:1/7/generate"}}"#;
+        Frame::new(AT, Origin::Etcd { key, put }, if put { body } else { "" })
+    };
+    let (mut engine, _) = after(&[
+        etcd(true),
+        core(&stored(W, 0, None, blocks(10, 3)), Family::V1_0, 0),
+        etcd(false),
+    ]);
+    let left = engine.snapshot(&ViewQuery::default(), AT);
+    engine.ingest(&[etcd(true), core(&stored(W, 1, None, blocks(10, 2)), Family::V1_0, 1)]);
+    let back = engine.snapshot(&ViewQuery::default(), AT);
+
+    assert!(left.workers[0].gone);
+    assert_eq!((left.workers[0].accepted, left.totals.accepted), (0, 0));
+    assert!(!back.workers[0].gone);
+    assert_eq!(back.workers[0].accepted, 2);
+}
+
+#[test]
+fn lower_tiers_are_kept_apart_and_do_not_count_as_cached() {
+    let mut host = stored(W, 2, None, blocks(50, 4));
+    host.tier = Tier::HostPinned;
+
+    let (_, snapshot) = after(&[
+        core(&stored(W, 1, None, blocks(10, 3)), Family::V1_6, 0),
+        core(&host, Family::V1_6, 1),
+    ]);
+
+    assert_eq!(snapshot.workers[0].accepted, 3);
+    assert_eq!(snapshot.workers[0].tiers, [3, 4, 0, 0]);
+    assert_eq!(snapshot.tree.accepted_blocks, 3);
+}
+
+#[test]
+fn what_a_source_says_of_itself_is_shown_with_its_reason() {
+    let note = SourceNote {
+        source: "nats".into(),
+        state: SourceState::Down,
+        why: "no route to host".into(),
+        retry_ms: Some(4000),
+        rtt_us: None,
+        dropped: 12,
+        drops_uncounted: 1,
+        interruptions: 2,
+        history: None,
+        at: AT,
+    };
+    let origin = Origin::Health { source: "nats".into() };
+
+    let (_, snapshot) = after(&[Frame::new(AT, origin, health::encode(&note))]);
+
+    let row = &snapshot.sources[0];
+    assert_eq!((row.state, row.why.as_str()), (SourceState::Down, "no route to host"));
+    assert_eq!((row.dropped, row.drops_uncounted, row.interruptions), (12, true, 2));
+    assert!(snapshot.tree.incomplete.iter().any(|why| why.contains("at least 12 frames of nats")));
+}
