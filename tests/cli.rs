@@ -33,11 +33,9 @@ fn snapshots_of_a_recording_come_in_every_format() {
 
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         // How much room its tables take is the mirror's own affair.
-        let text: String = stdout(&output)
-            .lines()
-            .filter(|line| !line.contains("memory_bytes"))
-            .map(|line| format!("{line}\n"))
-            .collect();
+        let text = stdout(&output);
+        let stable = text.lines().filter(|line| !line.contains("memory_bytes"));
+        let text = stable.collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(format!("snapshot_{format}"), text);
     }
 }
@@ -97,7 +95,7 @@ fn bad_lines_and_a_torn_end_are_said_beside_the_result() {
     let output = kvtop(&["snapshot", "--replay", path.to_str().unwrap()]);
 
     assert_eq!(output.status.code(), Some(0));
-    assert!(stderr(&output).contains("1 lines of the recording could not be read"));
+    assert!(stderr(&output).contains("1 line of the recording could not be read"));
     assert!(stderr(&output).contains("line 3"), "{}", stderr(&output));
     assert!(stderr(&output).contains("ends within a line"), "{}", stderr(&output));
 }

@@ -99,8 +99,9 @@ fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot, RunError>
     engine.settle();
     if recording.bad().count > 0 {
         let bad = recording.bad();
+        let lines = if bad.count == 1 { "line" } else { "lines" };
         tell(&format!(
-            "kvtop: {} lines of the recording could not be read; the first is line {}: {}",
+            "kvtop: {} {lines} of the recording could not be read, the first is line {}: {}",
             bad.count, bad.first_line, bad.first_error
         ));
     }
