@@ -6,6 +6,7 @@ mod architecture;
 mod captures;
 mod cli;
 mod engine;
+mod kube;
 mod live;
 mod nats;
 mod recordings;

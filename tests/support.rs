@@ -1,5 +1,6 @@
 //! What tests share.
 
+pub(crate) mod kube_api;
 pub(crate) mod nats_server;
 pub(crate) mod pictures;
 pub(crate) mod pty;

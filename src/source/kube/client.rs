@@ -1,0 +1,141 @@
+//! The client: GET requests to the Kubernetes API, and what they fail with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, header};
+use kube::client::{Body, ClientBuilder};
+use kube::{Client, Config};
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::error::KubeConfigError;
+use super::options::KubeOptions;
+use super::refusal::Refusal;
+
+/// A way to ask the Kubernetes API. Clones share their credentials.
+#[derive(Clone)]
+pub struct KubeClient {
+    options: Arc<KubeOptions>,
+    namespace: Arc<str>,
+    server: Arc<str>,
+    /// Replaced when credentials are renewed.
+    current: Arc<watch::Sender<Client>>,
+}
+
+impl std::fmt::Debug for KubeClient {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The client holds credentials.
+        let mut shown = formatter.debug_struct("KubeClient");
+        shown.field("server", &self.server).field("namespace", &self.namespace);
+        shown.finish_non_exhaustive()
+    }
+}
+
+/// Reads the configuration and returns a client. Asks the API nothing yet.
+///
+/// Fails when there is no usable kubeconfig or service account, or when its credential plugin fails;
+/// [`KubeConfigError::sentence`] says what to do. Must be called within a runtime.
+pub async fn connect(options: KubeOptions) -> Result<KubeClient, KubeConfigError> {
+    let config = options.resolve().await?;
+    let namespace = config.default_namespace.as_str().into();
+    let server = config.cluster_url.to_string().trim_end_matches('/').into();
+    let current = Arc::new(watch::Sender::new(build(config).await?));
+    Ok(KubeClient { options: Arc::new(options), namespace, server, current })
+}
+
+/// Builds a client on a thread for blocking work, since it runs credential plugins and waits.
+async fn build(config: Config) -> Result<Client, KubeConfigError> {
+    let command = config.auth_info.exec.as_ref().and_then(|exec| exec.command.clone());
+    let built = tokio::task::spawn_blocking(move || {
+        ClientBuilder::try_from(config).map(ClientBuilder::build)
+    });
+    match built.await {
+        Ok(built) => built.map_err(|error| KubeConfigError::of_client(error, command.as_deref())),
+        Err(error) => {
+            Err(KubeConfigError::Client { source: Box::new(kube::Error::Service(Box::new(error))) })
+        }
+    }
+}
+
+impl KubeClient {
+    /// Returns the namespace to look at: the flag's, the context's, or `default`.
+    pub fn namespace(&self) -> &Arc<str> {
+        &self.namespace
+    }
+
+    /// Returns the address of the API server.
+    pub fn server(&self) -> &Arc<str> {
+        &self.server
+    }
+
+    /// Returns the client of the moment, for logs and port-forwards. Ask again for each request:
+    /// credentials are renewed by replacing it.
+    pub fn client(&self) -> Client {
+        self.current.borrow().clone()
+    }
+
+    /// Reads the configuration again, after a login or when credentials have expired.
+    pub(super) async fn renew(&self) -> Result<(), KubeConfigError> {
+        let client = build(self.options.resolve().await?).await?;
+        self.current.send_replace(client);
+        Ok(())
+    }
+
+    /// Returns true when the credentials run out within a minute.
+    pub(super) fn is_expiring(&self) -> bool {
+        let client = self.client();
+        let left = client.valid_until().map(|until| until.as_second());
+        let now = i64::try_from(crate::clock::now().0 / 1_000_000).unwrap_or(i64::MAX);
+        left.is_some_and(|until| until < now + 60)
+    }
+
+    /// Returns how long one request may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.options.timeout()
+    }
+
+    /// Returns the version of the API server, such as `v1.36.2`.
+    pub async fn version(&self) -> Result<String, Refusal> {
+        let answer = self.get_json("/version").await?;
+        Ok(answer["gitVersion"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Returns the JSON that a GET of `path` (with its query) answers.
+    pub async fn get_json(&self, path: &str) -> Result<Value, Refusal> {
+        let bytes = self.get(path).await?;
+        serde_json::from_slice(&bytes).map_err(|error| Refusal::Unreadable(error.to_string()))
+    }
+
+    /// Returns the body that a GET of `path` (with its query) answers.
+    pub async fn get(&self, path: &str) -> Result<Bytes, Refusal> {
+        let whole = async {
+            let response = self.open(path).await?;
+            let body = response.into_body().collect_bytes().await;
+            body.map_err(|error| Refusal::of_transport(&error, &self.server))
+        };
+        let limit = self.timeout();
+        tokio::time::timeout(limit, whole)
+            .await
+            .unwrap_or_else(|_| Err(Refusal::Slow { server: Arc::clone(&self.server), limit }))
+    }
+
+    /// Sends a GET and returns the response once its head is there. Fails unless it is a 200.
+    pub(super) async fn open(&self, path: &str) -> Result<Response<Body>, Refusal> {
+        let request = Request::get(path)
+            .header(header::ACCEPT, "application/json")
+            .body(Body::empty())
+            .map_err(|error| Refusal::Unreadable(error.to_string()))?;
+        let response = self.client().send(request).await;
+        let response = response.map_err(|error| Refusal::of_transport(&error, &self.server))?;
+        if response.status() == StatusCode::OK {
+            return Ok(response);
+        }
+        let status = response.status().as_u16();
+        let after = response.headers().get(header::RETRY_AFTER);
+        let after = after.and_then(|value| value.to_str().ok()?.parse().ok());
+        let body = response.into_body().collect_bytes().await.unwrap_or_default();
+        Err(Refusal::of_answer(status, after.map(Duration::from_secs), &body))
+    }
+}

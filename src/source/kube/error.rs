@@ -1,0 +1,115 @@
+//! Why there is no client: one sentence each, with what to do.
+
+use std::error::Error;
+
+use kube::client::AuthError;
+use kube::config::{InClusterError, KubeconfigError};
+
+/// Why the cluster cannot even be asked.
+#[derive(Debug, thiserror::Error)]
+pub enum KubeConfigError {
+    /// There is neither kubeconfig nor service account.
+    #[error(
+        "no kubeconfig was found: set KUBECONFIG, pass --kubeconfig FILE, or run kvtop inside the \
+         cluster"
+    )]
+    NoKubeconfig,
+    /// The kubeconfig cannot be used.
+    #[error("{file} cannot be used")]
+    Unreadable {
+        /// The file, for people.
+        file: String,
+        /// What is wrong with it.
+        source: Box<KubeconfigError>,
+    },
+    /// There is no such context.
+    #[error("the kubeconfig has no context `{context}`: use one of {known}")]
+    UnknownContext {
+        /// The context asked for.
+        context: String,
+        /// Those that exist.
+        known: String,
+    },
+    /// No context is selected.
+    #[error("the kubeconfig selects no context: pass --context with one of {known}")]
+    NoContext {
+        /// Those that exist.
+        known: String,
+    },
+    /// kvtop runs in a pod whose service account cannot be used.
+    #[error("the service account of this pod cannot be used")]
+    ServiceAccount {
+        /// What is wrong with it.
+        source: Box<InClusterError>,
+    },
+    /// The kubeconfig names a credential plugin that is not installed.
+    #[error(
+        "the kubeconfig gets its credentials from `{command}`, which could not be started: install \
+         it, or put it on the PATH"
+    )]
+    NoPlugin {
+        /// The command.
+        command: String,
+        /// Why it could not be started.
+        source: std::io::Error,
+    },
+    /// The credential plugin failed.
+    #[error("the credential plugin `{command}` failed{said}: log in again and retry")]
+    PluginFailed {
+        /// The command.
+        command: String,
+        /// What it wrote, as a part of the sentence.
+        said: String,
+    },
+    /// The credentials cannot be used.
+    #[error("the credentials of the kubeconfig cannot be used: log in again and retry")]
+    Credentials {
+        /// What is wrong with them.
+        source: Box<AuthError>,
+    },
+    /// The client cannot be made.
+    #[error("the connection to the cluster cannot be set up")]
+    Client {
+        /// Why.
+        source: Box<kube::Error>,
+    },
+}
+
+impl KubeConfigError {
+    /// Returns the failure of building a client whose credential plugin, if any, is `command`.
+    pub(super) fn of_client(error: kube::Error, command: Option<&str>) -> Self {
+        let command = command.unwrap_or("the credential plugin").to_owned();
+        match error {
+            kube::Error::Auth(AuthError::AuthExecStart(source)) => {
+                Self::NoPlugin { command, source }
+            }
+            kube::Error::Auth(AuthError::AuthExecRun { out, .. }) => {
+                let text = String::from_utf8_lossy(&out.stderr);
+                let last = text.lines().rev().find(|line| !line.trim().is_empty());
+                let said = last.map_or_else(String::new, |line| format!(" (\"{}\")", line.trim()));
+                Self::PluginFailed { command, said }
+            }
+            kube::Error::Auth(source) => Self::Credentials { source: Box::new(source) },
+            source => Self::Client { source: Box::new(source) },
+        }
+    }
+
+    /// Returns the message with its causes, in one line.
+    pub fn sentence(&self) -> String {
+        chain(self)
+    }
+}
+
+/// Returns a message with those of its causes that say something new.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let said = cause.to_string();
+        if !text.contains(&said) {
+            text = format!("{text}: {said}");
+        }
+        next = cause.source();
+    }
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,100 @@
+//! How to reach the API: kubeconfig or service account, and what the flags say.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use kube::config::{Config, ExecInteractiveMode, KubeConfigOptions, Kubeconfig, KubeconfigError};
+
+use super::error::KubeConfigError;
+
+/// The service account that Kubernetes mounts into pods.
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+
+/// How long a request other than a watch may take by default.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the command line says about the cluster, with kubectl's names.
+#[derive(Clone, Debug, Default)]
+pub struct KubeOptions {
+    /// `--context`; the current one when none.
+    pub context: Option<String>,
+    /// `--kubeconfig`; `KUBECONFIG`, `~/.kube/config` or the service account when none.
+    pub kubeconfig: Option<PathBuf>,
+    /// `--namespace`; the context's when none.
+    pub namespace: Option<String>,
+    /// `--as`: the user to impersonate.
+    pub as_user: Option<String>,
+    /// `--request-timeout`, for everything but watches.
+    pub request_timeout: Option<Duration>,
+}
+
+impl KubeOptions {
+    pub(super) fn timeout(&self) -> Duration {
+        self.request_timeout.filter(|timeout| !timeout.is_zero()).unwrap_or(REQUEST_TIMEOUT)
+    }
+
+    /// Returns the configuration of the client.
+    pub(super) async fn resolve(&self) -> Result<Config, KubeConfigError> {
+        let mut config = match self.kubeconfig()? {
+            Some(kubeconfig) => self.from_kubeconfig(kubeconfig).await?,
+            None => Config::incluster()
+                .map_err(|source| KubeConfigError::ServiceAccount { source: Box::new(source) })?,
+        };
+        if let Some(namespace) = &self.namespace {
+            config.default_namespace.clone_from(namespace);
+        }
+        if let Some(user) = &self.as_user {
+            config.auth_info.impersonate = Some(user.clone());
+        }
+        if let Some(exec) = &mut config.auth_info.exec {
+            // The screen is drawn while credentials are renewed: a plugin that asks questions there
+            // would never be seen, and one that writes to it would spoil it.
+            if exec.interactive_mode != Some(ExecInteractiveMode::Always) {
+                exec.interactive_mode = Some(ExecInteractiveMode::Never);
+            }
+        }
+        // The source waits and tries again by itself, and says so.
+        config.default_retry = false;
+        config.connect_timeout = Some(self.timeout().min(Duration::from_secs(5)));
+        Ok(config)
+    }
+
+    /// Returns the kubeconfig, none when there is a service account instead.
+    fn kubeconfig(&self) -> Result<Option<Kubeconfig>, KubeConfigError> {
+        if let Some(path) = &self.kubeconfig {
+            let read = Kubeconfig::read_from(path);
+            return read.map(Some).map_err(|source| unreadable(path.display().to_string(), source));
+        }
+        match Kubeconfig::read() {
+            Ok(kubeconfig) => Ok(Some(kubeconfig)),
+            Err(KubeconfigError::ReadConfig(error, _))
+                if error.kind() == std::io::ErrorKind::NotFound =>
+            {
+                let inside = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
+                    || std::fs::exists(SERVICE_ACCOUNT).unwrap_or(false);
+                if inside { Ok(None) } else { Err(KubeConfigError::NoKubeconfig) }
+            }
+            Err(source) => Err(unreadable("the kubeconfig".to_owned(), source)),
+        }
+    }
+
+    async fn from_kubeconfig(&self, kubeconfig: Kubeconfig) -> Result<Config, KubeConfigError> {
+        let known: Vec<String> =
+            kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+        let options = KubeConfigOptions { context: self.context.clone(), ..Default::default() };
+        let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        config.map_err(|source| match source {
+            KubeconfigError::LoadContext(context) => {
+                KubeConfigError::UnknownContext { context, known: known.join(", ") }
+            }
+            KubeconfigError::CurrentContextNotSet => {
+                KubeConfigError::NoContext { known: known.join(", ") }
+            }
+            source => unreadable("the kubeconfig".to_owned(), source),
+        })
+    }
+}
+
+fn unreadable(file: String, source: KubeconfigError) -> KubeConfigError {
+    KubeConfigError::Unreadable { file, source: Box::new(source) }
+}

@@ -1,0 +1,163 @@
+//! Why the Kubernetes API did not give what it was asked for.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::error::{KubeConfigError, chain};
+
+/// The longest part of a server's message that is repeated.
+const MESSAGE: usize = 200;
+
+/// Why a request was not answered as hoped. Its text is one sentence with what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The credentials are not accepted (401).
+    #[error("the API server does not accept the credentials (401): log in again")]
+    Unauthorized,
+    /// The credentials cannot be renewed.
+    #[error("{0}")]
+    NoCredentials(String),
+    /// A right is missing (403).
+    #[error("no permission: {0}")]
+    Forbidden(String),
+    /// There is no such object or resource (404).
+    #[error("not found: {0}")]
+    Missing(String),
+    /// What was asked for is too old (410).
+    #[error("the API server has forgotten what was asked for (410)")]
+    Gone,
+    /// The server wants to be asked later (429).
+    #[error("the API server asks to wait (429): {message}")]
+    Busy {
+        /// When, if it says.
+        after: Option<Duration>,
+        /// Why.
+        message: String,
+    },
+    /// Any other failure of the server's.
+    #[error("the API server answered {status}: {message}")]
+    Failed {
+        /// The status.
+        status: u16,
+        /// Why.
+        message: String,
+    },
+    /// The server cannot be reached.
+    #[error("could not reach the API server at {server}: {why}")]
+    Unreachable {
+        /// Its address.
+        server: Arc<str>,
+        /// Why.
+        why: String,
+    },
+    /// The server cannot be trusted.
+    #[error(
+        "the certificate of the API server at {server} is not trusted ({why}): check \
+         certificate-authority in the kubeconfig"
+    )]
+    Untrusted {
+        /// Its address.
+        server: Arc<str>,
+        /// Why.
+        why: String,
+    },
+    /// No answer came in time.
+    #[error("the API server at {server} did not answer within {limit:?}")]
+    Slow {
+        /// Its address.
+        server: Arc<str>,
+        /// How long was waited.
+        limit: Duration,
+    },
+    /// The connection was cut in the middle of an answer.
+    #[error("the connection to the API server was cut: {0}")]
+    Cut(String),
+    /// The answer is not what Kubernetes writes.
+    #[error("the answer of the API server cannot be read: {0}")]
+    Unreadable(String),
+}
+
+impl Refusal {
+    /// Returns the reason behind an answer that is not a 200. Bodies are `Status` objects or plain
+    /// text.
+    pub(super) fn of_answer(status: u16, after: Option<Duration>, body: &[u8]) -> Self {
+        let message = message(body);
+        match status {
+            401 => Self::Unauthorized,
+            403 => Self::Forbidden(message),
+            404 => Self::Missing(message),
+            410 => Self::Gone,
+            429 => Self::Busy { after, message },
+            status => Self::Failed { status, message },
+        }
+    }
+
+    /// Returns the reason why there was no answer.
+    pub(super) fn of_transport(error: &kube::Error, server: &Arc<str>) -> Self {
+        if let kube::Error::Auth(_) = error {
+            return Self::NoCredentials(format!(
+                "the credentials cannot be renewed ({}): log in again",
+                clip(&chain(error))
+            ));
+        }
+        let server = Arc::clone(server);
+        let why = clip(&deepest(error));
+        if why.contains("certificate") {
+            return Self::Untrusted { server, why };
+        }
+        Self::Unreachable { server, why }
+    }
+
+    /// Returns the reason why credentials could not be renewed.
+    pub(super) fn of_renewal(error: &KubeConfigError) -> Self {
+        Self::NoCredentials(clip(&error.sentence()))
+    }
+
+    /// Returns true when the server itself was not reached, as opposed to saying no.
+    pub fn is_loss(&self) -> bool {
+        match self {
+            Self::Unreachable { .. }
+            | Self::Untrusted { .. }
+            | Self::Slow { .. }
+            | Self::Cut(_) => true,
+            Self::Unauthorized
+            | Self::NoCredentials(_)
+            | Self::Forbidden(_)
+            | Self::Missing(_)
+            | Self::Gone
+            | Self::Busy { .. }
+            | Self::Failed { .. }
+            | Self::Unreadable(_) => false,
+        }
+    }
+}
+
+/// Returns what the innermost cause says: the others only say that there was one.
+fn deepest(error: &(dyn Error + 'static)) -> String {
+    let mut last = error;
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    last.to_string()
+}
+
+fn message(body: &[u8]) -> String {
+    let status: Option<Value> = serde_json::from_slice(body).ok();
+    let text = match status.as_ref().and_then(|status| status["message"].as_str()) {
+        Some(message) => message.to_owned(),
+        None => String::from_utf8_lossy(body).into_owned(),
+    };
+    clip(&text)
+}
+
+/// Returns `text` in one line of bounded length.
+pub(super) fn clip(text: &str) -> String {
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MESSAGE) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
