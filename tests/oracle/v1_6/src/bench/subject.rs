@@ -5,7 +5,8 @@ use dynamo_kv_router::protocols::{LocalBlockHash, RouterEvent};
 use kvtop::domain::{DpRank, KvBatch, KvHead, TokensHash, WorkerRank};
 use kvtop::mirror::{Mirror, Outcome, Refusal, Semantics};
 
-use super::workload::{Event, rank};
+use super::stream::Event;
+use super::workload::rank;
 
 /// Steps of work put off that the mirror does after each chunk.
 const SLICE: usize = 16_384;

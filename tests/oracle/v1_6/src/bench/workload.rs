@@ -1,30 +1,32 @@
 //! The workload: engines with a cache of fixed size each, multi-turn conversations over shared prompts.
 //!
-//! Written to a file once, so that every implementation reads the same stream and none shares its
-//! memory with the generator.
+//! Several requests run on a worker at once and their events interleave: prompts are computed 64 blocks
+//! at a time, answers come 1 to 8 blocks at a time. What a running request uses is never evicted; when it
+//! ends, its blocks queue up for eviction, the last one first, as vLLM does it.
 
-use std::collections::{HashMap, VecDeque};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::fmt;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use kvtop::domain::{Block, SequenceHash, TokensHash, WorkerRank};
 
-/// One event of the stream.
-pub enum Event {
-    Stored {
-        worker: u32,
-        parent: Option<u64>,
-        blocks: Vec<Block>,
-    },
-    Removed {
-        worker: u32,
-        hashes: Vec<SequenceHash>,
-    },
-    /// The caches are full; from here on every store evicts.
-    Full,
-    /// A prompt to look up at the end.
-    Query(Vec<TokensHash>),
-}
+use super::cache::Cache;
+use super::stream::{Event, put};
+
+/// Workers that are busy at once.
+const BUSY: usize = 32;
+/// Blocks to a step of a prefill.
+const CHUNK: usize = 64;
+/// Prompts looked up at the end.
+const QUERIES: usize = 2000;
+/// Requests that run on a busy worker at once, on average.
+const CONCURRENT: usize = 2;
+/// A worker takes about so many requests in a row.
+const TURN: usize = 2;
+/// Recent talks for each worker, of which one may go on.
+const WINDOW: usize = 6;
+/// Share of messages that bring a long document.
+const LONG: f64 = 0.018;
 
 /// Returns the rank of worker number `worker`: 53-bit ids, as Kubernetes discovery makes them.
 pub fn rank(worker: u32) -> WorkerRank {
@@ -56,85 +58,42 @@ impl Random {
     }
 }
 
-const NIL: u32 = u32::MAX;
-
-/// A cache with the least recently used block at its end.
-#[derive(Default)]
-struct Cache {
-    entries: Vec<Entry>,
-    free: Vec<u32>,
-    first: u32,
-    last: u32,
-    by_block: HashMap<u32, u32>,
-    pending: VecDeque<Event>,
-}
-
-struct Entry {
-    block: u32,
-    before: u32,
-    after: u32,
-}
-
-impl Cache {
-    fn new() -> Self {
-        Self { first: NIL, last: NIL, ..Self::default() }
-    }
-
-    fn unhook(&mut self, at: u32) {
-        let Entry { before, after, .. } = self.entries[at as usize];
-        if before == NIL {
-            self.first = after
-        } else {
-            self.entries[before as usize].after = after
-        }
-        if after == NIL { self.last = before } else { self.entries[after as usize].before = before }
-    }
-
-    fn hook(&mut self, at: u32) {
-        let first = self.first;
-        self.entries[at as usize].before = NIL;
-        self.entries[at as usize].after = first;
-        if first == NIL {
-            self.last = at
-        } else {
-            self.entries[first as usize].before = at
-        }
-        self.first = at;
-    }
-
-    fn touch(&mut self, block: u32) {
-        let at = if let Some(at) = self.by_block.get(&block) {
-            let at = *at;
-            self.unhook(at);
-            at
-        } else {
-            let entry = Entry { block, before: NIL, after: NIL };
-            let at = if let Some(at) = self.free.pop() {
-                self.entries[at as usize] = entry;
-                at
-            } else {
-                self.entries.push(entry);
-                (self.entries.len() - 1) as u32
-            };
-            self.by_block.insert(block, at);
-            at
-        };
-        self.hook(at);
-    }
-
-    fn evict(&mut self) -> u32 {
-        let at = self.last;
-        let block = self.entries[at as usize].block;
-        self.unhook(at);
-        self.by_block.remove(&block);
-        self.free.push(at);
-        block
-    }
-}
-
-struct Conversation {
+struct Talk {
     worker: u32,
     path: Vec<u32>,
+    busy: bool,
+}
+
+/// A request under way.
+struct Request {
+    talk: usize,
+    worker: u32,
+    path: Vec<u32>,
+    /// Blocks of the path that are cached and pinned.
+    done: usize,
+    /// Blocks of the path that are prompt; the rest is the answer.
+    prefill: usize,
+}
+
+/// What section 0 of the published baseline tells of its streams.
+#[derive(Default)]
+pub struct Calibration {
+    pub distinct: usize,
+    pub events: usize,
+    pub stores: usize,
+    pub stored_blocks: usize,
+    pub deepest: usize,
+}
+
+impl fmt::Display for Calibration {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { distinct, events, stores, stored_blocks, deepest } = self;
+        let size = *stored_blocks as f64 / *stores as f64;
+        write!(
+            out,
+            "{distinct} distinct, {events} events, {size:.1} blocks a store, {deepest} deep"
+        )
+    }
 }
 
 /// The generator.
@@ -143,11 +102,18 @@ struct World {
     blocks: Vec<Block>,
     prompts: Vec<Vec<u32>>,
     weights: Vec<f64>,
-    talks: Vec<Conversation>,
+    talks: Vec<Talk>,
+    /// Talks before this one are over.
+    forgotten: usize,
     caches: Vec<Cache>,
+    running: Vec<Request>,
+    /// Workers that take requests now.
+    open: Vec<u32>,
+    next: u32,
     capacity: usize,
     depth: usize,
     entries: usize,
+    seen: Calibration,
 }
 
 impl World {
@@ -159,29 +125,37 @@ impl World {
             prompts: Vec::new(),
             weights: Vec::new(),
             talks: Vec::new(),
-            caches: (0..workers).map(|_| Cache::new()).collect(),
+            forgotten: 0,
+            caches: (0..workers).map(|_| Cache::default()).collect(),
+            running: Vec::new(),
+            open: Vec::new(),
+            next: 0,
             capacity,
             depth: (capacity / 4).min(2000),
             entries: 0,
+            seen: Calibration::default(),
         };
         for at in 0..48 + workers.min(200) {
-            let fork = at > 0 && world.random.unit() < 0.4;
-            let mut path = Vec::new();
-            if fork {
-                let other = world.random.below(at);
-                let keep = world.random.below(world.prompts[other].len());
-                path.extend_from_slice(&world.prompts[other][..keep]);
-            }
-            let long = world.random.unit() < 0.1;
-            let (low, high) = if long { (100.0, 600.0) } else { (4.0, 128.0) };
-            let more = world.random.log_uniform(low, high).max(1);
-            world.grow(&mut path, more);
-            path.truncate(world.depth / 2 + 1);
-            world.prompts.push(path);
+            world.write_prompt(at);
             let last = world.weights.last().copied().unwrap_or_default();
             world.weights.push(last + 1.0 / ((at + 1) as f64).powf(1.1));
         }
         world
+    }
+
+    fn write_prompt(&mut self, at: usize) {
+        let mut path = Vec::new();
+        if at > 0 && self.random.unit() < 0.4 {
+            let other = self.random.below(at);
+            let keep = self.random.below(self.prompts[other].len());
+            path.extend_from_slice(&self.prompts[other][..keep]);
+        }
+        let long = self.random.unit() < 0.1;
+        let (low, high) = if long { (100.0, 600.0) } else { (4.0, 128.0) };
+        let more = self.random.log_uniform(low, high).max(1);
+        self.grow(&mut path, more);
+        path.truncate(self.depth / 2 + 1);
+        self.prompts.push(path);
     }
 
     fn grow(&mut self, path: &mut Vec<u32>, by: usize) {
@@ -202,186 +176,158 @@ impl World {
         self.prompts[at.min(self.prompts.len() - 1)].clone()
     }
 
+    /// Returns a recent talk that can go on: nobody waits for an answer in it, and it is not too long.
+    fn recent_talk(&mut self) -> Option<usize> {
+        let window = self.caches.len() * WINDOW;
+        while self.talks.len() - self.forgotten > window + BUSY * 8 {
+            self.talks[self.forgotten].path = Vec::new();
+            self.forgotten += 1;
+        }
+        let recent = (self.talks.len() - self.forgotten).min(window);
+        (0..8 + self.caches.len() / BUSY * 4).find_map(|_| {
+            let at =
+                self.talks.len() - 1 - self.random.below(recent.max(1)).min(recent.checked_sub(1)?);
+            let talk = &self.talks[at];
+            let free = !talk.busy && self.open.contains(&talk.worker);
+            (free && talk.path.len() + 8 < self.depth).then_some(at)
+        })
+    }
+
     /// Lets a user send a message: one request, to one worker.
     fn request(&mut self, worker: u32) {
-        let live = self.talks.len();
-        let recent = live.min(self.caches.len() * 24);
-        let continued = recent > 0 && self.random.unit() < 0.7;
-        let (at, mut path) = if continued {
-            let at = live - 1 - self.random.below(recent);
-            (at, self.talks[at].path.clone())
-        } else {
-            let path = self.prompt();
-            self.talks.push(Conversation { worker, path: Vec::new() });
-            (live, path)
+        let goes_on = self.random.unit() < 0.7;
+        let talk = if goes_on { self.recent_talk() } else { None };
+        let (at, mut path, worker) = match talk {
+            Some(at) => {
+                let talk = &mut self.talks[at];
+                talk.busy = true;
+                let sticky = self.random.unit() < 0.88;
+                (at, talk.path.clone(), if sticky { talk.worker } else { worker })
+            }
+            None => {
+                let path = self.prompt();
+                self.talks.push(Talk { worker, path: Vec::new(), busy: true });
+                (self.talks.len() - 1, path, worker)
+            }
         };
-        let sticky = continued && self.random.unit() < 0.88;
-        let worker = if sticky { self.talks[at].worker } else { worker };
-        let long = self.random.unit() < 0.05;
+        let long = self.random.unit() < LONG;
         let more =
-            if long { 50 + self.random.below(1450) } else { self.random.log_uniform(1.0, 40.0) };
-        let prefill = path.len() + more;
-        let decode = self.random.log_uniform(6.0, 120.0);
-        if prefill + decode <= self.depth {
-            self.grow(&mut path, more + decode);
-        }
+            if long { 50 + self.random.below(1450) } else { self.random.log_uniform(1.0, 30.0) };
+        let decode = self.random.log_uniform(6.0, 65.0);
+        let prefill = (path.len() + more).min(self.depth - self.depth / 16);
+        let end = (prefill + decode).min(self.depth);
+        let more = end.saturating_sub(path.len());
+        self.grow(&mut path, more);
         let prefill = prefill.min(path.len());
-        self.serve(worker, &path, prefill);
-        self.talks[at] = Conversation { worker, path };
+        self.seen.deepest = self.seen.deepest.max(path.len());
+        let done = self.caches[worker as usize].pin_prefix(&path);
+        self.running.push(Request { talk: at, worker, path, done, prefill });
     }
 
-    /// Stores what `worker` lacks of `path`, evicting before each store.
-    fn serve(&mut self, worker: u32, path: &[u32], prefill: usize) {
-        let cache = &mut self.caches[worker as usize];
-        let known = path.iter().take_while(|block| cache.by_block.contains_key(*block)).count();
-        for block in path[..known].iter().rev() {
-            cache.touch(*block);
+    /// Keeps requests running on [`BUSY`] workers, several on each. Now and then another worker's turn
+    /// comes.
+    fn admit(&mut self) {
+        let most = self.caches.len().min(BUSY);
+        while self.open.len() < most {
+            self.open.push(self.next);
+            self.next = (self.next + 1) % self.caches.len() as u32;
         }
-        let mut from = known;
-        while from < path.len() {
-            let most =
-                if from < prefill { 64.min(prefill - from) } else { 1 + self.random.below(8) };
-            let to = (from + most).min(path.len());
-            self.store(worker, path, from, to);
-            from = to;
+        while self.running.len() < most * CONCURRENT {
+            let at = self.random.below(most);
+            self.request(self.open[at]);
+            if self.random.below(TURN) == 0 {
+                self.open.swap_remove(at);
+                return;
+            }
         }
     }
 
-    fn store(&mut self, worker: u32, path: &[u32], from: usize, to: usize) {
+    /// Lets one request make a step: evicts what it takes, then stores.
+    fn step(&mut self, out: &mut impl Write) -> io::Result<usize> {
+        let at = self.random.below(self.running.len());
+        let Request { worker, done, prefill, .. } = self.running[at];
+        let left = self.running[at].path.len() - done;
+        if left == 0 {
+            self.finish(at);
+            return Ok(0);
+        }
+        let step =
+            if done < prefill { CHUNK.min(prefill - done) } else { 1 + self.random.below(8) };
+        let count = step.min(left);
         let cache = &mut self.caches[worker as usize];
-        let room = self.capacity.saturating_sub(cache.by_block.len());
-        let mut hashes = Vec::new();
-        for _ in room..to - from {
-            hashes.push(self.blocks[cache.evict() as usize].sequence);
-            self.entries -= 1;
+        let over = (cache.len() + count).saturating_sub(self.capacity);
+        let gone: Vec<u32> = (0..over).map_while(|_| cache.evict()).collect();
+        self.entries -= gone.len();
+        let removed = gone.len();
+        if removed > 0 {
+            let hashes = gone.iter().map(|block| self.blocks[*block as usize].sequence).collect();
+            put(out, &Event::Removed { worker, hashes })?;
+            self.seen.events += 1;
         }
-        if !hashes.is_empty() {
-            cache.pending.push_back(Event::Removed { worker, hashes });
+        if removed < over {
+            // Everything left is in use: the request gives up, as one that is preempted.
+            self.running[at].path.truncate(done);
+            return Ok(removed);
         }
-        let blocks = path[from..to].iter().map(|block| self.blocks[*block as usize]).collect();
-        let parent = from.checked_sub(1).map(|at| self.blocks[path[at] as usize].sequence.0);
-        cache.pending.push_back(Event::Stored { worker, parent, blocks });
-        self.entries += to - from;
-        for block in path[..to].iter().rev() {
-            cache.touch(*block);
-        }
+        self.store(at, count, out)?;
+        Ok(removed + count)
+    }
+
+    fn store(&mut self, at: usize, count: usize, out: &mut impl Write) -> io::Result<()> {
+        let request = &mut self.running[at];
+        let from = request.done;
+        let new = &request.path[from..from + count];
+        let cache = &mut self.caches[request.worker as usize];
+        self.entries += new.iter().filter(|block| cache.pin(**block)).count();
+        let blocks = new.iter().map(|block| self.blocks[*block as usize]).collect();
+        let parent =
+            from.checked_sub(1).map(|at| self.blocks[request.path[at] as usize].sequence.0);
+        put(out, &Event::Stored { worker: request.worker, parent, blocks })?;
+        request.done += count;
+        self.seen.events += 1;
+        self.seen.stores += 1;
+        self.seen.stored_blocks += count;
+        Ok(())
+    }
+
+    fn finish(&mut self, at: usize) {
+        let Request { talk, worker, path, .. } = self.running.swap_remove(at);
+        self.caches[worker as usize].unpin(&path);
+        self.talks[talk] = Talk { worker, path, busy: false };
     }
 }
 
 /// Writes the stream for `entries` cached blocks on `workers` workers to `path`.
-pub fn write(path: &Path, entries: usize, workers: usize) -> io::Result<()> {
+pub fn write(path: &Path, entries: usize, workers: usize) -> io::Result<Calibration> {
     let mut out = BufWriter::with_capacity(1 << 20, std::fs::File::create(path)?);
     let mut world = World::new(entries, workers);
-    let mut open: Vec<u32> = Vec::new();
     let (mut full, mut churned) = (false, 0);
-    while churned < entries {
-        while open.len() < workers.min(32) {
-            let worker = world.random.below(workers) as u32;
-            world.request(worker);
-            let busy = (0..workers as u32).filter(|worker| {
-                !world.caches[*worker as usize].pending.is_empty() && !open.contains(worker)
-            });
-            open.extend(busy.take(32 - open.len()).collect::<Vec<_>>());
+    let churn = if entries > 1_000_000 { entries * 6 / 10 } else { entries };
+    while churned < churn {
+        world.admit();
+        let moved = world.step(&mut out)?;
+        if world.seen.stored_blocks > entries * 8 {
+            return Err(io::Error::other("the caches do not fill"));
         }
-        let at = world.random.below(open.len());
-        let cache = &mut world.caches[open[at] as usize];
-        if let Some(event) = cache.pending.pop_front() {
-            if full && let Event::Stored { blocks, .. } = &event {
-                churned += 2 * blocks.len();
-            }
-            put(&mut out, &event)?;
-        }
-        if cache.pending.is_empty() {
-            open.swap_remove(at);
-        }
-        if !full && world.entries * 100 >= entries * 97 {
+        if full {
+            churned += moved;
+        } else if world.entries * 100 >= entries * 97 {
             full = true;
             put(&mut out, &Event::Full)?;
         }
     }
-    let recent = world.talks.len().min(workers * 24).max(1);
-    for _ in 0..2000 {
+    let recent = (world.talks.len() - world.forgotten).min(workers * 24).max(1);
+    for _ in 0..QUERIES {
         let at = world.talks.len() - 1 - world.random.below(recent);
         let path = &world.talks[at].path;
         let tokens = path.iter().map(|block| world.blocks[*block as usize].tokens).collect();
         put(&mut out, &Event::Query(tokens))?;
     }
-    out.flush()
-}
-
-fn put(out: &mut impl Write, event: &Event) -> io::Result<()> {
-    let head = |out: &mut dyn Write, kind: u8, worker: u32, count: usize| {
-        out.write_all(&[kind])?;
-        out.write_all(&worker.to_le_bytes())?;
-        out.write_all(&(count as u32).to_le_bytes())
-    };
-    match event {
-        Event::Stored { worker, parent, blocks } => {
-            head(out, u8::from(parent.is_some()), *worker, blocks.len())?;
-            if let Some(parent) = parent {
-                out.write_all(&parent.to_le_bytes())?;
-            }
-            for block in blocks {
-                out.write_all(&block.sequence.0.to_le_bytes())?;
-                out.write_all(&block.tokens.0.to_le_bytes())?;
-            }
-        }
-        Event::Removed { worker, hashes } => {
-            head(out, 2, *worker, hashes.len())?;
-            for hash in hashes {
-                out.write_all(&hash.0.to_le_bytes())?;
-            }
-        }
-        Event::Full => head(out, 3, 0, 0)?,
-        Event::Query(tokens) => {
-            head(out, 4, 0, tokens.len())?;
-            for hash in tokens {
-                out.write_all(&hash.0.to_le_bytes())?;
-            }
-        }
+    out.flush()?;
+    let mut used = vec![false; world.blocks.len()];
+    for block in world.caches.iter().flat_map(Cache::blocks) {
+        used[block as usize] = true;
     }
-    Ok(())
-}
-
-/// Reads a stream back.
-pub struct Stream(BufReader<std::fs::File>);
-
-impl Stream {
-    pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self(BufReader::with_capacity(1 << 20, std::fs::File::open(path)?)))
-    }
-
-    fn word(&mut self) -> Option<u64> {
-        let mut bytes = [0; 8];
-        self.0.read_exact(&mut bytes).ok()?;
-        Some(u64::from_le_bytes(bytes))
-    }
-}
-
-impl Iterator for Stream {
-    type Item = Event;
-
-    fn next(&mut self) -> Option<Event> {
-        let mut head = [0; 9];
-        self.0.read_exact(&mut head).ok()?;
-        let worker = u32::from_le_bytes(head[1..5].try_into().ok()?);
-        let count = u32::from_le_bytes(head[5..9].try_into().ok()?) as usize;
-        Some(match head[0] {
-            kind @ (0 | 1) => {
-                let parent = if kind == 1 { Some(self.word()?) } else { None };
-                let mut blocks = Vec::with_capacity(count);
-                for _ in 0..count {
-                    let (sequence, tokens) = (SequenceHash(self.word()?), TokensHash(self.word()?));
-                    blocks.push(Block { sequence, tokens });
-                }
-                Event::Stored { worker, parent, blocks }
-            }
-            2 => Event::Removed {
-                worker,
-                hashes: (0..count).map_while(|_| self.word().map(SequenceHash)).collect(),
-            },
-            3 => Event::Full,
-            _ => Event::Query((0..count).map_while(|_| self.word().map(TokensHash)).collect()),
-        })
-    }
+    world.seen.distinct = used.iter().filter(|used| **used).count();
+    Ok(world.seen)
 }

@@ -5,6 +5,10 @@
 //! other; rates are of the thread's CPU clock; ratios are medians of pairs. A goal for decoding and
 //! applying together belongs into `GOALS` as soon as the child measures it.
 
+#[path = "../bench/cache.rs"]
+mod cache;
+#[path = "../bench/stream.rs"]
+mod stream;
 #[path = "../bench/subject.rs"]
 mod subject;
 #[path = "../bench/workload.rs"]
@@ -17,8 +21,9 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
+use stream::{Event, Stream};
 use subject::{Ours, Subject, Theirs};
-use workload::{Event, Random, Stream, rank};
+use workload::{Random, rank};
 
 /// Events to a chunk.
 const CHUNK: usize = 4096;
@@ -226,9 +231,11 @@ fn judge(id: &str, name: &str, goal: Goal, pairs: &[(Figures, Figures)]) -> bool
 
 fn bench(entries: usize, workers: usize, reps: usize, loss: usize) -> bool {
     let stream: PathBuf =
-        std::env::temp_dir().join(format!("kvtop-bench-{entries}-{workers}.stream"));
-    if !stream.exists() {
-        workload::write(&stream, entries, workers).expect("the stream can be written");
+        std::env::temp_dir().join(format!("kvtop-bench2-{entries}-{workers}.stream"));
+    let notes = stream.with_extension("txt");
+    if !notes.exists() {
+        let seen = workload::write(&stream, entries, workers).expect("the stream can be written");
+        std::fs::write(&notes, seen.to_string()).expect("the notes can be written");
     }
     let pairs: Vec<(Figures, Figures)> = (0..reps)
         .map(|_| {
@@ -237,6 +244,7 @@ fn bench(entries: usize, workers: usize, reps: usize, loss: usize) -> bool {
         })
         .collect();
     println!("# {entries} entries, {workers} workers, {reps} pairs, {loss} of 1000 events lost");
+    println!("# {}", std::fs::read_to_string(&notes).unwrap_or_default());
     let judged = goals(workers, loss > 0).into_iter();
     judged.map(|(id, name, goal)| judge(id, name, goal, &pairs)).fold(true, |all, met| all & met)
 }
@@ -257,8 +265,16 @@ fn main() -> ExitCode {
     let after =
         |flag: &str| words.iter().position(|word| word == flag).and_then(|at| words.get(at + 1));
     let reps = after("--reps").and_then(|reps| reps.parse().ok()).unwrap_or(3);
-    let entries =
-        if after("--size").is_some_and(|size| size == "10m") { 10_000_000 } else { 1_000_000 };
+    let entries = match after("--size").map(String::as_str) {
+        Some("10m") => 10_000_000,
+        Some("100k") => 100_000,
+        _ => 1_000_000,
+    };
+    let only = after("--workers").and_then(|workers| workers.parse().ok());
+    if let Some(workers) = only {
+        let met = bench(entries, workers, reps, 0);
+        return if met { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     let mut met = bench(entries, 128, reps, 0);
     met &= bench(entries, 16, reps, 0);
     met &= bench(entries, 128, 1, 10);
