@@ -121,7 +121,7 @@ impl Engine {
             let logit = decision.logit.map_or(String::new(), |logit| format!("  logit {logit:.3}"));
             let cached = decision.cached_blocks;
             let cached = cached.map_or(String::new(), |blocks| format!("  cached {blocks}"));
-            format!("→ {alias}{logit}{cached}")
+            format!("to {alias}{logit}{cached}")
         });
     }
 
