@@ -1,5 +1,6 @@
 //! Screens: text, styles, keys, and that nothing makes drawing fail.
 
+mod banner;
 mod hostile;
 
 use std::fmt::Write as _;

@@ -43,6 +43,8 @@ pub enum Command {
     OpenLine,
     /// Edit the command line.
     Edit(Edit),
+    /// Give the banner one row, or all of its rows again.
+    ToggleBanner,
     /// Apply the demo's fix.
     DemoFix,
     /// Move within a recording.

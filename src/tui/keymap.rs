@@ -170,6 +170,7 @@ pub const BINDINGS: &[Binding] = &[
         "shorter",
     ),
     hinted(bind(&[char('t')], "t", VIEWS, Command::NextTheme, "next theme"), "theme"),
+    bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
     bind(&[char('1')], "1", VIEWS, Command::Show(View::Overview), "the overview"),
     scroll(&[char('j'), key(KeyCode::Down)], "j", Scroll::Down, "down a row (or arrow)"),
     scroll(&[char('k'), key(KeyCode::Up)], "k", Scroll::Up, "up a row (or arrow)"),

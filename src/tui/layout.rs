@@ -92,18 +92,24 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
     let mut rest = area;
     let mut layout = Layout { framed: class <= Class::Medium, ..Layout::default() };
     if class == Class::Tiny {
-        layout.panels.push((PanelId::Workers, row(area)));
+        layout.banner = take_top(&mut rest, needs.banner.min(1));
+        if !rest.is_empty() {
+            layout.panels.push((PanelId::Workers, row(rest)));
+        }
         return layout;
     }
-    layout.status = take_top(&mut rest, 1);
+    // Three rows are for what is wrong, the worst worker, and the way out.
+    if area.height > 3 || needs.banner == 0 {
+        layout.status = take_top(&mut rest, 1);
+    }
     layout.footer = take_bottom(&mut rest, 1);
+    layout.banner = take_top(&mut rest, needs.banner);
     if needs.marker && area.height >= 10 {
         layout.marker = take_top(&mut rest, 1);
     }
     if needs.playback && area.height >= 8 {
         layout.playback = take_top(&mut rest, 1);
     }
-    layout.banner = take_top(&mut rest, needs.banner);
     if class <= Class::Medium {
         layout.views = take_top(&mut rest, 1);
     }
@@ -147,7 +153,7 @@ fn side_by_side(layout: &mut Layout, rest: Rect) {
 
 fn medium(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
     let wanted = table_rows(needs.workers, TABLE);
-    let most = rest.height.saturating_sub(10);
+    let most = rest.height.saturating_sub(10).max(TABLE);
     let workers = take_top(&mut rest, wanted.min(most));
     let most = rest.height.saturating_sub(4);
     let trends = take_top(&mut rest, most.min(6));
@@ -217,7 +223,7 @@ mod tests {
                         marker: true,
                         usage: true,
                         playback: true,
-                        banner: 2,
+                        banner: 5,
                         zoom: None,
                     };
                     let layout = arrange(area, &needs);

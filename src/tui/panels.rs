@@ -1,5 +1,6 @@
 //! The panels, and the bars around them. Each draws one part of a picture into one rectangle.
 
+pub mod banner;
 pub mod bars;
 pub mod charts;
 pub mod events;

@@ -9,10 +9,11 @@ use crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
 use super::command::{Action, Command, Edit, View};
+use super::findings::{self, Fact};
 use super::keymap::{self, Focus};
 use super::layout::{self, Class, Layout, Needs};
 use super::line;
-use super::panels::{Look, PanelId};
+use super::panels::{Look, PanelId, banner};
 use crate::snapshot::{Feed, Snapshot, ViewQuery};
 
 /// Events that a query asks for.
@@ -56,6 +57,8 @@ pub struct Shell {
     themes: Vec<String>,
     theme: String,
     frozen: Option<Box<Snapshot>>,
+    /// The facts for which the banner has one row; it opens again when they change.
+    collapsed: Vec<Fact>,
     message: Option<Message>,
     size: (u16, u16),
     lag: Duration,
@@ -80,6 +83,7 @@ impl Shell {
             themes,
             theme: theme.to_owned(),
             frozen: None,
+            collapsed: Vec::new(),
             message: None,
             size: (80, 24),
             lag: Duration::ZERO,
@@ -157,6 +161,7 @@ impl Shell {
             Command::FocusPrevious => self.move_focus(snapshot, Turn::Previous),
             Command::Scroll(by) => self.scroll(by, snapshot),
             Command::ToggleZoom => self.zoom = !self.zoom,
+            Command::ToggleBanner => self.toggle_banner(snapshot),
             Command::NextTheme => self.next_theme(),
             Command::Theme(at) => self.use_theme(at),
         }
@@ -196,6 +201,20 @@ impl Shell {
             Some(_) => None,
             None => Some(Box::new(snapshot.clone())),
         };
+    }
+
+    fn toggle_banner(&mut self, live: &Snapshot) {
+        self.collapsed = if self.is_collapsed(live) { Vec::new() } else { findings::facts(live) };
+    }
+
+    /// Returns true while the banner is wanted small and says what it said then.
+    fn is_collapsed(&self, live: &Snapshot) -> bool {
+        !self.collapsed.is_empty() && self.collapsed == findings::facts(live)
+    }
+
+    /// Returns the rows of the banner, which tells of now even while a picture is held.
+    fn banner(&self, area: Rect, live: &Snapshot) -> banner::Rows {
+        banner::rows(&findings::alert(live), area, self.is_collapsed(live))
     }
 
     fn next_theme(&mut self) {
@@ -262,7 +281,7 @@ impl Shell {
     }
 
     fn move_focus(&mut self, snapshot: &Snapshot, turn: Turn) {
-        let shown = layout::arrange(self.area(), &needs(snapshot));
+        let shown = layout::arrange(self.area(), &self.needs(self.area(), snapshot));
         let focus = shown.focus(self.look.focus);
         let at = shown.panels.iter().position(|(id, _)| *id == focus).unwrap_or(0);
         let count = shown.panels.len().max(1);
@@ -275,9 +294,22 @@ impl Shell {
         }
     }
 
+    /// Returns what the layout must make room for.
+    fn needs(&self, area: Rect, live: &Snapshot) -> Needs {
+        let shown = self.shown(live);
+        Needs {
+            workers: shown.workers.len(),
+            marker: matches!(live.feed, Feed::Demo(_)),
+            playback: matches!(live.feed, Feed::Replay(_)),
+            usage: shown.totals.kv_utilization.is_some(),
+            banner: self.banner(area, live).all(),
+            zoom: None,
+        }
+    }
+
     /// Returns the layout: all panels, or the focused one alone.
-    fn layout(&self, area: Rect, snapshot: &Snapshot) -> Layout {
-        let all = needs(snapshot);
+    fn layout(&self, area: Rect, live: &Snapshot) -> Layout {
+        let all = self.needs(area, live);
         let layout = layout::arrange(area, &all);
         if !self.zoom || layout::class(area) == Class::Tiny {
             return layout;
@@ -301,17 +333,5 @@ fn view_focus(snapshot: &Snapshot) -> Focus {
         Feed::Live => Focus::Live,
         Feed::Replay(_) => Focus::Replay,
         Feed::Demo(_) => Focus::Demo,
-    }
-}
-
-/// Returns what the layout of a picture must make room for.
-const fn needs(snapshot: &Snapshot) -> Needs {
-    Needs {
-        workers: snapshot.workers.len(),
-        marker: matches!(snapshot.feed, Feed::Demo(_)),
-        playback: matches!(snapshot.feed, Feed::Replay(_)),
-        usage: snapshot.totals.kv_utilization.is_some(),
-        banner: 0,
-        zoom: None,
     }
 }

@@ -53,6 +53,65 @@ pub fn cut(text: &str, columns: usize, mark: &str) -> String {
     short
 }
 
+/// Returns `text` in at most `columns` without cutting a word, so that no number loses its end. Only a
+/// first word that is too long by itself is cut.
+pub fn cut_words(text: &str, columns: usize, mark: &str) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(width(mark) + 1);
+    let fits = |end: &usize| width(&text[..*end]) <= room;
+    let ends = text.match_indices(' ').map(|(end, _)| end).take_while(fits);
+    match ends.filter(|end| *end > 0).last() {
+        Some(end) => format!("{} {mark}", text[..end].trim_end()),
+        None => cut(text, columns, mark),
+    }
+}
+
+/// Returns `text` in lines of at most `columns`, broken at spaces; a longer word is broken as well.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let gap = usize::from(!line.is_empty());
+        if width(&line) + gap + width(word) <= columns {
+            line.push_str(&" ".repeat(gap));
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        let mut pieces = pieces(word, columns);
+        line = pieces.pop().unwrap_or_default();
+        lines.append(&mut pieces);
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+/// Returns `text` in pieces of at most `columns`, wherever they end; at least one.
+pub fn pieces(text: &str, columns: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut used = 0;
+    let span = Span::raw(text);
+    for grapheme in span.styled_graphemes(Style::new()) {
+        let wide = width(grapheme.symbol);
+        if used > 0 && used + wide > columns {
+            pieces.push(String::new());
+            used = 0;
+        }
+        if let Some(last) = pieces.last_mut() {
+            last.push_str(grapheme.symbol);
+        }
+        used += wide;
+    }
+    pieces
+}
+
 /// Returns `text` in at most `columns`, with `mark` in the middle: both ends of a pod's name matter.
 pub fn cut_middle(text: &str, columns: usize, mark: &str) -> String {
     if width(text) <= columns {
@@ -272,6 +331,23 @@ mod tests {
         for columns in 0..12 {
             assert!(width(&cut("日本語abc", columns, "…")) <= columns);
             assert!(width(&cut_middle("日本語abcdefgh", columns, "...")) <= columns);
+        }
+    }
+
+    #[test]
+    fn words_are_kept_whole_where_they_can_be() {
+        assert_eq!(cut_words("blocks of 16 tokens", 19, "…"), "blocks of 16 tokens");
+        assert_eq!(cut_words("blocks of 1600 tokens", 13, "…"), "blocks of …");
+        assert_eq!(cut_words("incomprehensible", 8, "…"), "incompr…");
+        assert_eq!(wrap("blocks of 16 tokens", 9), ["blocks of", "16 tokens"]);
+        assert_eq!(wrap("a incomprehensible", 8), ["a", "incompre", "hensible"]);
+        assert_eq!(wrap("", 8), [""]);
+        for columns in 0..20 {
+            let text = "日本語 ワーカー é a-long-word-without-a-break 12";
+            assert!(width(&cut_words(text, columns, "...")) <= columns);
+            if columns > 1 {
+                assert!(wrap(text, columns).iter().all(|line| width(line) <= columns));
+            }
         }
     }
 

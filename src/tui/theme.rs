@@ -83,6 +83,15 @@ impl Theme {
         self.style(role).add_modifier(Modifier::BOLD)
     }
 
+    /// Returns the style of a label that must be seen: the ground of banners where it is broken and
+    /// there are colours, else the role turned inside out.
+    pub fn badge(&self, role: Role) -> Style {
+        match self.style(Role::BannerBg).fg {
+            Some(ground) if role == Role::Crit => self.style(Role::BannerFg).bg(ground),
+            _ => self.strong(role).add_modifier(Modifier::REVERSED),
+        }
+    }
+
     /// Returns the style that every cell starts with.
     pub fn base(&self) -> Style {
         let ground = Style { bg: self.style(Role::Bg).fg, ..Style::new() };

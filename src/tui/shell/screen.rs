@@ -7,7 +7,7 @@ use super::{Open, Shell, view_focus};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::line;
-use crate::tui::panels::{self, Look, Scene, bars, footer, status};
+use crate::tui::panels::{self, Look, Scene, banner, bars, footer, status};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role, Theme};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -20,7 +20,11 @@ impl Shell {
         let mut canvas = Canvas::new(frame.buffer_mut(), theme);
         canvas.clear(area);
         let shown = self.shown(live);
-        let layout = self.layout(area, shown);
+        let layout = self.layout(area, live);
+        let rows = self.banner(area, live);
+        let now = self.now(live);
+        let collapsed = self.is_collapsed(live);
+        banner::draw(&mut canvas, layout.banner, live, now, rows, collapsed);
         let held = self.held(live, theme.glyphs());
         let held = held.as_deref();
         let no_views = held.filter(|_| layout.views.is_empty());
@@ -35,7 +39,12 @@ impl Shell {
         let state = state(live, held, theme.glyphs());
         bars::views(&mut canvas, layout.views, self.view, self.look.window, state);
         self.panels(&mut canvas, shown, &layout);
-        self.footer(&mut canvas, layout.footer, live);
+        match held.filter(|_| layout.status.is_empty() && layout.footer.height > 0) {
+            Some(held) if self.message.is_none() && self.open == Open::Nothing => {
+                footer::message(&mut canvas, layout.footer, held, Role::Warn);
+            }
+            _ => self.footer(&mut canvas, layout.footer, live),
+        }
         if let Open::Help(first) = self.open {
             overlay::draw(&mut canvas, area, view_focus(live), first);
         }

@@ -16,6 +16,10 @@ pub struct Glyphs {
     pub fail: &'static str,
     /// State: not known.
     pub unknown: &'static str,
+    /// Good to know.
+    pub info: &'static str,
+    /// Beside the selected row.
+    pub mark: &'static str,
     /// A value that is not known.
     pub none: &'static str,
     /// Something was left out here.
@@ -48,6 +52,8 @@ pub struct Glyphs {
     pub braille: bool,
     /// A panel's frame.
     pub frame: border::Set<'static>,
+    /// The banner's frame.
+    pub banner: border::Set<'static>,
 }
 
 impl Glyphs {
@@ -57,6 +63,8 @@ impl Glyphs {
         warn: "▲",
         fail: "✗",
         unknown: "○",
+        info: "i",
+        mark: "▌",
         none: "—",
         ellipsis: "…",
         dot: "·",
@@ -73,6 +81,7 @@ impl Glyphs {
         sparks: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
         braille: true,
         frame: border::ROUNDED,
+        banner: border::DOUBLE,
     };
 
     /// For every other terminal.
@@ -81,6 +90,8 @@ impl Glyphs {
         warn: "!",
         fail: "x",
         unknown: "o",
+        info: "i",
+        mark: ">",
         none: "-",
         ellipsis: "..",
         dot: "|",
@@ -105,6 +116,16 @@ impl Glyphs {
             vertical_right: "|",
             horizontal_top: "-",
             horizontal_bottom: "-",
+        },
+        banner: border::Set {
+            top_left: "+",
+            top_right: "+",
+            bottom_left: "+",
+            bottom_right: "+",
+            vertical_left: "|",
+            vertical_right: "|",
+            horizontal_top: "=",
+            horizontal_bottom: "=",
         },
     };
 

@@ -81,6 +81,11 @@ impl<'a> Canvas<'a> {
         self.put_styled(area, x, y, text, self.style(role))
     }
 
+    /// Writes `text` as [`Canvas::put`] does, as a label that must be seen.
+    pub fn badge(&mut self, area: Rect, x: u16, y: u16, text: &str, role: Role) -> u16 {
+        self.put_styled(area, x, y, text, self.theme.badge(role))
+    }
+
     /// Writes `text` as [`Canvas::put`] does, in a style of its own.
     pub fn put_styled(&mut self, area: Rect, x: u16, y: u16, text: &str, style: Style) -> u16 {
         let area = self.clip(area);

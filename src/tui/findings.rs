@@ -1,0 +1,144 @@
+//! What is to be said of findings, wherever they are said: order, counts, marks and grades.
+
+use crate::domain::Timestamp;
+use crate::snapshot::{CheckVerdict, FindingRow, Grade, Severity, Snapshot};
+
+use super::theme::{Glyphs, Role};
+
+/// Kinds of evidence in the order in which they are named, with the words of sources they go by.
+const KINDS: [(&str, &[&str]); 5] = [
+    (
+        "config",
+        &["arg", "args", "card", "config", "configmap", "crd", "env", "flag", "manifest", "spec"],
+    ),
+    ("events", &["event", "events", "jetstream", "mirror", "nats", "stream", "zmq"]),
+    ("logs", &["line", "lines", "log", "logs"]),
+    ("metrics", &["gauge", "metric", "metrics", "prometheus", "scrape"]),
+    ("decisions", &["decision", "decisions", "logit", "router"]),
+];
+
+/// What identifies the state of a finding: when one of these changes, the facts have changed.
+pub type Fact = (&'static str, Severity, Grade, Timestamp);
+
+/// What everybody must know at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Alert<'a> {
+    /// The most severe finding that is true.
+    pub top: Option<&'a FindingRow>,
+    /// How many more there are of the kind that makes a banner.
+    pub more: usize,
+    /// What was resolved last.
+    pub resolved: Option<&'a FindingRow>,
+}
+
+/// Returns the findings that are true, the most severe first, and causes before consequences.
+pub fn open(snapshot: &Snapshot) -> Vec<&FindingRow> {
+    let mut open: Vec<_> =
+        snapshot.findings.iter().filter(|finding| finding.resolved.is_none()).collect();
+    open.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    open
+}
+
+/// Returns the findings that make a banner. What is good to know does not.
+fn loud(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
+    open(snapshot).into_iter().filter(|finding| finding.severity > Severity::Info)
+}
+
+/// Returns what everybody must know at once.
+pub fn alert(snapshot: &Snapshot) -> Alert<'_> {
+    let mut loud = loud(snapshot);
+    let top = loud.next();
+    let past = snapshot.findings.iter().filter(|finding| finding.severity > Severity::Info);
+    let resolved = past.filter(|finding| finding.resolved.is_some());
+    Alert { top, more: loud.count(), resolved: resolved.max_by_key(|finding| finding.resolved) }
+}
+
+/// Returns the facts behind the banner.
+pub fn facts(snapshot: &Snapshot) -> Vec<Fact> {
+    let fact = |row: &FindingRow| (row.id, row.severity, row.grade, row.raised);
+    loud(snapshot).map(fact).collect()
+}
+
+/// Returns how many findings of that severity are true.
+pub fn count(snapshot: &Snapshot, severity: Severity) -> usize {
+    let of = |row: &&FindingRow| row.severity == severity && row.resolved.is_none();
+    snapshot.findings.iter().filter(of).count()
+}
+
+/// Returns how many checks cannot tell.
+pub fn unknown(snapshot: &Snapshot) -> usize {
+    let unknown = |verdict: &CheckVerdict| matches!(verdict, CheckVerdict::Unknown { .. });
+    snapshot.checks.iter().filter(|check| unknown(&check.verdict)).count()
+}
+
+/// Returns the mark of a severity.
+pub const fn glyph(severity: Severity, glyphs: &Glyphs) -> &'static str {
+    match severity {
+        Severity::Critical => glyphs.fail,
+        Severity::Warning => glyphs.warn,
+        Severity::Info => glyphs.info,
+    }
+}
+
+/// Returns the role of a severity.
+pub const fn role(severity: Severity) -> Role {
+    match severity {
+        Severity::Critical => Role::Crit,
+        Severity::Warning => Role::Warn,
+        Severity::Info => Role::Fg,
+    }
+}
+
+/// Returns the word for a severity.
+pub const fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "CRITICAL",
+        Severity::Warning => "WARNING",
+        Severity::Info => "INFO",
+    }
+}
+
+/// Returns how sure a finding is and by what: `CONFIRMED: config + events`.
+pub fn grade(finding: &FindingRow) -> String {
+    let name = finding.grade.name();
+    let kinds = kinds(finding);
+    match (finding.grade, kinds.as_slice()) {
+        (Grade::ConfigOnly, _) | (_, []) => name.to_owned(),
+        (Grade::Likely, [one]) => format!("{name}: {one} only"),
+        (Grade::Likely | Grade::Confirmed, several) => format!("{name}: {}", several.join(" + ")),
+    }
+}
+
+/// Returns the kinds of sources that speak for a finding.
+fn kinds(finding: &FindingRow) -> Vec<&'static str> {
+    let mut found = [false; KINDS.len()];
+    for row in finding.evidence.iter().filter(|row| !row.against) {
+        if let Some(at) = kind(&row.source) {
+            found[at] = true;
+        }
+    }
+    KINDS.iter().zip(found).filter(|(_, found)| *found).map(|((name, _), _)| *name).collect()
+}
+
+/// Returns the kind of a source by the last of its words that tells: a pod's log is a log.
+fn kind(source: &str) -> Option<usize> {
+    let source = source.to_lowercase();
+    let words = source.split(|c: char| !c.is_alphanumeric());
+    let of = |word: &str| KINDS.iter().position(|(_, words)| words.contains(&word));
+    words.filter_map(of).next_back()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_has_the_kind_of_its_last_telling_word() {
+        let name = |source| kind(source).map(|at| KINDS[at].0);
+        assert_eq!(name("worker log, trtllmworker-0-x7k2p"), Some("logs"));
+        assert_eq!(name("env of pod frontend-1"), Some("config"));
+        assert_eq!(name("KV events"), Some("events"));
+        assert_eq!(name("router log"), Some("logs"));
+        assert_eq!(name("somewhere"), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! The banner: on every view, at every size, as long as it is true.
+
+use std::fmt::Write as _;
+
+use kvtop::tui::command::Command;
+use kvtop::tui::theme::{Glyphs, Level};
+
+use super::{SIZES, draw, draw_with, shell, styles, text, theme};
+use crate::support::findings;
+
+#[test]
+fn what_is_wrong_at_every_size() {
+    for size in SIZES {
+        let screen = draw(&mut shell(), &findings::mismatch(), size);
+        insta::assert_snapshot!(format!("banner_{}x{}", size.0, size.1), screen);
+    }
+}
+
+#[test]
+fn banners_of_all_kinds() {
+    for (name, picture) in [
+        ("config_only", findings::config_only()),
+        ("two_criticals", findings::two_criticals()),
+        ("resolved", findings::resolved()),
+        ("unknown_only", findings::unknown_only()),
+        ("long_texts", findings::long_texts()),
+        ("hostile", findings::hostile()),
+    ] {
+        let mut out = String::new();
+        for size in SIZES {
+            let rows = if size.1 >= 30 { 6 } else { 4 };
+            let screen = draw(&mut shell(), &picture, size);
+            let top: Vec<_> = screen.lines().take(rows).collect();
+            writeln!(out, "{}x{}\n{}\n", size.0, size.1, top.join("\n")).unwrap();
+        }
+        insta::assert_snapshot!(format!("banner_{name}"), out);
+    }
+}
+
+#[test]
+fn b_makes_it_small_until_the_facts_change() {
+    let mut shell = shell();
+    let before = findings::mismatch();
+    for size in [(120, 36), (80, 24)] {
+        shell.update(Command::ToggleBanner, &before);
+        let screen = draw(&mut shell, &before, size);
+        assert!(screen.lines().nth(1).unwrap().starts_with("✗ "), "{screen}");
+        assert!(!screen.contains("FIX") && screen.contains("b open"), "{screen}");
+
+        let mut after = before.clone();
+        after.findings[0].summary = String::from("The same with another number.");
+        assert!(!draw(&mut shell, &after, size).contains("FIX"));
+        after.findings[1].severity = kvtop::snapshot::Severity::Critical;
+        assert!(draw(&mut shell, &after, size).contains("FIX"));
+
+        assert!(!draw(&mut shell, &before, size).contains("FIX"));
+        shell.update(Command::ToggleBanner, &before);
+        assert!(draw(&mut shell, &before, size).contains("FIX"));
+    }
+}
+
+#[test]
+fn neither_help_nor_zoom_nor_freezing_hides_it() {
+    let mut shell = shell();
+    let before = crate::support::pictures::mismatch();
+    shell.update(Command::ToggleFreeze, &before);
+    shell.update(Command::ToggleZoom, &before);
+    for size in SIZES {
+        let screen = draw(&mut shell, &findings::mismatch(), size);
+        assert!(screen.contains("KVT001"), "{screen}");
+    }
+    let screen = draw(&mut shell, &findings::mismatch(), (20, 3));
+    assert!(screen.contains("‖ frozen"), "{screen}");
+}
+
+#[test]
+fn every_screen_that_has_a_row_says_what_is_wrong() {
+    let picture = findings::mismatch();
+    for width in 8..130 {
+        for height in 1..40 {
+            let screen = draw(&mut shell(), &picture, (width, height));
+            assert!(screen.contains("KVT001"), "{width}x{height}\n{screen}");
+            let wide = width >= 20;
+            assert!(height < 2 || !wide || screen.contains("✗ w0"), "{width}x{height}\n{screen}");
+        }
+    }
+}
+
+#[test]
+fn what_is_good_to_know_makes_no_banner() {
+    let mut picture = findings::config_only();
+    picture.findings[0].severity = kvtop::snapshot::Severity::Info;
+    let screen = draw(&mut shell(), &picture, (120, 36));
+    assert!(!screen.contains("KVT016"), "{screen}");
+}
+
+#[test]
+fn without_colour_or_in_ascii_words_carry_it() {
+    for (level, name) in [(Level::Sixteen, "colour"), (Level::Mono, "no_color")] {
+        let theme = theme(level, Glyphs::UNICODE);
+        let mut out = String::new();
+        for size in [(120, 36), (80, 24), (60, 12)] {
+            for picture in [findings::mismatch(), findings::config_only(), findings::resolved()] {
+                let all = styles(&draw_with(&mut shell(), &picture, size, &theme));
+                let rows: Vec<_> = all.lines().skip(1).take(4).collect();
+                writeln!(out, "{}x{}\n{}", size.0, size.1, rows.join("\n")).unwrap();
+            }
+        }
+        insta::assert_snapshot!(format!("banner_styles_{name}"), out);
+    }
+    let theme = theme(Level::Mono, Glyphs::ASCII);
+    let mut out = String::new();
+    for size in SIZES {
+        for picture in [findings::mismatch(), findings::config_only(), findings::resolved()] {
+            let screen = text(&draw_with(&mut shell(), &picture, size, &theme));
+            assert!(screen.is_ascii(), "{size:?}\n{screen}");
+            let rows: Vec<_> = screen.lines().skip(1).take(4).collect();
+            writeln!(out, "{}x{}\n{}", size.0, size.1, rows.join("\n")).unwrap();
+        }
+    }
+    insta::assert_snapshot!("banner_ascii", out);
+}
