@@ -5,11 +5,15 @@
 //! frame and counts it. Losing its peer never ends it; it reports a [`SourceNote`] and tries again.
 
 pub mod kube;
+pub mod logs;
 pub mod nats;
+mod notes;
+mod refusal;
 pub mod simulator;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
@@ -20,6 +24,10 @@ use crate::wire::health;
 /// Room for about 160 ms of events at 100 000 events a second: longer than the engine is ever busy
 /// (PERFORMANCE G6), short enough to bound memory.
 pub const FRAME_BUFFER: usize = 16_384;
+
+/// How often a source that paces itself looks for room: half of the channel is drained in about that
+/// time at a million frames a second.
+const ROOM_POLL: Duration = Duration::from_millis(5);
 
 /// Where a source puts its frames. Never waits.
 #[derive(Clone, Debug)]
@@ -59,6 +67,36 @@ impl Emitter {
     /// itself, so that live frames keep their room. Live frames are emitted without asking.
     pub fn has_room(&self) -> bool {
         self.frames.capacity() * 2 >= self.frames.max_capacity()
+    }
+
+    /// Passes `frame` on while at least half of the channel is free, and else drops and counts it.
+    ///
+    /// For frames that come in floods and matter less than those of the event plane, such as lines
+    /// of a log.
+    pub fn emit_if_room(&self, frame: Frame) -> bool {
+        if self.has_room() || self.frames.is_closed() {
+            return self.emit(frame);
+        }
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+        true
+    }
+
+    /// Waits until at least half of the channel is free, for those who pace themselves. Returns
+    /// false when there is no receiver any more.
+    pub async fn room(&self) -> bool {
+        while !self.has_room() {
+            if self.frames.is_closed() {
+                return false;
+            }
+            tokio::time::sleep(ROOM_POLL).await;
+        }
+        !self.frames.is_closed()
+    }
+
+    /// Returns an emitter into the same channel that counts its own drops.
+    #[must_use]
+    pub fn counting_apart(&self) -> Self {
+        Self { frames: self.frames.clone(), dropped: Arc::default() }
     }
 
     /// Returns how many frames this emitter and its clones dropped.

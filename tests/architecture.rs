@@ -34,6 +34,12 @@ const LAYERS: &[Layer] = &[
             "tokio",
             "xxhash_rust",
             "base64",
+            "http",
+            "http_body_util",
+            "hyper",
+            "hyper_util",
+            "k8s_openapi",
+            "kube",
         ],
     },
     Layer {
