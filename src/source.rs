@@ -5,9 +5,11 @@
 //! frame and counts it. Losing its peer never ends it; it reports a [`SourceNote`] and tries again.
 
 pub mod kube;
+pub mod forward;
 pub mod logs;
 pub mod nats;
 mod notes;
+pub mod reach;
 mod refusal;
 pub mod simulator;
 

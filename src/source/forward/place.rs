@@ -1,0 +1,241 @@
+//! From the address of a service to a pod that is ready and a port of it.
+//!
+//! Owns the reading of Services, `EndpointSlice`s and, without the right to list those, pods.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::api::ListParams;
+use kube::{Api, Client};
+
+use super::{Destination, ForwardError, PodPort};
+use crate::source::refusal::Refusal;
+
+/// Returns what `host` and `port` name inside a cluster, seen from `home`; none for an address that
+/// is no name of a cluster.
+pub fn destination(host: &str, port: u16, home: &str) -> Option<Destination> {
+    let host = host.trim_end_matches('.');
+    if host.is_empty() || host.contains(':') || host.parse::<std::net::IpAddr>().is_ok() {
+        return None;
+    }
+    let labels: Vec<&str> = host.split('.').collect();
+    let service = |name: &str, namespace: &str| Destination::Service {
+        namespace: namespace.into(),
+        service: name.into(),
+        port,
+    };
+    match labels.as_slice() {
+        ["localhost"] => None,
+        [name] => Some(service(name, home)),
+        [name, namespace] | [name, namespace, "svc", ..] => Some(service(name, namespace)),
+        // The name of one pod behind a headless service, as StatefulSets have them.
+        [pod, _, namespace, "svc", ..] => Some(Destination::Pod(PodPort {
+            namespace: (*namespace).into(),
+            pod: (*pod).into(),
+            port,
+        })),
+        _ => None,
+    }
+}
+
+/// Returns a ready pod of `destination`.
+pub(super) async fn resolve(
+    client: &Client,
+    destination: &Destination,
+) -> Result<PodPort, ForwardError> {
+    let (namespace, service, port) = match destination {
+        Destination::Pod(pod) => return Ok(pod.clone()),
+        Destination::Service { namespace, service, port } => (namespace, service, *port),
+    };
+    let services: Api<Service> = Api::namespaced(client.clone(), namespace);
+    let found = match services.get(service).await.map_err(Refusal::from) {
+        Ok(found) => Some(found),
+        Err(Refusal::NotFound(_)) => {
+            return Err(ForwardError::Nowhere(format!(
+                "there is no service `{service}` in namespace `{namespace}`"
+            )));
+        }
+        // The slices may tell all the same.
+        Err(Refusal::Forbidden(_)) => None,
+        Err(refusal) => return Err(refusal.into()),
+    };
+    let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), namespace);
+    let label = format!("kubernetes.io/service-name={service}");
+    let listed = slices.list(&ListParams::default().labels(&label)).await.map_err(Refusal::from);
+    let picked = match (listed, &found) {
+        (Ok(list), _) => in_slices(&list.items, found.as_ref(), port),
+        (Err(Refusal::Forbidden(_)), Some(found)) => {
+            in_pods(client, namespace, found, port).await?
+        }
+        (Err(Refusal::Forbidden(why)), None) => {
+            return Err(ForwardError::Forbidden(format!(
+                "finding the pods of service `{service}` needs `get services` or \
+                 `list endpointslices` in namespace `{namespace}`: {why}"
+            )));
+        }
+        (Err(refusal), _) => return Err(refusal.into()),
+    };
+    let nobody = || {
+        ForwardError::Nowhere(format!(
+            "service `{service}` in namespace `{namespace}` has no ready pod for port {port}"
+        ))
+    };
+    let (pod, port) = picked.ok_or_else(nobody)?;
+    Ok(PodPort { namespace: Arc::clone(namespace), pod, port })
+}
+
+fn port_of(service: &Service, port: u16) -> Option<&ServicePort> {
+    let ports = service.spec.as_ref()?.ports.as_ref()?;
+    ports.iter().find(|it| it.port == i32::from(port))
+}
+
+/// Returns the first pod, by name, that is ready in `slices`, and the port it has there.
+fn in_slices(
+    slices: &[EndpointSlice],
+    service: Option<&Service>,
+    port: u16,
+) -> Option<(Arc<str>, u16)> {
+    let spec = service.and_then(|service| port_of(service, port));
+    let mut found: Vec<(Arc<str>, u16)> = Vec::new();
+    for slice in slices {
+        let ports = slice.ports.as_deref().unwrap_or_default();
+        let named = match spec {
+            Some(spec) => ports.iter().find(|it| {
+                it.name.as_deref().unwrap_or_default() == spec.name.as_deref().unwrap_or_default()
+            }),
+            None if ports.len() == 1 => ports.first(),
+            None => ports.iter().find(|it| it.port == Some(i32::from(port))),
+        };
+        let Some(port) = named.and_then(|it| u16::try_from(it.port?).ok()) else { continue };
+        let ready = slice.endpoints.iter().filter(|endpoint| {
+            endpoint.conditions.as_ref().and_then(|it| it.ready).unwrap_or(true)
+        });
+        found.extend(ready.filter_map(|endpoint| {
+            let pod =
+                endpoint.target_ref.as_ref().filter(|it| it.kind.as_deref() == Some("Pod"))?;
+            Some((pod.name.as_deref()?.into(), port))
+        }));
+    }
+    found.into_iter().min()
+}
+
+/// Returns the first pod, by name, that `service` selects and that is ready.
+async fn in_pods(
+    client: &Client,
+    namespace: &str,
+    service: &Service,
+    port: u16,
+) -> Result<Option<(Arc<str>, u16)>, ForwardError> {
+    let selector = service.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+    let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return Ok(None) };
+    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
+    let list =
+        pods.list(&ListParams::default().labels(&labels(selector))).await.map_err(Refusal::from)?;
+    let target = port_of(service, port).and_then(|spec| spec.target_port.clone());
+    let target = target.unwrap_or(IntOrString::Int(i32::from(port)));
+    Ok(list.items.iter().filter_map(|pod| ready_pod(pod, &target)).min())
+}
+
+fn labels(selector: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    pairs.join(",")
+}
+
+fn ready_pod(pod: &Pod, port: &IntOrString) -> Option<(Arc<str>, u16)> {
+    let conditions = pod.status.as_ref()?.conditions.as_ref()?;
+    conditions.iter().find(|it| it.type_ == "Ready" && it.status == "True")?;
+    let number = match port {
+        IntOrString::Int(number) => *number,
+        IntOrString::String(name) => {
+            let containers = &pod.spec.as_ref()?.containers;
+            let ports = containers.iter().filter_map(|it| it.ports.as_ref()).flatten();
+            ports.into_iter().find(|it| it.name.as_ref() == Some(name))?.container_port
+        }
+    };
+    Some((pod.metadata.name.as_deref()?.into(), u16::try_from(number).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_of_services_are_read_as_pods_write_them() {
+        let service = |service: &str, namespace: &str| {
+            Some(Destination::Service {
+                namespace: namespace.into(),
+                service: service.into(),
+                port: 4222,
+            })
+        };
+        let table = [
+            ("nats", service("nats", "home")),
+            ("nats.sys", service("nats", "sys")),
+            ("nats.sys.svc", service("nats", "sys")),
+            ("nats.sys.svc.cluster.local", service("nats", "sys")),
+            ("nats.sys.svc.corp.example.", service("nats", "sys")),
+            (
+                "nats-0.nats.sys.svc.cluster.local",
+                Some(Destination::Pod(PodPort {
+                    namespace: "sys".into(),
+                    pod: "nats-0".into(),
+                    port: 4222,
+                })),
+            ),
+            ("nats.example.com", None),
+            ("10.0.0.1", None),
+            ("::1", None),
+            ("localhost", None),
+            ("", None),
+        ];
+        for (host, expected) in table {
+            assert_eq!(destination(host, 4222, "home"), expected, "{host}");
+        }
+    }
+
+    fn slice(ports: &serde_json::Value, pods: &[(&str, bool)]) -> EndpointSlice {
+        let endpoints: Vec<_> = pods
+            .iter()
+            .map(|(name, ready)| {
+                json!({"addresses": ["10.0.0.1"], "conditions": {"ready": ready},
+                       "targetRef": {"kind": "Pod", "name": name}})
+            })
+            .collect();
+        serde_json::from_value(json!({"addressType": "IPv4", "metadata": {},
+                                      "endpoints": endpoints, "ports": ports}))
+        .unwrap()
+    }
+
+    #[test]
+    fn the_port_of_a_pod_is_found_by_the_name_of_the_services_port() {
+        let ports = json!([{"name": "monitor", "port": 8222}, {"name": "client", "port": 4333}]);
+        let slices = [slice(&ports, &[("nats-1", true), ("nats-0", false)])];
+        let service: Service = serde_json::from_value(
+            json!({"spec": {"ports": [{"name": "client", "port": 4222, "targetPort": "nats"}]}}),
+        )
+        .unwrap();
+        let found = Some(("nats-1".into(), 4333));
+        assert_eq!(in_slices(&slices, Some(&service), 4222), found);
+        assert_eq!(in_slices(&slices, None, 4333), found);
+        assert_eq!(in_slices(&slices, None, 4222), None);
+        let gone = [slice(&ports, &[("nats-1", false)])];
+        assert_eq!(in_slices(&gone, Some(&service), 4222), None);
+    }
+
+    #[test]
+    fn a_pod_is_taken_when_it_is_ready_and_has_the_port() {
+        let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "nats-0"},
+            "spec": {"containers": [{"name": "nats", "ports": [{"name": "nats", "containerPort": 4222}]}]},
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]}}))
+        .unwrap();
+        let named = IntOrString::String("nats".to_owned());
+        assert_eq!(ready_pod(&pod, &named), Some(("nats-0".into(), 4222)));
+        assert_eq!(ready_pod(&pod, &IntOrString::String("http".to_owned())), None);
+        assert_eq!(ready_pod(&Pod::default(), &named), None);
+    }
+}

@@ -1,0 +1,211 @@
+//! Reaching an address that may only exist inside a cluster: directly, or through a port-forward.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::source::forward::{
+    Destination, ForwardError, Forwarded, Forwarder, PodPort, destination,
+};
+use crate::source::nats::Address;
+use crate::source::refusal::deepest;
+
+/// How long a direct connection may take, name resolution included. Inside a cluster it takes
+/// milliseconds; outside, the wait is on the way of everything that follows.
+const DIRECT: Duration = Duration::from_secs(1);
+
+/// An address that has been reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// What to connect to.
+    pub servers: Vec<Address>,
+    /// How it was reached, for people.
+    pub provenance: String,
+}
+
+/// Why an address cannot be reached.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReachError {
+    /// It is none.
+    #[error("`{0}` is not an address of NATS")]
+    NoAddress(String),
+    /// A direct connection fails, and nothing else may be tried.
+    #[error("{address}: {direct}; port-forward is off")]
+    Direct {
+        /// The address, without credentials.
+        address: String,
+        /// Why not directly.
+        direct: String,
+    },
+    /// A direct connection fails, and the address is none of the cluster.
+    #[error("{address}: {direct}; it is not the name of a service of the cluster")]
+    Foreign {
+        /// The address, without credentials.
+        address: String,
+        /// Why not directly.
+        direct: String,
+    },
+    /// Neither works.
+    #[error("{address}: {direct}; through port-forward: {forward}")]
+    Forward {
+        /// The address, without credentials.
+        address: String,
+        /// Why not directly.
+        direct: String,
+        /// Why not through a forward.
+        #[source]
+        forward: ForwardError,
+    },
+}
+
+/// Returns how to reach the NATS servers at `url`, which may name several, separated by commas: as
+/// they are when one of them answers, else through a forward. A service without namespace is one of
+/// `home`.
+///
+/// The credentials in the address are left behind: they belong to whoever connects.
+pub async fn nats(
+    url: &str,
+    home: &str,
+    forwarder: Option<&Forwarder>,
+) -> Result<Reached, ReachError> {
+    let mut servers = Vec::new();
+    for part in url.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let address = Address::parse(part).map(|(address, _)| address);
+        // Not the text itself, which may hold a password.
+        servers.push(address.ok_or_else(|| ReachError::NoAddress(hidden(part)))?);
+    }
+    let mut direct = "no address is given".to_owned();
+    for address in &servers {
+        match tcp(address.host()).await {
+            Ok(_) => return Ok(Reached { servers, provenance: "directly".to_owned() }),
+            Err(error) => direct = error,
+        }
+    }
+    let mut last = ReachError::NoAddress(hidden(url));
+    for server in &servers {
+        let (address, direct) = (server.host().to_owned(), direct.clone());
+        let Some(forwarder) = forwarder else {
+            return Err(ReachError::Direct { address, direct });
+        };
+        let Some(to) = split(server.host()).and_then(|(host, port)| destination(host, port, home))
+        else {
+            last = ReachError::Foreign { address, direct };
+            continue;
+        };
+        match forwarder.listen(to).await {
+            Ok(listening) => {
+                let scheme = server.as_str().split("://").next().unwrap_or("nats");
+                let local = format!("{scheme}://{}", listening.local);
+                let found = Address::parse(&local).ok_or(ReachError::NoAddress(local))?.0;
+                return Ok(Reached {
+                    servers: vec![found],
+                    provenance: format!("through port-forward to pod {}", listening.pod.pod),
+                });
+            }
+            Err(forward) => last = ReachError::Forward { address, direct, forward },
+        }
+    }
+    Err(last)
+}
+
+/// Returns what stands behind the credentials of `url`.
+fn hidden(url: &str) -> String {
+    url.rsplit_once('@').map_or(url, |(_, host)| host).to_owned()
+}
+
+/// Returns host and port of `host:port`; 4222 when there is none.
+fn split(host: &str) -> Option<(&str, u16)> {
+    match host.rsplit_once(':') {
+        Some((name, port)) => Some((name, port.parse().ok()?)),
+        None => Some((host, 4222)),
+    }
+}
+
+async fn tcp(host: &str) -> Result<TcpStream, String> {
+    let with_port =
+        if split(host).is_some_and(|(name, _)| name.len() == host.len()) { ":4222" } else { "" };
+    let address = format!("{host}{with_port}");
+    match timeout(DIRECT, TcpStream::connect(address)).await {
+        Ok(Ok(stream)) => Ok(stream),
+        Ok(Err(error)) => Err(deepest(&error)),
+        Err(_) => Err(format!("no answer within {} s", DIRECT.as_secs())),
+    }
+}
+
+/// How to reach pods.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    forwarder: Option<Forwarder>,
+}
+
+impl Reach {
+    /// Returns a way that also goes through `forwarder`, when there is one.
+    pub fn new(forwarder: Option<Forwarder>) -> Self {
+        Self { forwarder }
+    }
+
+    /// Connects to a port of a pod whose address is `ip`.
+    pub(super) async fn connect(&self, ip: &str, pod: &PodPort) -> Result<Line, String> {
+        let host = if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() };
+        let direct = match tcp(&format!("{host}:{}", pod.port)).await {
+            Ok(stream) => return Ok(Line::Direct(stream)),
+            Err(error) => error,
+        };
+        let Some(forwarder) = &self.forwarder else { return Err(direct) };
+        match forwarder.connect(Destination::Pod(pod.clone())).await {
+            Ok(stream) => Ok(Line::Forwarded(Box::new(stream))),
+            Err(error) => Err(format!("{direct}; through port-forward: {error}")),
+        }
+    }
+}
+
+/// A connection to a pod.
+pub(super) enum Line {
+    Direct(TcpStream),
+    Forwarded(Box<Forwarded>),
+}
+
+impl AsyncRead for Line {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Direct(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Forwarded(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Line {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Direct(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Forwarded(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Direct(stream) => Pin::new(stream).poll_flush(context),
+            Self::Forwarded(stream) => Pin::new(stream).poll_flush(context),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Direct(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Forwarded(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
