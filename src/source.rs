@@ -7,6 +7,7 @@
 pub mod kube;
 pub mod forward;
 pub mod logs;
+pub mod metrics;
 pub mod nats;
 mod notes;
 pub mod reach;
