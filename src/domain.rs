@@ -3,17 +3,24 @@
 //! Everything a source says ends up as a [`Fact`] or a [`KvEvent`]; every other layer is written in
 //! these words. docs/GLOSSARY.md has one meaning for each.
 
+mod claim;
+mod cluster;
 mod count;
 mod fact;
 mod id;
 mod kv;
 mod unit;
 
+pub use claim::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Subject};
+pub use cluster::{
+    Backend, Component, ConfigFile, ConfigSource, Container, Endpoints, EngineFile, Graph,
+    NatsAccess, Placement, Pod, PodRef, Port, Role, SecretRef, Setting,
+};
 pub use count::Counters;
 pub use fact::{
-    ActiveLoad, BlockSizeNotice, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, Fact,
-    FormulaTerm, Gauge, GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap,
-    RequestEvent, RequestPhase, SourceNote, SourceState, Subject, Transport, WarningKind,
+    ActiveLoad, BlockSizeNotice, Channel, Decision, Fact, FormulaTerm, Gauge, GaugeName,
+    HistoryNote, HitRate, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote,
+    SourceState, Transport, WarningKind,
 };
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};

@@ -19,7 +19,7 @@ use meters::Meters;
 use crate::domain::{Fact, Timestamp};
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Outcome, Semantics};
-use crate::model::{Claims, Decisions, RejectLog, Router, Sources, Workers};
+use crate::model::{Claims, Cluster, Decisions, RejectLog, Router, Sources, Workers};
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::wire::{self, Facts, Shape};
 
@@ -55,6 +55,7 @@ pub struct Engine {
     options: EngineOptions,
     workers: Workers,
     claims: Claims,
+    cluster: Cluster,
     router: Router,
     decisions: Decisions,
     sources: Sources,
@@ -119,6 +120,7 @@ impl Engine {
             options,
             workers: Workers::default(),
             claims: Claims::default(),
+            cluster: Cluster::default(),
             router: Router::default(),
             decisions: Decisions::default(),
             sources: Sources::default(),
@@ -184,12 +186,13 @@ impl Engine {
     /// Learns what a frame says besides KV events. A worker that leaves does so after its events.
     fn learn_all(&mut self, at: Timestamp, source: &Arc<str>) {
         let facts = std::mem::take(&mut self.facts.other);
-        if facts.iter().any(|fact| matches!(fact, Fact::Membership(_))) {
+        if facts.iter().any(|fact| matches!(fact, Fact::Membership(_) | Fact::PodGone { .. })) {
             self.apply_kv();
         }
         for fact in &facts {
             self.learn(fact, at, source);
         }
+        self.claims.drop_doubted();
         self.facts.other = facts;
         self.facts.other.clear();
     }

@@ -4,6 +4,7 @@
 //! and numbers come from outside.
 
 mod claims;
+mod cluster;
 mod decisions;
 mod fractions;
 mod rejects;
@@ -12,6 +13,8 @@ mod sources;
 mod workers;
 
 pub use claims::{Claims, StoredClaim};
+pub(crate) use cluster::file_source;
+pub use cluster::{Cluster, PodRecord};
 pub use decisions::{DecisionRecord, Decisions, Overlap, OverlapBy, Overlaps};
 pub use fractions::Fractions;
 pub use rejects::{RejectLog, RejectRecord};

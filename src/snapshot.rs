@@ -6,6 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+mod cluster;
+
+pub use cluster::{ComponentRow, GraphRow, PodRow};
+
 use crate::domain::{
     Claim, DpRank, HistoryNote, SourceState, Tier, Timestamp, WorkerId, WorkerRank,
 };
@@ -27,6 +31,8 @@ pub struct Snapshot {
     pub deployment: Deployment,
     /// One row for each rank of each worker, in order of first sight.
     pub workers: Vec<WorkerRow>,
+    /// Dynamo's pods, by name.
+    pub pods: Vec<PodRow>,
     /// All workers together.
     pub totals: Totals,
     /// What the routers say.
@@ -114,6 +120,10 @@ pub struct Deployment {
     pub event_plane: Option<String>,
     /// Which router's index semantics the mirror follows.
     pub semantics: String,
+    /// The graph deployment looked at; none when there are several, or none is known.
+    pub dgd: Option<String>,
+    /// Every graph deployment of the namespace, by name.
+    pub graphs: Vec<GraphRow>,
 }
 
 /// Events counted since kvtop attached.

@@ -8,6 +8,7 @@ mod discovery;
 pub mod encode;
 mod event_plane;
 pub mod health;
+mod kube_object;
 mod kv_json;
 mod kv_msgpack;
 mod load;
@@ -88,6 +89,7 @@ impl Reject {
 }
 
 /// A decoder of one wire format.
+#[derive(Clone, Copy)]
 pub struct Decoder {
     /// Its name; `tests/fixtures/wire` has a folder of that name.
     pub id: &'static str,
@@ -97,6 +99,8 @@ pub struct Decoder {
     pub decode: fn(&Frame, &mut Facts) -> Result<(), Reject>,
 }
 
+const KUBE: [Decoder; 5] = kube_object::DECODERS;
+
 /// Every decoder. The first that accepts a frame reads it.
 pub const DECODERS: &[Decoder] = &[
     Decoder { id: "event-plane-zmq", accepts: is_zmq, decode: event_plane::decode_zmq },
@@ -105,6 +109,11 @@ pub const DECODERS: &[Decoder] = &[
     Decoder { id: "router-log", accepts: is_log, decode: router_log::decode },
     Decoder { id: "prometheus", accepts: is_metrics, decode: prometheus_text::decode },
     Decoder { id: "discovery-etcd", accepts: is_etcd, decode: discovery::decode_etcd },
+    KUBE[0],
+    KUBE[1],
+    KUBE[2],
+    KUBE[3],
+    KUBE[4],
     Decoder { id: "health", accepts: is_health, decode: decode_health },
 ];
 

@@ -50,7 +50,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "wire",
         layers: &["domain", "frame"],
-        crates: &["bytes", "prometheus_parse", "serde", "serde_json"],
+        crates: &["bytes", "jiff", "prometheus_parse", "serde", "serde_json", "serde_saphyr"],
     },
     Layer { name: "mirror", layers: &["domain"], crates: &[] },
     Layer { name: "metrics", layers: &["domain"], crates: &[] },

@@ -8,6 +8,7 @@ mod cli;
 mod engine;
 mod kube;
 mod live;
+mod clusters;
 mod nats;
 mod recordings;
 mod scenarios;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    BlockSize, DpRank, Envelope, InstanceId, SequenceHash, Timestamp, WorkerId, WorkerRank,
+    BlockSize, Claim, ConfigFile, DpRank, Endpoints, Envelope, Graph, InstanceId, Placement, Pod,
+    SequenceHash, Timestamp, WorkerId, WorkerRank,
 };
 
 /// One thing that a frame says, besides KV events.
@@ -38,6 +39,26 @@ pub enum Fact {
     Claim(Claim),
     /// A process joined or left discovery.
     Membership(Membership),
+    /// A worker runs in a pod.
+    Placed(Placement),
+    /// A pod is there, in this state. Claims about it follow; earlier ones of its settings are void.
+    Pod(Box<Pod>),
+    /// A pod is gone.
+    PodGone {
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// A graph deployment is there. Claims about its components follow; earlier ones are void.
+    Graph(Box<Graph>),
+    /// A graph deployment is gone.
+    GraphGone {
+        /// Its name.
+        name: Arc<str>,
+    },
+    /// Which pods a service sends traffic to. Discovery by Kubernetes knows only ready ones.
+    Endpoints(Endpoints),
+    /// An engine's configuration file in a `ConfigMap`; it is gone when it has no settings.
+    ConfigFile(ConfigFile),
     /// A process advertises where it publishes a topic.
     Channel(Channel),
     /// A sample of a metric.
@@ -210,103 +231,6 @@ pub struct BlockSizeNotice {
     /// Tokens in the engine's block.
     pub engine: BlockSize,
     /// The line.
-    pub raw: Arc<str>,
-}
-
-/// What a claim is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ClaimWhat {
-    /// Tokens per block.
-    BlockSize,
-    /// KV blocks an engine has room for, per worker.
-    TotalKvBlocks,
-    /// The model served.
-    Model,
-    /// Dynamo's version.
-    DynamoVersion,
-    /// How requests are routed.
-    RouterMode,
-    /// Weight of the overlap in the cost.
-    OverlapWeight,
-}
-
-impl ClaimWhat {
-    /// Returns the name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BlockSize => "block_size",
-            Self::TotalKvBlocks => "total_kv_blocks",
-            Self::Model => "model",
-            Self::DynamoVersion => "dynamo_version",
-            Self::RouterMode => "router_mode",
-            Self::OverlapWeight => "overlap_weight",
-        }
-    }
-}
-
-/// Which part of the deployment a claim is about. Routing works when engine, publisher and router
-/// agree on the block size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ClaimOf {
-    /// The engine's physical blocks.
-    Engine,
-    /// The worker's event publisher.
-    Publisher,
-    /// The model card in discovery.
-    Card,
-    /// The router.
-    Router,
-    /// The setting on the frontend, whether it is read or not.
-    Declared,
-}
-
-impl ClaimOf {
-    /// Returns the name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Engine => "engine",
-            Self::Publisher => "publisher",
-            Self::Card => "card",
-            Self::Router => "router",
-            Self::Declared => "declared",
-        }
-    }
-}
-
-/// Whom a claim is about.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Subject {
-    /// A worker.
-    Worker(WorkerId),
-    /// A pod, as yet without a worker id.
-    Pod(Arc<str>),
-    /// The deployment as a whole.
-    Deployment,
-}
-
-/// What is claimed.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ClaimValue {
-    /// A count.
-    Count(u64),
-    /// A text.
-    Text(Arc<str>),
-}
-
-/// Somebody's statement about a setting, with its evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// The setting.
-    pub what: ClaimWhat,
-    /// Whose setting.
-    pub of: ClaimOf,
-    /// About whom.
-    pub subject: Subject,
-    /// The value.
-    pub value: ClaimValue,
-    /// Where it was read, for people.
-    pub source: Arc<str>,
-    /// The text it was read from, shortened.
     pub raw: Arc<str>,
 }
 

@@ -1,13 +1,15 @@
 //! Facts other than KV events, each to where it belongs.
 
+mod cluster;
+
 use std::sync::Arc;
 
 use super::Engine;
 use super::journal::Head;
 use crate::domain::{
-    ActiveLoad, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank, Envelope,
-    Fact, Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, RequestEvent, RequestPhase,
-    SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+    ActiveLoad, Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
+    Envelope, Fact, Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, RequestEvent,
+    RequestPhase, SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::model::{Measured, OverlapBy};
 use crate::snapshot::{EventKind, Gravity};
@@ -28,6 +30,13 @@ impl Engine {
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
             Fact::Claim(claim) => self.claims.note(claim, at),
             Fact::Membership(membership) => self.membership(membership, at, source),
+            Fact::Placed(placement) => self.placed(placement, at, source),
+            Fact::Pod(pod) => self.pod(pod, at, source),
+            Fact::PodGone { name } => self.pod_gone(name, at, source),
+            Fact::Graph(graph) => self.graph(graph, at),
+            Fact::GraphGone { name } => self.graph_gone(name),
+            Fact::Endpoints(endpoints) => self.endpoints(endpoints),
+            Fact::ConfigFile(file) => self.config_file(file, at),
             Fact::Gauge(gauge) => self.gauge(gauge, at),
             Fact::Source(note) => self.source(note),
             Fact::Request(request) => self.request(request, at),
@@ -182,6 +191,7 @@ impl Engine {
                 of,
                 subject: subject.clone(),
                 value: ClaimValue::Count(u64::from(size.tokens())),
+                basis: Basis::Observed,
                 source: format!("log of {}", notice.pod).into(),
                 raw: Arc::clone(&notice.raw),
             };
@@ -204,17 +214,7 @@ impl Engine {
             return;
         }
         let worker = WorkerId(membership.instance.0);
-        if !self.workers.set_present(worker, membership.present) {
-            return;
-        }
-        if !membership.present {
-            self.mirror.remove_worker(worker);
-        }
-        let who = self.workers.alias(worker);
-        let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
-        let head = Head { at, who: &who, kind, gravity, source };
-        let text = if membership.present { "is back in discovery" } else { "left discovery" };
-        self.journal.add(head, || text.to_owned());
+        self.presence(worker, membership.present, at, source);
     }
 
     fn gauge(&mut self, gauge: &Gauge, at: Timestamp) {

@@ -1,5 +1,6 @@
 //! Snapshots: what front ends get of everything the engine knows.
 
+mod cluster;
 mod router;
 mod workers;
 
@@ -25,6 +26,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         frames: engine.frames,
         feed: Feed::Live,
         deployment: deployment(engine),
+        pods: cluster::pods(engine),
         totals,
         router: router::summary(engine, at),
         tree: tree(engine),
@@ -71,6 +73,8 @@ fn deployment(engine: &Engine) -> Deployment {
         model: engine.claims.text(ClaimWhat::Model).map(|(name, _)| name.to_string()),
         event_plane: engine.deployment.plane.map(str::to_owned),
         semantics: semantics.to_owned(),
+        dgd: cluster::looked_at(engine),
+        graphs: cluster::graphs(engine),
     }
 }
 

@@ -1,12 +1,12 @@
 //! Claims about settings, each kept with its source, time and raw text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::domain::{Claim, ClaimOf, ClaimValue, ClaimWhat, Subject, Timestamp, WorkerId};
 
 /// Most claims that are kept.
-const CLAIM_LIMIT: usize = 4096;
+const CLAIM_LIMIT: usize = 16_384;
 
 /// A claim with when it was first and last made.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,12 +25,15 @@ type Key = (ClaimWhat, ClaimOf, Subject, Arc<str>);
 #[derive(Debug, Default)]
 pub struct Claims {
     claims: BTreeMap<Key, StoredClaim>,
+    /// Claims that are void unless they are made again.
+    doubted: BTreeSet<Key>,
 }
 
 impl Claims {
     /// Notes a claim made at `at`.
     pub fn note(&mut self, claim: &Claim, at: Timestamp) {
         let key = (claim.what, claim.of, claim.subject.clone(), Arc::clone(&claim.source));
+        self.doubted.remove(&key);
         let full = self.claims.len() >= CLAIM_LIMIT;
         match self.claims.get_mut(&key) {
             Some(known) if known.claim.value == claim.value => known.last = at,
@@ -43,58 +46,123 @@ impl Claims {
         }
     }
 
+    /// Doubts the claims that `about` picks: they are dropped by [`Claims::drop_doubted`] unless they
+    /// are made again before.
+    pub fn doubt(&mut self, about: impl Fn(&Claim) -> bool) {
+        let doubted = self.claims.iter().filter(|(_, stored)| about(&stored.claim));
+        self.doubted.extend(doubted.map(|(key, _)| key.clone()));
+    }
+
+    /// Drops the claims that were doubted and not made again.
+    pub fn drop_doubted(&mut self) {
+        for key in std::mem::take(&mut self.doubted) {
+            self.claims.remove(&key);
+        }
+    }
+
     /// Returns every claim, ordered by what it is about.
     pub fn all(&self) -> impl Iterator<Item = &StoredClaim> {
         self.claims.values()
     }
 
-    /// Returns the newest count claimed about `worker`, or about its pod.
+    /// Returns the best count claimed about any of `subjects`: the one whose basis is nearest to what
+    /// the process does, and of those the newest.
     pub fn count(
         &self,
         what: ClaimWhat,
         of: ClaimOf,
-        worker: WorkerId,
-        pod: Option<&str>,
+        subjects: &[Subject],
     ) -> Option<(u64, &StoredClaim)> {
-        let about = |subject: &Subject| match subject {
-            Subject::Worker(id) => *id == worker,
-            Subject::Pod(name) => pod == Some(name.as_ref()),
-            Subject::Deployment => true,
-        };
-        self.newest(what, of, about)
+        best_count(subjects.iter().flat_map(|subject| self.about(what, of, subject)))
     }
 
-    /// Returns the newest count claimed about anybody.
+    /// Returns the best count claimed about anybody.
     pub fn any_count(&self, what: ClaimWhat, of: ClaimOf) -> Option<(u64, &StoredClaim)> {
-        self.newest(what, of, |_| true)
+        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::from(""));
+        let same = self.claims.range(first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
+        best_count(same.map(|(_, stored)| stored))
     }
 
-    fn newest(
+    fn about(
         &self,
         what: ClaimWhat,
         of: ClaimOf,
-        about: impl Fn(&Subject) -> bool,
-    ) -> Option<(u64, &StoredClaim)> {
-        self.claims
-            .values()
-            .filter(|stored| stored.claim.what == what && stored.claim.of == of)
-            .filter(|stored| about(&stored.claim.subject))
-            .filter_map(|stored| match stored.claim.value {
-                ClaimValue::Count(value) => Some((value, stored)),
-                ClaimValue::Text(_) => None,
-            })
-            .max_by_key(|(_, stored)| stored.last)
+        subject: &Subject,
+    ) -> impl Iterator<Item = &StoredClaim> {
+        let first = (what, of, subject.clone(), Arc::from(""));
+        let same = self
+            .claims
+            .range(first..)
+            .take_while(move |(key, _)| (key.0, key.1) == (what, of) && key.2 == *subject);
+        same.map(|(_, stored)| stored)
     }
 
-    /// Returns the newest text claimed about anybody.
+    /// Returns the best text claimed about anybody.
     pub fn text(&self, what: ClaimWhat) -> Option<(&Arc<str>, &StoredClaim)> {
         self.claims
             .values()
             .filter(|stored| stored.claim.what == what)
             .filter_map(|stored| match &stored.claim.value {
                 ClaimValue::Text(value) => Some((value, stored)),
-                ClaimValue::Count(_) => None,
+                ClaimValue::Count(_) | ClaimValue::Flag(_) | ClaimValue::Millionths(_) => None,
             })
-            .max_by_key(|(_, stored)| stored.last)
+            .max_by_key(|(_, stored)| (stored.claim.basis, stored.last))
+    }
+}
+
+fn best_count<'a>(claims: impl Iterator<Item = &'a StoredClaim>) -> Option<(u64, &'a StoredClaim)> {
+    claims
+        .filter_map(|stored| match stored.claim.value {
+            ClaimValue::Count(value) => Some((value, stored)),
+            ClaimValue::Text(_) | ClaimValue::Flag(_) | ClaimValue::Millionths(_) => None,
+        })
+        .max_by_key(|(_, stored)| (stored.claim.basis, stored.last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Basis;
+
+    fn claim(basis: Basis, source: &str, value: u64) -> Claim {
+        Claim {
+            what: ClaimWhat::BlockSize,
+            of: ClaimOf::Engine,
+            subject: Subject::Pod("p".into()),
+            value: ClaimValue::Count(value),
+            basis,
+            source: source.into(),
+            raw: "".into(),
+        }
+    }
+
+    fn engine(claims: &Claims) -> Option<u64> {
+        let subjects = [Subject::Worker(WorkerId(1)), Subject::Pod("p".into())];
+        let found = claims.count(ClaimWhat::BlockSize, ClaimOf::Engine, &subjects);
+        found.map(|(value, _)| value)
+    }
+
+    #[test]
+    fn what_a_process_says_wins_over_what_it_was_told_and_that_over_defaults() {
+        let mut claims = Claims::default();
+        claims.note(&claim(Basis::Observed, "log", 64), Timestamp(1));
+        claims.note(&claim(Basis::Setting, "args", 16), Timestamp(2));
+        claims.note(&claim(Basis::Default, "default", 32), Timestamp(3));
+
+        assert_eq!(engine(&claims), Some(64));
+    }
+
+    #[test]
+    fn a_doubted_claim_lives_on_only_when_it_is_made_again() {
+        let mut claims = Claims::default();
+        claims.note(&claim(Basis::Setting, "env", 16), Timestamp(1));
+        claims.note(&claim(Basis::Setting, "args", 32), Timestamp(2));
+
+        claims.doubt(|claim| claim.basis == Basis::Setting);
+        claims.note(&claim(Basis::Setting, "env", 16), Timestamp(3));
+        claims.drop_doubted();
+
+        assert_eq!(claims.all().count(), 1);
+        assert_eq!(claims.all().next().unwrap().first, Timestamp(1));
     }
 }

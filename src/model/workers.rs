@@ -164,13 +164,15 @@ impl Workers {
     pub fn note_pod(&mut self, pod: &Arc<str>) {
         let id = pod_worker_id(pod);
         if self.pods.len() < RANK_LIMIT && !self.pods.contains_key(&id) {
-            self.pods.insert(id, Arc::clone(pod));
             self.set_pod(id, pod);
         }
     }
 
-    /// Notes that worker `id` runs in `pod`.
+    /// Notes that worker `id` runs in `pod`, now or when it is seen.
     pub fn set_pod(&mut self, id: WorkerId, pod: &Arc<str>) {
+        if self.pods.len() < RANK_LIMIT || self.pods.contains_key(&id) {
+            self.pods.insert(id, Arc::clone(pod));
+        }
         if let Some(index) = self.by_id.get(&id) {
             self.records[*index].pod = Some(Arc::clone(pod));
         }

@@ -3,8 +3,11 @@
 //! Owns its types, so that a change inside kvtop is no change of the contract. Ids and hashes are
 //! strings, since they exceed 2^53; what is not known is `null`, never 0.
 
+mod cluster;
+
 use std::collections::BTreeMap;
 
+use cluster::{Dgd, Pod};
 use serde::Serialize;
 
 use super::rfc3339;
@@ -30,6 +33,7 @@ struct Report<'a> {
     at: String,
     dynamo: Dynamo<'a>,
     workers: Vec<Worker<'a>>,
+    pods: Vec<Pod<'a>>,
     router: Router<'a>,
     tree: Tree<'a>,
     claims: Vec<Claim<'a>>,
@@ -44,6 +48,8 @@ struct Dynamo<'a> {
     namespace: Option<&'a str>,
     model: Option<&'a str>,
     event_plane: Option<&'a str>,
+    dgd: Option<&'a str>,
+    dgds: Vec<Dgd<'a>>,
 }
 
 #[derive(Serialize)]
@@ -133,12 +139,13 @@ struct Claim<'a> {
     of: &'static str,
     subject: String,
     value: Value<'a>,
+    basis: &'static str,
     source: &'a str,
     raw: &'a str,
     at: String,
 }
 
-/// A count or a text; told apart by the type of JSON value.
+/// A number, a text or a truth; told apart by the type of JSON value.
 struct Value<'a>(&'a ClaimValue);
 
 impl Serialize for Value<'_> {
@@ -146,6 +153,8 @@ impl Serialize for Value<'_> {
         match self.0 {
             ClaimValue::Count(count) => serializer.serialize_u64(*count),
             ClaimValue::Text(text) => serializer.serialize_str(text),
+            ClaimValue::Flag(flag) => serializer.serialize_bool(*flag),
+            ClaimValue::Millionths(value) => serializer.serialize_f64(*value as f64 / 1e6),
         }
     }
 }
@@ -184,8 +193,11 @@ impl<'a> Report<'a> {
                 namespace: deployment.namespace.as_deref(),
                 model: deployment.model.as_deref(),
                 event_plane: deployment.event_plane.as_deref(),
+                dgd: deployment.dgd.as_deref(),
+                dgds: deployment.graphs.iter().map(Dgd::of).collect(),
             },
             workers: snapshot.workers.iter().map(Worker::of).collect(),
+            pods: snapshot.pods.iter().map(Pod::of).collect(),
             router: Router::of(&snapshot.router),
             tree: Tree::of(&snapshot.tree, &deployment.semantics),
             claims: snapshot.claims.iter().map(Claim::of).collect(),
@@ -304,9 +316,11 @@ impl<'a> Claim<'a> {
             subject: match &claim.subject {
                 Subject::Worker(worker) => format!("worker/{worker}"),
                 Subject::Pod(pod) => format!("pod/{pod}"),
+                Subject::Component { graph, component } => format!("component/{graph}/{component}"),
                 Subject::Deployment => "deployment".to_owned(),
             },
             value: Value(&claim.value),
+            basis: claim.basis.name(),
             source: &claim.source,
             raw: &claim.raw,
             at: rfc3339(row.at),

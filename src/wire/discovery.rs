@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::text::printable;
 use super::{Facts, Reject, whole};
 use crate::domain::{
-    Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId, Membership, Subject,
+    Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId, Membership, Subject,
     Transport, WorkerId,
 };
 use crate::frame::{Frame, Origin};
@@ -59,7 +59,7 @@ fn withdrawn(key: &str) -> Option<Fact> {
     }))
 }
 
-fn membership(value: &Value, present: bool) -> Option<Fact> {
+pub(super) fn membership(value: &Value, present: bool) -> Option<Fact> {
     Some(Fact::Membership(Membership {
         instance: InstanceId(value.get("instance_id")?.as_u64()?),
         namespace: text(value, "namespace"),
@@ -80,6 +80,7 @@ fn model_card(value: &Value, source: &str, facts: &mut Facts) {
             of,
             subject: Subject::Worker(WorkerId(id)),
             value,
+            basis: Basis::Observed,
             source: Arc::clone(&source),
             raw: raw.into(),
         }));
@@ -92,6 +93,23 @@ fn model_card(value: &Value, source: &str, facts: &mut Facts) {
     if let Some(total) = total {
         let raw = format!("runtime_config.total_kv_blocks: {total}");
         claim(ClaimWhat::TotalKvBlocks, ClaimOf::Card, ClaimValue::Count(total), raw);
+    }
+    for (key, what) in
+        [("max_num_seqs", ClaimWhat::MaxNumSeqs), ("data_parallel_size", ClaimWhat::DataParallel)]
+    {
+        if let Some(count) = runtime.and_then(|runtime| runtime.get(key)).and_then(Value::as_u64) {
+            let raw = format!("runtime_config.{key}: {count}");
+            claim(what, ClaimOf::Card, ClaimValue::Count(count), raw);
+        }
+    }
+    for (key, what) in [
+        ("enable_local_indexer", ClaimWhat::LocalIndexer),
+        ("kv_event_publishing_enabled", ClaimWhat::PublishesEvents),
+    ] {
+        if let Some(flag) = runtime.and_then(|runtime| runtime.get(key)).and_then(Value::as_bool) {
+            let raw = format!("runtime_config.{key}: {flag}");
+            claim(what, ClaimOf::Card, ClaimValue::Flag(flag), raw);
+        }
     }
     if let Some(name) = card.get("display_name").and_then(Value::as_str) {
         let name = shared(name);

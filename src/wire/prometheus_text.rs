@@ -8,7 +8,7 @@ use prometheus_parse::{Sample, Scrape, Value};
 use super::text::printable;
 use super::{Facts, Reject, utf8};
 use crate::domain::{
-    Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Fact, Gauge, GaugeName, Subject, WorkerId,
+    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Fact, Gauge, GaugeName, Subject, WorkerId,
 };
 use crate::frame::{Frame, Origin};
 
@@ -91,6 +91,7 @@ fn adopted_block_size(pod: &Arc<str>, sample: &Sample, value: f64) -> Option<Fac
         of: ClaimOf::Router,
         subject: Subject::Pod(Arc::clone(pod)),
         value: ClaimValue::Count(size),
+        basis: Basis::Observed,
         source: format!("metrics of {pod}").into(),
         raw: format!("{}{{model=\"{model}\"}} {size}", sample.metric).into(),
     }))

@@ -3,6 +3,7 @@
 //! Lines are told apart by their message, never by their target: targets moved with every release.
 
 mod fields;
+mod startup;
 
 use std::sync::Arc;
 
@@ -52,6 +53,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let text = String::from_utf8_lossy(body);
     let text = strip_ansi(&text);
     let Some((_, reader)) = READERS.iter().find(|(mark, _)| text.contains(mark)) else {
+        startup::read(&text, pod, &mut facts.other);
         return Ok(());
     };
     let line = Line::new(&text);

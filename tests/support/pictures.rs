@@ -118,6 +118,7 @@ pub(crate) fn healthy() -> Snapshot {
             model: Some(String::from("a-model")),
             event_plane: Some(String::from("JetStream")),
             semantics: String::from("per block"),
+            ..Deployment::default()
         },
         totals: Totals {
             counters: Counters { stores: 11_040, ..Counters::default() },

@@ -1,6 +1,6 @@
 //! Rows of workers, and their totals.
 
-use crate::domain::{ClaimOf, ClaimWhat, Counters, Timestamp, WorkerRank};
+use crate::domain::{ClaimOf, ClaimWhat, Counters, Subject, Timestamp, WorkerRank};
 use crate::engine::{Engine, MINUTE};
 use crate::model::{Measured, RankRecord};
 use crate::snapshot::{BlockSizes, Knowledge, Sourced, Totals, WorkerRow};
@@ -16,15 +16,17 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
     let pod = worker.and_then(|worker| worker.pod.as_deref());
     let meter = engine.meters.ranks.get(index);
     let counts = engine.mirror.counts(record.rank);
-    let capacity = capacity(engine, record, pod);
+    let subjects = subjects(engine, record, pod);
+    let shown = pod.and_then(|pod| engine.cluster.pod(pod)).map(|record| &record.pod);
+    let capacity = capacity(engine, record, &subjects);
     let overlap = record.overlaps.best();
     let routed = engine.meters.routed_by_rank.get(index);
     WorkerRow {
         alias: engine.workers.alias(record.rank.worker),
         rank: record.rank,
         pod: pod.map(str::to_owned),
-        node: None,
-        role: None,
+        node: shown.and_then(|pod| pod.node.as_ref()).map(ToString::to_string),
+        role: shown.map(|pod| pod.role.name().to_owned()),
         gone: worker.is_some_and(|worker| worker.gone),
         knowledge: if record.complete { Knowledge::Complete } else { Knowledge::SinceAttach },
         accepted: counts.accepted[0],
@@ -32,7 +34,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         tiers: counts.accepted,
         counters: record.counters,
         rates: meter.map(|meter| meter.rate_set(at, since)).unwrap_or_default(),
-        block_size: block_sizes(engine, record, pod),
+        block_size: block_sizes(engine, &subjects),
         used_blocks: record.used_blocks.as_ref().map(sourced),
         kv_utilization: utilization(record, capacity.as_ref()),
         capacity_blocks: capacity,
@@ -49,15 +51,28 @@ fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
     Sourced { value: measured.value.clone(), source: measured.source.to_string(), at: measured.at }
 }
 
-fn capacity(engine: &Engine, record: &RankRecord, pod: Option<&str>) -> Option<Sourced<u64>> {
-    let claimed =
-        engine.claims.count(ClaimWhat::TotalKvBlocks, ClaimOf::Card, record.rank.worker, pod);
-    let from_card = claimed.map(|(value, stored)| Sourced {
-        value,
-        source: stored.claim.source.to_string(),
-        at: stored.last,
-    });
-    from_card.or_else(|| record.capacity.as_ref().map(sourced))
+/// Returns whom claims about a rank may name: its worker, its pod, its component.
+fn subjects(engine: &Engine, record: &RankRecord, pod: Option<&str>) -> Vec<Subject> {
+    let mut subjects = vec![Subject::Worker(record.rank.worker), Subject::Deployment];
+    let Some(pod) = pod else { return subjects };
+    subjects.push(Subject::Pod(pod.into()));
+    let known = engine.cluster.pod(pod).map(|record| &record.pod);
+    if let Some((Some(graph), Some(component))) = known.map(|pod| (&pod.graph, &pod.component)) {
+        subjects.push(Subject::Component { graph: graph.clone(), component: component.clone() });
+    }
+    subjects
+}
+
+/// The card wins, then a router's log, then the engine's own log or arguments.
+fn capacity(engine: &Engine, record: &RankRecord, subjects: &[Subject]) -> Option<Sourced<u64>> {
+    let claimed = |of| {
+        let (value, stored) = engine.claims.count(ClaimWhat::TotalKvBlocks, of, subjects)?;
+        let source = stored.claim.source.to_string();
+        Some(Sourced { value, source, at: stored.last })
+    };
+    claimed(ClaimOf::Card)
+        .or_else(|| record.capacity.as_ref().map(sourced))
+        .or_else(|| claimed(ClaimOf::Engine))
 }
 
 /// The engine's own figure wins; otherwise it is used blocks by capacity.
@@ -78,7 +93,9 @@ fn utilization(record: &RankRecord, capacity: Option<&Sourced<u64>>) -> Option<S
 pub(in crate::engine) fn utilizations(engine: &Engine) -> Vec<(WorkerRank, Option<f64>)> {
     let value = |record: &RankRecord| {
         let pod = engine.workers.worker(record.rank.worker).and_then(|w| w.pod.as_deref());
-        utilization(record, capacity(engine, record, pod).as_ref()).map(|sourced| sourced.value)
+        let subjects = subjects(engine, record, pod);
+        utilization(record, capacity(engine, record, &subjects).as_ref())
+            .map(|sourced| sourced.value)
     };
     let present = |record: &&RankRecord| {
         !engine.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
@@ -87,9 +104,9 @@ pub(in crate::engine) fn utilizations(engine: &Engine) -> Vec<(WorkerRank, Optio
     ranks.map(|record| (record.rank, value(record))).collect()
 }
 
-fn block_sizes(engine: &Engine, record: &RankRecord, pod: Option<&str>) -> BlockSizes {
+fn block_sizes(engine: &Engine, subjects: &[Subject]) -> BlockSizes {
     let size = |count: Option<(u64, _)>| count.and_then(|(size, _)| u32::try_from(size).ok());
-    let of = |of| engine.claims.count(ClaimWhat::BlockSize, of, record.rank.worker, pod);
+    let of = |of| engine.claims.count(ClaimWhat::BlockSize, of, subjects);
     BlockSizes {
         engine: size(of(ClaimOf::Engine)),
         publisher: size(of(ClaimOf::Publisher)),

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fact, missing};
-use crate::domain::{ClaimOf, ClaimValue, ClaimWhat};
+use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject};
+use crate::snapshot::ClaimRow;
 use crate::tui::judge::State;
 use crate::tui::panels::Scene;
 use crate::tui::theme::{Glyphs, Role};
@@ -54,13 +55,15 @@ fn claims(scene: &Scene<'_>) -> Claims {
             claims.entry(of).or_default().insert(size);
         }
     };
-    for row in &scene.snapshot.claims {
-        if let (ClaimWhat::BlockSize, ClaimValue::Count(size)) = (row.claim.what, &row.claim.value)
-        {
-            learn(row.claim.of, Some(*size));
+    let workers = scene.snapshot.workers.iter().filter(|row| !row.gone);
+    // Rows of workers have picked the best claim of each worker already.
+    let in_rows = workers.clone().next().is_some();
+    for (of, size) in best_claims(&scene.snapshot.claims) {
+        if !in_rows || matches!(of, ClaimOf::Router | ClaimOf::Declared) {
+            learn(of, Some(size));
         }
     }
-    for row in scene.snapshot.workers.iter().filter(|row| !row.gone) {
+    for row in workers {
         learn(ClaimOf::Engine, row.block_size.engine.map(u64::from));
         learn(ClaimOf::Publisher, row.block_size.publisher.map(u64::from));
         learn(ClaimOf::Card, row.block_size.card.map(u64::from));
@@ -68,6 +71,28 @@ fn claims(scene: &Scene<'_>) -> Claims {
     }
     learn(ClaimOf::Router, scene.snapshot.router.block_size_inferred.map(u64::from));
     claims
+}
+
+/// Returns the sizes by whoever states them best about each subject. What a manifest asks for counts
+/// only where no pod is known.
+fn best_claims(rows: &[ClaimRow]) -> Vec<(ClaimOf, u64)> {
+    let mut best: BTreeMap<(ClaimOf, &Subject), (Basis, u64)> = BTreeMap::new();
+    for claim in rows.iter().map(|row| &row.claim) {
+        let (ClaimWhat::BlockSize, ClaimValue::Count(size)) = (claim.what, &claim.value) else {
+            continue;
+        };
+        let known = best.entry((claim.of, &claim.subject)).or_insert((claim.basis, *size));
+        if claim.basis >= known.0 {
+            *known = (claim.basis, *size);
+        }
+    }
+    let planned = |subject: &Subject| matches!(subject, Subject::Component { .. });
+    let running: BTreeSet<ClaimOf> =
+        best.keys().filter(|(_, subject)| !planned(subject)).map(|(of, _)| *of).collect();
+    best.into_iter()
+        .filter(|((of, subject), _)| !planned(subject) || !running.contains(of))
+        .map(|((of, _), (_, size))| (of, size))
+        .collect()
 }
 
 /// Routing works when engine, publisher and router agree; a frontend's router uses the card's size.

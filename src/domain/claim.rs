@@ -1,0 +1,196 @@
+//! Claims: statements about settings, each with whom it is about and how it is known.
+
+use std::sync::Arc;
+
+use super::WorkerId;
+
+/// What a claim is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClaimWhat {
+    /// Tokens per block.
+    BlockSize,
+    /// KV blocks an engine has room for, per rank.
+    TotalKvBlocks,
+    /// Tokens whose KV an engine has room for, per rank.
+    KvCacheTokens,
+    /// The model served.
+    Model,
+    /// Dynamo's version.
+    DynamoVersion,
+    /// How requests are routed.
+    RouterMode,
+    /// Weight of the overlap in the cost.
+    OverlapWeight,
+    /// Credit of the overlap in the cost, in versions that have it in place of the weight.
+    OverlapCredit,
+    /// Randomness of the choice.
+    RouterTemperature,
+    /// Whether the router follows KV events, or guesses from its own decisions.
+    KvEvents,
+    /// Whether routers tell each other what they routed.
+    ReplicaSync,
+    /// Whether KV events go through `JetStream` in versions where that is a choice.
+    DurableEvents,
+    /// How events are published: NATS or ZMQ.
+    EventPlane,
+    /// Where processes find each other.
+    DiscoveryBackend,
+    /// Whether a worker publishes KV events.
+    PublishesEvents,
+    /// Whether a worker keeps an index of its own events.
+    LocalIndexer,
+    /// Events that an engine buffers for its publisher.
+    EventBuffer,
+    /// Whether the engine reuses cached prefixes.
+    PrefixReuse,
+    /// Sequences an engine runs at once, at most.
+    MaxNumSeqs,
+    /// GPUs that share a model's layers.
+    TensorParallel,
+    /// Data-parallel ranks of a worker.
+    DataParallel,
+    /// Share of GPU memory, free or whole by engine, that the KV cache may take.
+    GpuMemoryFraction,
+    /// Number format of cached keys and values.
+    KvCacheDtype,
+}
+
+impl ClaimWhat {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BlockSize => "block_size",
+            Self::TotalKvBlocks => "total_kv_blocks",
+            Self::KvCacheTokens => "kv_cache_tokens",
+            Self::Model => "model",
+            Self::DynamoVersion => "dynamo_version",
+            Self::RouterMode => "router_mode",
+            Self::OverlapWeight => "overlap_weight",
+            Self::OverlapCredit => "overlap_credit",
+            Self::RouterTemperature => "router_temperature",
+            Self::KvEvents => "kv_events",
+            Self::ReplicaSync => "replica_sync",
+            Self::DurableEvents => "durable_events",
+            Self::EventPlane => "event_plane",
+            Self::DiscoveryBackend => "discovery_backend",
+            Self::PublishesEvents => "publishes_events",
+            Self::LocalIndexer => "local_indexer",
+            Self::EventBuffer => "event_buffer",
+            Self::PrefixReuse => "prefix_reuse",
+            Self::MaxNumSeqs => "max_num_seqs",
+            Self::TensorParallel => "tensor_parallel",
+            Self::DataParallel => "data_parallel",
+            Self::GpuMemoryFraction => "gpu_memory_fraction",
+            Self::KvCacheDtype => "kv_cache_dtype",
+        }
+    }
+}
+
+/// Which part of the deployment a claim is about. Routing works when engine, publisher and router
+/// agree on the block size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClaimOf {
+    /// The engine's physical blocks.
+    Engine,
+    /// The worker's event publisher.
+    Publisher,
+    /// The model card in discovery.
+    Card,
+    /// The router.
+    Router,
+    /// The setting on the frontend, whether it is read or not.
+    Declared,
+}
+
+impl ClaimOf {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Engine => "engine",
+            Self::Publisher => "publisher",
+            Self::Card => "card",
+            Self::Router => "router",
+            Self::Declared => "declared",
+        }
+    }
+}
+
+/// Whom a claim is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// A worker.
+    Worker(WorkerId),
+    /// A pod.
+    Pod(Arc<str>),
+    /// Whatever pods a component of a graph deployment has or will have.
+    Component {
+        /// The graph deployment.
+        graph: Arc<str>,
+        /// The component.
+        component: Arc<str>,
+    },
+    /// The deployment as a whole.
+    Deployment,
+}
+
+/// What is claimed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ClaimValue {
+    /// A count.
+    Count(u64),
+    /// A text.
+    Text(Arc<str>),
+    /// Yes or no.
+    Flag(bool),
+    /// A number with a fraction, in millionths.
+    Millionths(i64),
+}
+
+/// How a claim is known, weakest first: where two disagree about the same thing, the later kind is
+/// nearer to what the process really does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Basis {
+    /// Nobody set it, so the version's default holds.
+    Default,
+    /// A deployment's manifest asks for it.
+    Manifest,
+    /// A configuration file that the process was told to read sets it.
+    File,
+    /// The process was started with it: environment or arguments.
+    Setting,
+    /// The running process says so: its log, metrics, events or discovery record.
+    #[default]
+    Observed,
+}
+
+impl Basis {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::Manifest => "manifest",
+            Self::File => "file",
+            Self::Setting => "setting",
+            Self::Observed => "observed",
+        }
+    }
+}
+
+/// Somebody's statement about a setting, with its evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The setting.
+    pub what: ClaimWhat,
+    /// Whose setting.
+    pub of: ClaimOf,
+    /// About whom.
+    pub subject: Subject,
+    /// The value.
+    pub value: ClaimValue,
+    /// How it is known.
+    pub basis: Basis,
+    /// Where it was read, for people.
+    pub source: Arc<str>,
+    /// The text it was read from, shortened.
+    pub raw: Arc<str>,
+}

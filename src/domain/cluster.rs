@@ -1,0 +1,310 @@
+//! What Kubernetes shows of a deployment: pods, graph deployments and configuration files.
+//!
+//! Secrets are named, never held.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{ClaimOf, ClaimValue, ClaimWhat, Timestamp, WorkerId};
+
+/// What a process does in a deployment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Takes requests in, and routes them with the router inside it.
+    Frontend,
+    /// Computes whole requests.
+    Worker,
+    /// Computes prompts only.
+    Prefill,
+    /// Generates tokens only.
+    Decode,
+    /// Scales the deployment.
+    Planner,
+    /// A router in a process of its own, `dynamo.router`.
+    StandaloneRouter,
+    /// A router that an inference gateway asks (endpoint picker).
+    GatewayPlugin,
+    /// Anything else.
+    #[default]
+    Other,
+}
+
+impl Role {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Frontend => "frontend",
+            Self::Worker => "worker",
+            Self::Prefill => "prefill",
+            Self::Decode => "decode",
+            Self::Planner => "planner",
+            Self::StandaloneRouter => "router",
+            Self::GatewayPlugin => "gateway-plugin",
+            Self::Other => "other",
+        }
+    }
+
+    /// Returns true for processes with an engine.
+    pub const fn is_worker(self) -> bool {
+        matches!(self, Self::Worker | Self::Prefill | Self::Decode)
+    }
+
+    /// Returns true for processes that may route.
+    pub const fn is_router(self) -> bool {
+        matches!(self, Self::Frontend | Self::StandaloneRouter | Self::GatewayPlugin)
+    }
+}
+
+/// The engine of a worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Backend {
+    /// TensorRT-LLM.
+    TrtLlm,
+    /// vLLM.
+    Vllm,
+    /// `SGLang`.
+    SgLang,
+    /// Dynamo's mock engine.
+    Mocker,
+}
+
+impl Backend {
+    /// Returns the name in Dynamo's modules and manifests.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TrtLlm => "trtllm",
+            Self::Vllm => "vllm",
+            Self::SgLang => "sglang",
+            Self::Mocker => "mocker",
+        }
+    }
+
+    /// Returns the engine's own name.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::TrtLlm => "TensorRT-LLM",
+            Self::Vllm => "vLLM",
+            Self::SgLang => "SGLang",
+            Self::Mocker => "the mock engine",
+        }
+    }
+}
+
+/// A key of a Secret.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SecretRef {
+    /// The Secret.
+    pub name: Arc<str>,
+    /// The key in it.
+    pub key: Arc<str>,
+}
+
+/// How a process reaches NATS. Values of credentials are never here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NatsAccess {
+    /// `NATS_SERVER`, without credentials.
+    pub servers: Option<Arc<str>>,
+    /// True when the address itself held credentials, which were taken out.
+    pub login_in_address: bool,
+    /// `NATS_AUTH_USERNAME`.
+    pub user: Option<SecretRef>,
+    /// `NATS_AUTH_PASSWORD`.
+    pub password: Option<SecretRef>,
+    /// `NATS_AUTH_TOKEN`.
+    pub token: Option<SecretRef>,
+    /// `NATS_AUTH_NKEY`.
+    pub nkey: Option<SecretRef>,
+    /// `NATS_AUTH_CREDENTIALS_FILE`, when it is a file of a mounted Secret.
+    pub creds: Option<SecretRef>,
+    /// Names of credential settings that are given as plain values, which kvtop does not keep.
+    pub inline: Vec<Arc<str>>,
+}
+
+/// A port of a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its name, empty when it has none.
+    pub name: Arc<str>,
+    /// Its number.
+    pub number: u16,
+}
+
+/// A container of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it does.
+    pub role: Role,
+    /// Its image.
+    pub image: Arc<str>,
+    /// The ports it declares.
+    pub ports: Vec<Port>,
+    /// Where it serves requests, and metrics of a frontend (`DYN_HTTP_PORT`, `--http-port`).
+    pub http_port: Option<u16>,
+    /// Where it serves metrics of a worker (`DYN_SYSTEM_PORT`).
+    pub system_port: Option<u16>,
+    /// True when it serves requests over TLS.
+    pub tls: bool,
+}
+
+/// Where an engine's configuration file is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ConfigSource {
+    /// A key of a `ConfigMap`.
+    ConfigMap {
+        /// The `ConfigMap`.
+        name: Arc<str>,
+        /// The key.
+        key: Arc<str>,
+    },
+    /// In the image or on a volume, where Kubernetes does not show it.
+    Image,
+}
+
+/// A configuration file that an engine was told to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineFile {
+    /// The path, as the engine was given it.
+    pub path: Arc<str>,
+    /// Where it is.
+    pub source: ConfigSource,
+    /// True when nothing else sets the engine's block size: where the file does not, its default holds.
+    pub decides_block_size: bool,
+    /// True in versions whose publisher and card take the engine's block size.
+    pub followed: bool,
+}
+
+/// A pod, as Kubernetes shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pod {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its namespace in Kubernetes.
+    pub namespace: Arc<str>,
+    /// Its uid, which a pod of the same name that follows does not share.
+    pub uid: Option<Arc<str>>,
+    /// Its address.
+    pub ip: Option<Arc<str>>,
+    /// Its node.
+    pub node: Option<Arc<str>>,
+    /// The graph deployment it belongs to.
+    pub graph: Option<Arc<str>>,
+    /// Its component in the graph deployment.
+    pub component: Option<Arc<str>>,
+    /// What it does.
+    pub role: Role,
+    /// Its engine.
+    pub backend: Option<Backend>,
+    /// Dynamo's version by its image's tag.
+    pub version: Option<Arc<str>>,
+    /// `Pending`, `Running`, `Succeeded`, `Failed`.
+    pub phase: Arc<str>,
+    /// Whether it is ready to serve.
+    pub ready: bool,
+    /// Why its main container waits or ended, such as `CrashLoopBackOff`.
+    pub trouble: Option<Arc<str>>,
+    /// True once it was told to end.
+    pub terminating: bool,
+    /// When its main container, or else the pod, started.
+    pub started: Option<Timestamp>,
+    /// How often its containers were restarted.
+    pub restarts: u64,
+    /// Its containers, the main one first.
+    pub containers: Vec<Container>,
+    /// Dynamo's namespace of its processes.
+    pub dynamo_namespace: Option<Arc<str>>,
+    /// How it reaches NATS.
+    pub nats: NatsAccess,
+    /// How it publishes or receives events, when it was told.
+    pub event_plane: Option<Arc<str>>,
+    /// The configuration file of its engine.
+    pub engine_file: Option<EngineFile>,
+}
+
+/// A component of a graph deployment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What its pods do.
+    pub role: Role,
+    /// Their engine.
+    pub backend: Option<Backend>,
+    /// How many are wanted.
+    pub replicas: Option<u64>,
+    /// How many are ready.
+    pub ready: Option<u64>,
+    /// The configuration file of their engine.
+    pub engine_file: Option<EngineFile>,
+}
+
+/// A `DynamoGraphDeployment`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Graph {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its namespace in Kubernetes.
+    pub namespace: Arc<str>,
+    /// The engine it names for all components.
+    pub backend: Option<Backend>,
+    /// Dynamo's namespace, when its manifest fixes one.
+    pub dynamo_namespace: Option<Arc<str>>,
+    /// Its components, by name.
+    pub components: Vec<Component>,
+}
+
+/// A worker and the pod it runs in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// The worker.
+    pub worker: WorkerId,
+    /// Its pod.
+    pub pod: Arc<str>,
+    /// Its data-parallel ranks; empty when the statement does not name them.
+    pub ranks: Range<u32>,
+}
+
+/// A pod behind a service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodRef {
+    /// Its name.
+    pub pod: Arc<str>,
+    /// Whether the service sends it traffic.
+    pub ready: bool,
+}
+
+/// An `EndpointSlice`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoints {
+    /// Its name.
+    pub slice: Arc<str>,
+    /// True when Dynamo's discovery reads it.
+    pub discovery: bool,
+    /// Its pods; none when it is gone.
+    pub pods: Vec<PodRef>,
+}
+
+/// A setting in a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The setting.
+    pub what: ClaimWhat,
+    /// Whose.
+    pub of: ClaimOf,
+    /// Its value.
+    pub value: ClaimValue,
+    /// As it stands in the file.
+    pub raw: Arc<str>,
+}
+
+/// An engine's configuration file in a `ConfigMap`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// The `ConfigMap`.
+    pub config_map: Arc<str>,
+    /// Its key.
+    pub key: Arc<str>,
+    /// What it sets; none when the file is gone or cannot be read.
+    pub settings: Option<Vec<Setting>>,
+}

@@ -1,0 +1,121 @@
+//! What Kubernetes shows, to where it belongs.
+
+use std::sync::Arc;
+
+use crate::domain::{
+    Basis, ConfigFile, ConfigSource, DpRank, Endpoints, Graph, Placement, Pod, Subject, Timestamp,
+    WorkerId, WorkerRank,
+};
+use crate::engine::Engine;
+use crate::engine::journal::Head;
+use crate::model::file_source;
+use crate::snapshot::{EventKind, Gravity};
+
+impl Engine {
+    pub(super) fn pod(&mut self, pod: &Pod, at: Timestamp, source: &Arc<str>) {
+        if self.cluster.set_pod(pod, at) {
+            // Another pod of the same name: whatever was said of the old one is void.
+            self.claims.doubt(|claim| claim.subject == Subject::Pod(Arc::clone(&pod.name)));
+            self.pod_event(&pod.name, "was replaced", at, source);
+        }
+        self.workers.note_pod(&pod.name);
+        if self.deployment.namespace.is_none() && pod.role.is_router() {
+            self.deployment.namespace.clone_from(&pod.dynamo_namespace);
+        }
+        let subject = Subject::Pod(Arc::clone(&pod.name));
+        self.claims.doubt(|claim| claim.subject == subject && claim.basis != Basis::Observed);
+        for claim in self.cluster.file_claims(|reader, _| *reader == subject) {
+            self.claims.note(&claim, at);
+        }
+    }
+
+    pub(super) fn pod_gone(&mut self, name: &Arc<str>, at: Timestamp, source: &Arc<str>) {
+        let known = self.cluster.remove_pod(name);
+        let worker = self.workers.in_pod(name);
+        let subjects = [Some(Subject::Pod(Arc::clone(name))), worker.map(Subject::Worker)];
+        self.claims.doubt(|claim| subjects.contains(&Some(claim.subject.clone())));
+        match worker {
+            Some(worker) => self.presence(worker, false, at, source),
+            None if known => self.pod_event(name, "was deleted", at, source),
+            None => {}
+        }
+    }
+
+    fn pod_event(&mut self, pod: &str, text: &str, at: Timestamp, source: &Arc<str>) {
+        let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
+        let head = Head { at, who: pod, kind, gravity, source };
+        self.journal.add(head, || text.to_owned());
+    }
+
+    pub(super) fn graph(&mut self, graph: &Graph, at: Timestamp) {
+        self.cluster.set_graph(graph);
+        let ours = |subject: &Subject| is_of_graph(subject, &graph.name);
+        self.claims.doubt(|claim| ours(&claim.subject));
+        for claim in self.cluster.file_claims(|reader, _| ours(reader)) {
+            self.claims.note(&claim, at);
+        }
+    }
+
+    pub(super) fn graph_gone(&mut self, name: &str) {
+        self.cluster.remove_graph(name);
+        self.claims.doubt(|claim| is_of_graph(&claim.subject, name));
+    }
+
+    pub(super) fn endpoints(&mut self, endpoints: &Endpoints) {
+        self.cluster.set_endpoints(endpoints);
+    }
+
+    pub(super) fn config_file(&mut self, file: &ConfigFile, at: Timestamp) {
+        self.cluster.set_file(file);
+        let source = file_source(&file.config_map, &file.key);
+        self.claims.doubt(|claim| claim.source == source);
+        let here = ConfigSource::ConfigMap {
+            name: Arc::clone(&file.config_map),
+            key: Arc::clone(&file.key),
+        };
+        for claim in self.cluster.file_claims(|_, reader| reader.source == here) {
+            self.claims.note(&claim, at);
+        }
+    }
+
+    pub(super) fn placed(&mut self, placement: &Placement, at: Timestamp, source: &Arc<str>) {
+        let worker = placement.worker;
+        self.workers.set_pod(worker, &placement.pod);
+        if placement.ranks.is_empty() {
+            return;
+        }
+        // It serves a model, so it is a worker, even before its first event.
+        for rank in placement.ranks.clone() {
+            self.workers.index_of(WorkerRank { worker, dp_rank: DpRank(rank) });
+        }
+        self.presence(worker, true, at, source);
+    }
+
+    /// Notes that discovery knows a worker, or no longer does.
+    pub(super) fn presence(
+        &mut self,
+        worker: WorkerId,
+        present: bool,
+        at: Timestamp,
+        source: &Arc<str>,
+    ) {
+        if !self.workers.set_present(worker, present) {
+            return;
+        }
+        if !present {
+            self.mirror.remove_worker(worker);
+        }
+        let who = self.workers.alias(worker);
+        let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
+        let head = Head { at, who: &who, kind, gravity, source };
+        let text = if present { "is back in discovery" } else { "left discovery" };
+        self.journal.add(head, || text.to_owned());
+    }
+}
+
+fn is_of_graph(subject: &Subject, name: &str) -> bool {
+    match subject {
+        Subject::Component { graph, .. } => graph.as_ref() == name,
+        Subject::Worker(_) | Subject::Pod(_) | Subject::Deployment => false,
+    }
+}

@@ -1,0 +1,68 @@
+//! What Kubernetes shows, for front ends.
+
+use crate::domain::{Role, Timestamp, WorkerId};
+
+/// A graph deployment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GraphRow {
+    /// Its name.
+    pub name: String,
+    /// Its namespace in Kubernetes.
+    pub namespace: String,
+    /// Dynamo's namespace of its processes.
+    pub dynamo_namespace: Option<String>,
+    /// Its components, by name.
+    pub components: Vec<ComponentRow>,
+}
+
+/// A component of a graph deployment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ComponentRow {
+    /// Its name.
+    pub name: String,
+    /// What its pods do.
+    pub role: Role,
+    /// Their engine, as Dynamo names it.
+    pub backend: Option<&'static str>,
+    /// How many are wanted.
+    pub replicas: Option<u64>,
+    /// How many are ready.
+    pub ready: Option<u64>,
+}
+
+/// A pod of Dynamo's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PodRow {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub role: Role,
+    /// The graph deployment it belongs to.
+    pub dgd: Option<String>,
+    /// Its component in the graph deployment.
+    pub component: Option<String>,
+    /// Its node.
+    pub node: Option<String>,
+    /// Its address.
+    pub ip: Option<String>,
+    /// `Pending`, `Running`, `Succeeded`, `Failed`.
+    pub phase: String,
+    /// Whether it is ready to serve.
+    pub ready: bool,
+    /// Whether Dynamo's discovery sees it behind its service; none when that is not known.
+    pub in_service: Option<bool>,
+    /// Why it waits or ended, such as `CrashLoopBackOff`.
+    pub trouble: Option<String>,
+    /// True once it was told to end.
+    pub terminating: bool,
+    /// How often its containers were restarted.
+    pub restarts: u64,
+    /// When it started.
+    pub started: Option<Timestamp>,
+    /// Dynamo's version by its image's tag.
+    pub version: Option<String>,
+    /// Its engine, as Dynamo names it.
+    pub backend: Option<&'static str>,
+    /// The worker in it; none when it has none, or it has not registered.
+    pub worker: Option<WorkerId>,
+}

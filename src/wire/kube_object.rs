@@ -1,0 +1,145 @@
+//! Kubernetes objects in their own JSON, as trimmed by whoever watched them (PROTOCOL 5.2 and 7).
+//!
+//! Objects are read leniently: a field that is missing or of another type is not known. Values of
+//! credentials are never read, only what they refer to.
+
+mod command;
+mod engine_config;
+mod graph;
+mod image;
+mod metadata;
+mod pod;
+mod settings;
+mod shell;
+mod volume;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::text::printable;
+use super::{Decoder, Facts, Reject, whole};
+use crate::domain::{ConfigFile, Endpoints, Fact, PodRef};
+use crate::frame::{Frame, KubeChange, Origin};
+
+/// Longest name that is kept: the longest that Kubernetes allows.
+const NAME_LIMIT: usize = 253;
+
+/// Longest text that is kept as evidence.
+const RAW_LIMIT: usize = 300;
+
+/// Largest object that is read; etcd holds none of more than 1.5 MiB.
+const OBJECT_LIMIT: usize = 4 << 20;
+
+/// One decoder for each kind of object.
+pub(super) const DECODERS: [Decoder; 5] = [
+    Decoder { id: "kube-pod", accepts: |frame| is(frame, "Pod"), decode: pod::decode },
+    Decoder {
+        id: "kube-graph",
+        accepts: |frame| is(frame, "DynamoGraphDeployment"),
+        decode: graph::decode,
+    },
+    Decoder {
+        id: "kube-metadata",
+        accepts: |frame| is(frame, "DynamoWorkerMetadata"),
+        decode: metadata::decode,
+    },
+    Decoder {
+        id: "kube-endpoints",
+        accepts: |frame| is(frame, "EndpointSlice"),
+        decode: decode_endpoints,
+    },
+    Decoder { id: "kube-config", accepts: |frame| is(frame, "ConfigMap"), decode: decode_config },
+];
+
+fn is(frame: &Frame, wanted: &str) -> bool {
+    matches!(&frame.origin, Origin::Kube { kind, .. } if kind.as_ref() == wanted)
+}
+
+/// An object with its name, and whether it is gone.
+struct Object {
+    value: Value,
+    name: Arc<str>,
+    gone: bool,
+}
+
+impl Object {
+    fn read(frame: &Frame) -> Result<Self, Reject> {
+        let body = whole(frame)?;
+        if body.len() > OBJECT_LIMIT {
+            return Err(Reject::new("Kubernetes object of more than 4 MiB"));
+        }
+        let value: Value = serde_json::from_slice(body)
+            .map_err(|_| Reject::new("Kubernetes object: invalid JSON"))?;
+        let name = string(&value["metadata"], "name")
+            .filter(|name| !name.is_empty())
+            .ok_or_else(|| Reject::new("Kubernetes object without a name"))?;
+        let name = shared(name);
+        let gone = matches!(&frame.origin, Origin::Kube { change: KubeChange::Deleted, .. });
+        Ok(Self { value, name, gone })
+    }
+
+    fn label(&self, name: &str) -> Option<&str> {
+        string(&self.value["metadata"]["labels"], name)
+    }
+
+    fn namespace(&self) -> &str {
+        string(&self.value["metadata"], "namespace").unwrap_or_default()
+    }
+}
+
+fn decode_endpoints(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let object = Object::read(frame)?;
+    let pod_of = |endpoint: &Value| {
+        let target = &endpoint["targetRef"];
+        let pod = shared(string(target, "name").filter(|_| target["kind"] == "Pod")?);
+        // Not known counts as ready (discovery.k8s.io/v1, `EndpointConditions`).
+        let ready = endpoint["conditions"]["ready"].as_bool().unwrap_or(true);
+        Some(PodRef { pod, ready })
+    };
+    let pods = if object.gone { &Value::Null } else { &object.value["endpoints"] };
+    facts.other.push(Fact::Endpoints(Endpoints {
+        discovery: object.label("nvidia.com/dynamo-discovery-enabled") == Some("true"),
+        pods: list(pods).filter_map(pod_of).collect(),
+        slice: object.name,
+    }));
+    Ok(())
+}
+
+/// Reads what looks like an engine's configuration; a `ConfigMap` holds anything.
+fn decode_config(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let object = Object::read(frame)?;
+    let Some(data) = object.value["data"].as_object() else { return Ok(()) };
+    let mut unreadable = false;
+    for (key, text) in data {
+        let Some(text) = text.as_str() else { continue };
+        let extension = key.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        if !["yaml", "yml", "json"].contains(&extension.as_str()) {
+            continue;
+        }
+        let settings = if object.gone { None } else { engine_config::from_yaml(text) };
+        unreadable |= settings.is_none() && !object.gone;
+        let config_map = Arc::clone(&object.name);
+        facts.other.push(Fact::ConfigFile(ConfigFile { config_map, key: shared(key), settings }));
+    }
+    if unreadable {
+        return Err(Reject::new("ConfigMap with a file that is not a map in YAML"));
+    }
+    Ok(())
+}
+
+fn list(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn string<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+fn shared(text: &str) -> Arc<str> {
+    printable(text, NAME_LIMIT).into()
+}
+
+fn raw(text: &str) -> Arc<str> {
+    printable(text, RAW_LIMIT).into()
+}

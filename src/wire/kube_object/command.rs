@@ -1,0 +1,274 @@
+//! What a container runs: Dynamo's modules, their flags and their environment.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::shell::{self, Variables};
+use super::{list, shared, string};
+use crate::domain::{Backend, SecretRef};
+
+/// A module of Dynamo that a process runs (`python3 -m dynamo.frontend`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Module {
+    Frontend,
+    Router,
+    Planner,
+    Engine(Backend),
+}
+
+impl Module {
+    fn named(name: &str) -> Option<Self> {
+        let first = name.strip_prefix("dynamo.")?.split('.').next()?;
+        Some(match first {
+            "frontend" => Self::Frontend,
+            "router" => Self::Router,
+            "planner" => Self::Planner,
+            "trtllm" => Self::Engine(Backend::TrtLlm),
+            "vllm" => Self::Engine(Backend::Vllm),
+            "sglang" => Self::Engine(Backend::SgLang),
+            "mocker" => Self::Engine(Backend::Mocker),
+            _ => return None,
+        })
+    }
+}
+
+/// The value of an environment variable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EnvValue {
+    Plain(String),
+    Secret(SecretRef),
+    /// From somewhere that the object does not show.
+    Elsewhere,
+}
+
+/// The environment that an object gives a container.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Env {
+    values: BTreeMap<String, EnvValue>,
+}
+
+impl Env {
+    /// Adds the entries of a list of `env`; a later one of the same name wins. `field` resolves
+    /// references to fields of the pod.
+    pub(super) fn add(&mut self, entries: &Value, field: impl Fn(&str) -> Option<String>) {
+        for entry in list(entries) {
+            let Some(name) = string(entry, "name") else { continue };
+            let value = match string(entry, "value") {
+                Some(value) => EnvValue::Plain(self.expanded(value)),
+                None => referred(&entry["valueFrom"], &field),
+            };
+            self.values.insert(name.to_owned(), value);
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&EnvValue> {
+        self.values.get(name)
+    }
+
+    pub(super) fn plain(&self, name: &str) -> Option<&str> {
+        match self.values.get(name) {
+            Some(EnvValue::Plain(value)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Replaces `$(NAME)` as Kubernetes does: by variables that stand before, else not at all.
+    fn expanded(&self, text: &str) -> String {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(start) = rest.find("$(") {
+            let Some(length) = rest[start..].find(')') else { break };
+            let name = &rest[start + 2..start + length];
+            out.push_str(&rest[..start]);
+            match self.plain(name) {
+                // What variables may add up to is as bounded as a script.
+                Some(value) if out.len() + value.len() < (64 << 10) => out.push_str(value),
+                _ => out.push_str(&rest[start..=start + length]),
+            }
+            rest = &rest[start + length + 1..];
+        }
+        out.push_str(rest);
+        out
+    }
+
+    fn variables(&self) -> Variables {
+        let plain = |(name, value): (&String, &EnvValue)| match value {
+            EnvValue::Plain(value) => Some((name.clone(), value.clone())),
+            EnvValue::Secret(_) | EnvValue::Elsewhere => None,
+        };
+        self.values.iter().filter_map(plain).collect()
+    }
+}
+
+fn referred(from: &Value, field: &impl Fn(&str) -> Option<String>) -> EnvValue {
+    let secret = &from["secretKeyRef"];
+    if let (Some(name), Some(key)) = (string(secret, "name"), string(secret, "key")) {
+        return EnvValue::Secret(SecretRef { name: shared(name), key: shared(key) });
+    }
+    let path = string(&from["fieldRef"], "fieldPath");
+    path.and_then(field).map_or(EnvValue::Elsewhere, EnvValue::Plain)
+}
+
+/// A process that a container starts.
+#[derive(Debug)]
+pub(super) struct Command {
+    /// The module it runs; none when it is not one of Dynamo's, or the image says what runs.
+    pub(super) module: Option<Module>,
+    words: Vec<String>,
+    env: Env,
+}
+
+/// Where a setting of a process was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found<'a> {
+    /// The flag or variable.
+    pub(super) name: String,
+    /// Its value; none for a flag without one.
+    pub(super) value: Option<&'a str>,
+    /// True for a flag.
+    pub(super) flag: bool,
+}
+
+impl Command {
+    /// Returns what `container` runs, with `env` in its environment: one command for each of
+    /// Dynamo's modules that it starts, or all of its words when it starts none.
+    pub(super) fn all_of(container: &Value, env: &Env) -> Vec<Self> {
+        let words: Vec<String> = ["command", "args"]
+            .into_iter()
+            .flat_map(|key| list(&container[key]))
+            .filter_map(Value::as_str)
+            .map(|word| env.expanded(word))
+            .collect();
+        let mut found = Vec::new();
+        for simple in simple_commands(&words, env) {
+            let Some((module, start)) = module_in(&simple.words) else { continue };
+            let mut env = env.clone();
+            for (name, value) in simple.variables {
+                env.values.insert(name, EnvValue::Plain(value));
+            }
+            let words = simple.words[start..].to_vec();
+            found.push(Self { module: Some(module), words, env });
+        }
+        if found.is_empty() {
+            found.push(Self { module: None, words, env: env.clone() });
+        }
+        found
+    }
+
+    /// Returns its environment.
+    pub(super) fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// Returns the last of its flags that is one of `names`. Dashes and underscores are the same.
+    pub(super) fn flag(&self, names: &[&str]) -> Option<Found<'_>> {
+        let position = self.words.iter().rposition(|word| is_flag(word, names))?;
+        let word = &self.words[position];
+        if let Some((name, value)) = word.split_once('=') {
+            return Some(Found { name: name.to_owned(), value: Some(value), flag: true });
+        }
+        let value = self.words.get(position + 1).filter(|next| !next.starts_with("--"));
+        Some(Found { name: word.clone(), value: value.map(String::as_str), flag: true })
+    }
+
+    /// Returns the first of the environment's `names` that is set.
+    pub(super) fn variable(&self, names: &[&str]) -> Option<Found<'_>> {
+        names.iter().find_map(|name| {
+            let value = match self.env.get(name)? {
+                EnvValue::Plain(value) => Some(value.as_str()),
+                EnvValue::Secret(_) | EnvValue::Elsewhere => None,
+            };
+            Some(Found { name: (*name).to_owned(), value, flag: false })
+        })
+    }
+}
+
+fn is_flag(word: &str, names: &[&str]) -> bool {
+    let name = word.split('=').next().unwrap_or_default();
+    let same = |known: &&str| {
+        known.len() == name.len()
+            && known.bytes().zip(name.bytes()).all(|(a, b)| a == b || (a == b'-' && b == b'_'))
+    };
+    word.starts_with('-') && names.iter().any(same)
+}
+
+/// Returns the words as one command, or the commands of the script they hand to a shell.
+fn simple_commands(words: &[String], env: &Env) -> Vec<shell::Simple> {
+    let plain = || vec![shell::Simple { words: words.to_vec(), variables: Variables::new() }];
+    let Some(program) = words.first() else { return plain() };
+    let shells = ["sh", "bash", "dash", "ash", "zsh"];
+    if !shells.contains(&program.rsplit('/').next().unwrap_or_default()) {
+        return plain();
+    }
+    // `-c`, `-lc`, `-exc`: the script is the word after the options.
+    let is_script =
+        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
+    let Some(option) = words.iter().skip(1).position(is_script) else { return plain() };
+    match words.get(option + 2) {
+        Some(script) => shell::commands(script, &env.variables()),
+        None => plain(),
+    }
+}
+
+/// Returns the module that `words` run, and where its flags start.
+fn module_in(words: &[String]) -> Option<(Module, usize)> {
+    words.windows(2).enumerate().find_map(|(position, pair)| {
+        let module = (pair[0] == "-m").then(|| Module::named(&pair[1]))??;
+        Some((module, position + 2))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn command(container: &Value) -> Command {
+        let mut env = Env::default();
+        env.add(&container["env"], |_| None);
+        Command::all_of(container, &env).remove(0)
+    }
+
+    #[test]
+    fn modules_and_flags_are_found_however_a_container_is_written() {
+        let cases = [
+            json!({"command": ["python3", "-m", "dynamo.trtllm"], "args": ["--kv-block-size", "32"]}),
+            json!({"command": ["python3", "-m", "dynamo.trtllm", "--kv-block-size=32"]}),
+            json!({"args": ["python3", "-m", "dynamo.trtllm", "--kv_block_size", "32"]}),
+            json!({"command": ["sh", "-c"], "args": ["exec python3 -m dynamo.trtllm --kv-block-size 32"]}),
+            json!({"command": ["/bin/bash", "-lc", "cd /w && B=32; python3 -m dynamo.trtllm --kv-block-size $B"]}),
+            json!({"env": [{"name": "B", "value": "32"}], "command": ["python3", "-m", "dynamo.trtllm"],
+                   "args": ["--kv-block-size", "$(B)"]}),
+            json!({"env": [{"name": "B", "value": "32"}], "command": ["sh", "-c",
+                   "python3 -m dynamo.trtllm --kv-block-size ${B:-16} &\nwait"]}),
+        ];
+        for container in cases {
+            let command = command(&container);
+            assert_eq!(command.module, Some(Module::Engine(Backend::TrtLlm)), "{container}");
+            let found = command.flag(&["--kv-block-size"]).unwrap();
+            assert_eq!(found.value, Some("32"), "{container}");
+        }
+    }
+
+    #[test]
+    fn a_container_that_starts_two_modules_has_two_commands() {
+        let script = "python3 -m dynamo.frontend --http-port 8001 & python3 -m dynamo.vllm";
+        let found = Command::all_of(&json!({"command": ["sh", "-c", script]}), &Env::default());
+
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].flag(&["--http-port"]).unwrap().value, Some("8001"));
+    }
+
+    #[test]
+    fn a_secret_is_a_reference_and_nothing_else() {
+        let mut env = Env::default();
+        let entry =
+            json!([{"name": "P", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]);
+        env.add(&entry, |_| None);
+
+        let expected = EnvValue::Secret(SecretRef { name: "s".into(), key: "k".into() });
+        assert_eq!(env.get("P"), Some(&expected));
+    }
+}

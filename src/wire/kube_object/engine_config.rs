@@ -1,0 +1,115 @@
+//! An engine's own configuration, as YAML of a file or JSON of an argument. The keys are those of
+//! TensorRT-LLM's `LlmArgs`; Dynamo's other engines are configured by flags.
+
+use serde_json::Value;
+
+use super::{raw, shared};
+use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Setting};
+
+/// Largest configuration that is read; real ones have some kilobytes.
+const CONFIG_LIMIT: usize = 1 << 20;
+
+/// Keys that are read, as paths, with what they set.
+const KEYS: &[(&str, ClaimWhat)] = &[
+    ("kv_cache_config.tokens_per_block", ClaimWhat::BlockSize),
+    ("kv_cache_config.free_gpu_memory_fraction", ClaimWhat::GpuMemoryFraction),
+    ("kv_cache_config.enable_block_reuse", ClaimWhat::PrefixReuse),
+    ("kv_cache_config.event_buffer_max_size", ClaimWhat::EventBuffer),
+    ("kv_cache_config.max_tokens", ClaimWhat::KvCacheTokens),
+    ("kv_cache_config.dtype", ClaimWhat::KvCacheDtype),
+    ("tensor_parallel_size", ClaimWhat::TensorParallel),
+    ("max_batch_size", ClaimWhat::MaxNumSeqs),
+];
+
+/// Reads the YAML (or JSON, which is YAML) of a file; none when it is no map.
+pub(super) fn from_yaml(text: &str) -> Option<Vec<Setting>> {
+    if text.len() > CONFIG_LIMIT {
+        return None;
+    }
+    // The parser bounds depth, nodes and what aliases expand to.
+    let value: Value = serde_saphyr::from_str(text).ok()?;
+    value.is_object().then(|| settings(&value))
+}
+
+/// Reads the JSON of an argument; none when it is no object.
+pub(super) fn from_json(text: &str) -> Option<Vec<Setting>> {
+    if text.len() > CONFIG_LIMIT {
+        return None;
+    }
+    let value: Value = serde_json::from_str(text).ok()?;
+    value.is_object().then(|| settings(&value))
+}
+
+fn settings(config: &Value) -> Vec<Setting> {
+    let read = |(path, what): &(&str, ClaimWhat)| {
+        let found = path.split('.').try_fold(config, |value, key| value.get(key))?;
+        let value = value_of(found)?;
+        Some(Setting {
+            what: *what,
+            of: ClaimOf::Engine,
+            value,
+            raw: raw(&format!("{path}: {found}")),
+        })
+    };
+    KEYS.iter().filter_map(read).collect()
+}
+
+fn value_of(value: &Value) -> Option<ClaimValue> {
+    match value {
+        Value::Bool(flag) => Some(ClaimValue::Flag(*flag)),
+        Value::String(text) => Some(ClaimValue::Text(shared(text))),
+        Value::Number(number) => match number.as_u64() {
+            Some(count) => Some(ClaimValue::Count(count)),
+            None => number.as_f64().and_then(millionths),
+        },
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// Returns `value` in millionths; none when it is absurdly large, infinite or no number.
+pub(super) fn millionths(value: f64) -> Option<ClaimValue> {
+    let scaled = (value * 1e6).round();
+    #[expect(clippy::cast_possible_truncation, reason = "within a billion of units")]
+    (scaled.abs() < 1e15).then_some(ClaimValue::Millionths(scaled as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_from_yaml_and_json_alike() {
+        let yaml = "backend: pytorch\nkv_cache_config:\n  tokens_per_block: 64\n  \
+                    free_gpu_memory_fraction: 0.85\n  enable_block_reuse: false\n";
+        let json = r#"{"kv_cache_config": {"tokens_per_block": 64,
+                       "free_gpu_memory_fraction": 0.85, "enable_block_reuse": false}}"#;
+
+        let values = |settings: Option<Vec<Setting>>| -> Vec<_> {
+            settings.unwrap().into_iter().map(|setting| (setting.what, setting.value)).collect()
+        };
+
+        let expected = [
+            (ClaimWhat::BlockSize, ClaimValue::Count(64)),
+            (ClaimWhat::GpuMemoryFraction, ClaimValue::Millionths(850_000)),
+            (ClaimWhat::PrefixReuse, ClaimValue::Flag(false)),
+        ];
+        assert_eq!(values(from_yaml(yaml)), expected);
+        assert_eq!(values(from_json(json)), expected);
+    }
+
+    #[test]
+    fn what_is_no_configuration_is_refused_without_harm() {
+        let mut bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for letter in 'b'..='m' {
+            let before = char::from(letter as u8 - 1);
+            let line = vec![format!("*{before}"); 9].join(", ");
+            bomb.extend([String::from(letter), format!(": &{letter} [{line}]\n")]);
+        }
+        let deep = "[".repeat(100_000);
+        let long = "a: b\n".repeat(300_000);
+        for text in [bomb.as_str(), &deep, &long, "", "- a\n- b", "just text", "a: b: c"] {
+            assert_eq!(from_yaml(text), None, "{}", &text[..text.len().min(40)]);
+        }
+        assert_eq!(from_yaml("unrelated: 1"), Some(Vec::new()));
+    }
+}

@@ -1,0 +1,141 @@
+//! `DynamoGraphDeployment`: v1alpha1 with `spec.services`, v1beta1 with `spec.components`.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::command::{Command, Env, Module};
+use super::image::{self, Version};
+use super::pod::{dynamo_namespace, engine_file, main_container};
+use super::settings::{Process, role_of};
+use super::{Object, list, shared, string};
+use crate::domain::{Backend, Basis, Claim, Component, Fact, Graph, Subject};
+use crate::frame::Frame;
+use crate::wire::{Facts, Reject};
+
+/// One component in a form that both versions have.
+struct Part<'a> {
+    name: &'a str,
+    kind: &'a str,
+    sub_kind: &'a str,
+    envs: [&'a Value; 2],
+    container: &'a Value,
+    volumes: &'a Value,
+    value: &'a Value,
+    status: &'a Value,
+}
+
+pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let object = Object::read(frame)?;
+    if object.gone {
+        facts.other.push(Fact::GraphGone { name: object.name });
+        return Ok(());
+    }
+    let spec = &object.value["spec"];
+    let backend = string(spec, "backendFramework").and_then(backend_named);
+    let mut components = Vec::new();
+    let mut claims = Vec::new();
+    let mut parts = parts(&object.value);
+    parts.sort_by_key(|part| part.name);
+    for part in &parts {
+        let (component, made) = read(&object, part, backend);
+        components.push(component);
+        claims.extend(made);
+    }
+    let fixed = parts.iter().find_map(|part| {
+        let global = part.value["globalDynamoNamespace"] == true;
+        if global { Some("dynamo") } else { string(part.value, "dynamoNamespace") }
+    });
+    let dynamo_namespace =
+        fixed.map(shared).or_else(|| Some(dynamo_namespace(object.namespace(), &object.name)));
+    facts.other.push(Fact::Graph(Box::new(Graph {
+        namespace: shared(object.namespace()),
+        name: object.name,
+        backend,
+        dynamo_namespace,
+        components,
+    })));
+    facts.other.extend(claims.into_iter().map(Fact::Claim));
+    Ok(())
+}
+
+fn parts(object: &Value) -> Vec<Part<'_>> {
+    let (spec, status) = (&object["spec"], &object["status"]);
+    let services = spec["services"].as_object().into_iter().flatten();
+    let old = services.map(|(name, service)| Part {
+        name,
+        kind: string(service, "componentType").unwrap_or_default(),
+        sub_kind: string(service, "subComponentType").unwrap_or_default(),
+        envs: [&spec["envs"], &service["envs"]],
+        container: &service["extraPodSpec"]["mainContainer"],
+        volumes: &service["extraPodSpec"]["volumes"],
+        value: service,
+        status: &status["services"][name],
+    });
+    let components = list(&spec["components"]);
+    let new = components.filter_map(|component| {
+        let pod = &component["podTemplate"]["spec"];
+        let name = string(component, "name")?;
+        Some(Part {
+            name,
+            kind: string(component, "type").unwrap_or_default(),
+            sub_kind: string(component, "subType").unwrap_or_default(),
+            envs: [&spec["env"], &component["env"]],
+            container: main_container(&pod["containers"]).unwrap_or(&Value::Null),
+            volumes: &pod["volumes"],
+            value: component,
+            status: &status["components"][name],
+        })
+    });
+    old.chain(new).collect()
+}
+
+fn read(object: &Object, part: &Part<'_>, backend: Option<Backend>) -> (Component, Vec<Claim>) {
+    let mut env = Env::default();
+    for entries in part.envs.into_iter().chain([&part.container["env"]]) {
+        env.add(entries, |_| None);
+    }
+    let image = string(part.container, "image").unwrap_or_default();
+    let subject =
+        Subject::Component { graph: Arc::clone(&object.name), component: shared(part.name) };
+    let mut claims = Vec::new();
+    let mut component = Component {
+        name: shared(part.name),
+        role: crate::domain::Role::Other,
+        backend: None,
+        replicas: part.value["replicas"].as_u64(),
+        ready: part.status["readyReplicas"].as_u64(),
+        engine_file: None,
+    };
+    for (position, command) in Command::all_of(part.container, &env).iter().enumerate() {
+        let role = role_of(command, part.kind, part.sub_kind);
+        let backend = match command.module {
+            Some(Module::Engine(backend)) => Some(backend),
+            _ => backend.or_else(|| image::backend(image)),
+        };
+        let backend = backend.filter(|_| role.is_worker());
+        let version = image::version(image).and_then(Version::parse);
+        let file = engine_file(command, part.container, part.volumes, backend, version);
+        let process = Process {
+            subject: subject.clone(),
+            place: format!("DynamoGraphDeployment {}, {}", object.name, component.name),
+            basis: Basis::Manifest,
+            role,
+            backend,
+            version,
+            command,
+            engine_file: file.as_ref(),
+        };
+        claims.extend(process.claims());
+        claims.extend(process.version_claim(image));
+        if position == 0 {
+            (component.role, component.backend, component.engine_file) = (role, backend, file);
+        }
+    }
+    (component, claims)
+}
+
+fn backend_named(name: &str) -> Option<Backend> {
+    let known = [Backend::TrtLlm, Backend::Vllm, Backend::SgLang, Backend::Mocker];
+    known.into_iter().find(|backend| backend.name() == name)
+}

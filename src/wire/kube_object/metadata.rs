@@ -1,0 +1,59 @@
+//! `DynamoWorkerMetadata`: the discovery records of one process, under the name of its pod.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Object, list, shared, string};
+use crate::domain::{Fact, Placement, WorkerId};
+use crate::frame::Frame;
+use crate::wire::{Facts, Reject, discovery};
+
+/// Most ranks that are believed of one process.
+const RANK_LIMIT: u32 = 1024;
+
+pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let object = Object::read(frame)?;
+    let data = &object.value["spec"]["data"];
+    if object.gone {
+        for record in records(&data["endpoints"]) {
+            facts.other.extend(discovery::membership(record, false));
+        }
+        return Ok(());
+    }
+    let source = format!("DynamoWorkerMetadata {}", object.name);
+    let pod = pod_of(&object);
+    for record in records(&data["endpoints"]).chain(records(&data["event_channels"])) {
+        discovery::record(record, &source, facts);
+    }
+    for card in records(&data["model_cards"]) {
+        if let Some(id) = card["instance_id"].as_u64() {
+            let runtime = &card["card_json"]["runtime_config"];
+            let count = |key: &str| runtime[key].as_u64().and_then(|n| u32::try_from(n).ok());
+            let first = count("data_parallel_start_rank").unwrap_or(0);
+            let ranks = count("data_parallel_size").unwrap_or(1).min(RANK_LIMIT);
+            facts.other.push(Fact::Placed(Placement {
+                worker: WorkerId(id),
+                pod: Arc::clone(&pod),
+                ranks: first..first.saturating_add(ranks),
+            }));
+        }
+        discovery::record(card, &source, facts);
+    }
+    for record in records(&data["event_sources"]) {
+        discovery::record(record, &source, facts);
+    }
+    Ok(())
+}
+
+/// With one record for each container the object's name is not the pod's; its owner is the pod.
+fn pod_of(object: &Object) -> Arc<str> {
+    let owners = list(&object.value["metadata"]["ownerReferences"]);
+    let owner = owners.into_iter().find(|owner| owner["kind"] == "Pod");
+    owner.and_then(|owner| string(owner, "name")).map_or_else(|| Arc::clone(&object.name), shared)
+}
+
+/// Returns the records of a map, which may be null.
+fn records(map: &Value) -> impl Iterator<Item = &Value> {
+    map.as_object().into_iter().flat_map(|map| map.values())
+}

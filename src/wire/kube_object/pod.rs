@@ -1,0 +1,223 @@
+//! Pods: who they are, how they are doing, and what their processes were started with.
+
+mod nats;
+mod status;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::command::{Command, Env, Module};
+use super::image::{self, Version};
+use super::settings::{Process, role_of};
+use super::volume::{Mounted, mounted};
+use super::{Object, list, raw, shared, string};
+use crate::domain::{
+    Backend, Basis, Claim, ConfigSource, Container, EngineFile, Fact, Pod, Port, Role, Subject,
+};
+use crate::frame::Frame;
+use crate::wire::{Facts, Reject};
+
+pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let object = Object::read(frame)?;
+    if object.gone {
+        facts.other.push(Fact::PodGone { name: object.name });
+        return Ok(());
+    }
+    let (mut pod, claims) = Reading::of(&object).finish();
+    status::read(&object.value, &mut pod);
+    facts.other.push(Fact::Pod(Box::new(pod)));
+    facts.other.extend(claims.into_iter().map(Fact::Claim));
+    Ok(())
+}
+
+/// A pod while its containers are read.
+struct Reading<'a> {
+    object: &'a Object,
+    pod: Pod,
+    claims: Vec<Claim>,
+}
+
+impl<'a> Reading<'a> {
+    fn of(object: &'a Object) -> Self {
+        let metadata = &object.value["metadata"];
+        let spec = &object.value["spec"];
+        let pod = Pod {
+            name: Arc::clone(&object.name),
+            namespace: shared(object.namespace()),
+            uid: string(metadata, "uid").map(shared),
+            node: string(spec, "nodeName").map(shared),
+            graph: object.label("nvidia.com/dynamo-graph-deployment-name").map(shared),
+            component: object.label("nvidia.com/dynamo-component").map(shared),
+            dynamo_namespace: object.label("nvidia.com/dynamo-namespace").map(shared),
+            terminating: string(metadata, "deletionTimestamp").is_some(),
+            ..Pod::default()
+        };
+        Self { object, pod, claims: Vec::new() }
+    }
+
+    fn finish(mut self) -> (Pod, Vec<Claim>) {
+        let containers = &self.object.value["spec"]["containers"];
+        let main = main_container(containers);
+        for container in main.into_iter().chain(list(containers)) {
+            let is_main = self.pod.containers.is_empty();
+            // The main one comes first, and once.
+            if is_main || main.is_none_or(|main| !std::ptr::eq(main, container)) {
+                self.container(container, is_main);
+            }
+        }
+        let pod = &mut self.pod;
+        if pod.dynamo_namespace.is_none() {
+            let graph = pod.graph.as_deref();
+            pod.dynamo_namespace = graph.map(|graph| dynamo_namespace(&pod.namespace, graph));
+        }
+        (self.pod, self.claims)
+    }
+
+    fn container(&mut self, container: &'a Value, is_main: bool) {
+        let mut env = Env::default();
+        let (name, namespace) = (self.object.name.to_string(), self.object.namespace().to_owned());
+        env.add(&container["env"], |path| match path {
+            "metadata.name" => Some(name.clone()),
+            "metadata.namespace" => Some(namespace.clone()),
+            _ => None,
+        });
+        let commands = Command::all_of(container, &env);
+        let mut first = None;
+        for command in &commands {
+            let role = self.command(container, command, is_main && first.is_none());
+            first.get_or_insert(role);
+        }
+        let role = first.unwrap_or_default();
+        if is_main {
+            self.main(container, &env, role);
+        }
+        self.pod.containers.push(read_container(container, &commands, role));
+    }
+
+    /// Adds the claims of one process and returns what it does.
+    fn command(&mut self, container: &'a Value, command: &Command, is_main: bool) -> Role {
+        let kind = self.object.label("nvidia.com/dynamo-component-type");
+        let kind = kind.or_else(|| command.env().plain("DYN_COMPONENT")).unwrap_or_default();
+        let sub_kind = self.object.label("nvidia.com/dynamo-sub-component-type");
+        // Labels are about the main container; others are known by what they run.
+        let role = if is_main || command.module.is_some() {
+            role_of(command, kind, sub_kind.unwrap_or_default())
+        } else {
+            Role::Other
+        };
+        if role == Role::Other {
+            return role;
+        }
+        let image = string(container, "image").unwrap_or_default();
+        let backend = match command.module {
+            Some(Module::Engine(backend)) => Some(backend),
+            _ => image::backend(image),
+        };
+        let backend = backend.filter(|_| role.is_worker());
+        let volumes = &self.object.value["spec"]["volumes"];
+        let version = image::version(image).and_then(Version::parse);
+        let file = engine_file(command, container, volumes, backend, version);
+        let process = Process {
+            subject: Subject::Pod(Arc::clone(&self.object.name)),
+            place: format!("pod {}", self.object.name),
+            basis: Basis::Setting,
+            role,
+            backend,
+            version,
+            command,
+            engine_file: file.as_ref(),
+        };
+        self.claims.extend(process.claims());
+        self.claims.extend(process.version_claim(image));
+        if is_main {
+            self.pod.backend = backend;
+            self.pod.engine_file = file;
+            self.pod.event_plane = command.env().plain("DYN_EVENT_PLANE").map(shared);
+        }
+        role
+    }
+
+    fn main(&mut self, container: &Value, env: &Env, role: Role) {
+        let pod = &mut self.pod;
+        pod.role = role;
+        if pod.graph.is_none() {
+            pod.graph = env.plain("DYN_PARENT_DGD_K8S_NAME").map(shared);
+        }
+        if let Some(namespace) = env.plain("DYN_NAMESPACE") {
+            // Workers append it from 1.0 on, so that versions do not mix in a rollout.
+            let suffix = env.plain("DYN_NAMESPACE_WORKER_SUFFIX").filter(|_| role.is_worker());
+            let suffix = suffix.filter(|suffix| !suffix.is_empty());
+            pod.dynamo_namespace = Some(match suffix {
+                Some(suffix) => shared(&format!("{namespace}-{suffix}")),
+                None => shared(namespace),
+            });
+        }
+        pod.nats = nats::access(env, container, &self.object.value["spec"]["volumes"]);
+        if role != Role::Other {
+            let image = string(container, "image").unwrap_or_default();
+            pod.version = image::version(image).map(shared);
+        }
+    }
+}
+
+fn read_container(container: &Value, commands: &[Command], role: Role) -> Container {
+    let port = |port: &Value| {
+        let number = u16::try_from(port["containerPort"].as_u64()?).ok()?;
+        Some(Port { name: shared(string(port, "name").unwrap_or_default()), number })
+    };
+    let set = |flags: &[&str], names: &[&str]| {
+        commands.iter().find_map(|command| {
+            let found = command.flag(flags).or_else(|| command.variable(names))?;
+            found.value?.trim().parse().ok()
+        })
+    };
+    let tls = ["--tls-cert-path", "--tls-key-path"];
+    Container {
+        name: shared(string(container, "name").unwrap_or_default()),
+        role,
+        image: raw(string(container, "image").unwrap_or_default()),
+        ports: list(&container["ports"]).filter_map(port).collect(),
+        http_port: set(&["--http-port"], &["DYN_HTTP_PORT"]),
+        system_port: set(&[], &["DYN_SYSTEM_PORT"]),
+        tls: commands.iter().any(|command| {
+            command.flag(&tls).or_else(|| command.variable(&["DYN_TLS_CERT_PATH"])).is_some()
+        }),
+    }
+}
+
+/// Returns the container that the operator puts Dynamo's process in, or else the first.
+pub(super) fn main_container(containers: &Value) -> Option<&Value> {
+    list(containers).find(|container| container["name"] == "main").or_else(|| containers.get(0))
+}
+
+/// Returns the Dynamo namespace that the operator derives (`ComputeDynamoNamespace`).
+pub(super) fn dynamo_namespace(namespace: &str, graph: &str) -> Arc<str> {
+    shared(&format!("{namespace}-{graph}").replace('.', "-"))
+}
+
+/// Returns the configuration file that TensorRT-LLM was told to read.
+pub(super) fn engine_file(
+    command: &Command,
+    container: &Value,
+    volumes: &Value,
+    backend: Option<Backend>,
+    version: Option<Version>,
+) -> Option<EngineFile> {
+    if backend != Some(Backend::TrtLlm) {
+        return None;
+    }
+    let found = command.flag(&["--extra-engine-args"]);
+    let found = found.or_else(|| command.variable(&["DYN_TRTLLM_EXTRA_ENGINE_ARGS"]));
+    let path = found?.value.filter(|path| !path.is_empty())?;
+    let source = match mounted(path, container, volumes) {
+        Some(Mounted::ConfigMap { name, key }) => {
+            ConfigSource::ConfigMap { name: shared(name), key: shared(&key) }
+        }
+        Some(Mounted::Secret { .. }) | None => ConfigSource::Image,
+    };
+    let overrides = command.flag(&["--override-engine-args"]).and_then(|found| found.value);
+    let overridden = overrides.is_some_and(|json| json.contains("tokens_per_block"));
+    let followed = version.is_some_and(|version| version >= Version::new(1, 4));
+    Some(EngineFile { path: raw(path), source, decides_block_size: !overridden, followed })
+}

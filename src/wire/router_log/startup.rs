@@ -1,0 +1,152 @@
+//! Lines that engines and workers print when they start: block sizes, capacity, settings.
+//!
+//! TensorRT-LLM and Dynamo's worker as in ai-dynamo 0.9.0 `trtllm/main.py`; vLLM
+//! `kv_cache_utils.py`, `config.py`; `SGLang` `scheduler.py`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::fields::Line;
+use super::{RAW_LIMIT, fields};
+use crate::domain::{
+    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, Placement, Subject, WorkerId,
+};
+use crate::wire::text::printable;
+
+type What = ClaimWhat;
+
+/// A number that follows a mark in a line.
+struct Number {
+    mark: &'static str,
+    what: ClaimWhat,
+    of: ClaimOf,
+}
+
+const fn engine(mark: &'static str, what: ClaimWhat) -> Number {
+    Number { mark, what, of: ClaimOf::Engine }
+}
+
+/// What makes a line one of these, and the numbers that are in it.
+const LINES: &[(&str, &[Number])] = &[
+    ("Number of tokens per block: ", &[engine("Number of tokens per block: ", What::BlockSize)]),
+    (
+        "tokens per block=",
+        &[
+            engine("tokens per block=", What::BlockSize),
+            engine("primary blocks=", What::TotalKvBlocks),
+        ],
+    ),
+    (
+        "max tokens in paged KV cache (",
+        &[engine("max tokens in paged KV cache (", What::KvCacheTokens)],
+    ),
+    (
+        "TensorRT-LLM engine args: ",
+        &[
+            engine("'tokens_per_block': ", What::BlockSize),
+            engine("'event_buffer_max_size': ", What::EventBuffer),
+            engine("'max_batch_size': ", What::MaxNumSeqs),
+            engine("'tensor_parallel_size': ", What::TensorParallel),
+        ],
+    ),
+    (
+        "Initializing the worker with config: Config(",
+        &[
+            Number { mark: "kv_block_size=", what: What::BlockSize, of: ClaimOf::Publisher },
+            engine("max_batch_size=", What::MaxNumSeqs),
+            engine("tensor_parallel_size=", What::TensorParallel),
+        ],
+    ),
+    ("Change tokens_per_block to: ", &[engine("Change tokens_per_block to: ", What::BlockSize)]),
+    ("GPU KV cache size: ", &[engine("GPU KV cache size: ", What::KvCacheTokens)]),
+    (
+        "Setting attention block size to ",
+        &[engine("Setting attention block size to ", What::BlockSize)],
+    ),
+    ("# cuda blocks: ", &[engine("# cuda blocks: ", What::TotalKvBlocks)]),
+    ("# GPU blocks: ", &[engine("# GPU blocks: ", What::TotalKvBlocks)]),
+    ("max_total_num_tokens=", &[engine("max_total_num_tokens=", What::KvCacheTokens)]),
+];
+
+/// Truths in a line: the mark of the line, of the value, and what it says.
+const FLAGS: &[(&str, &str, ClaimWhat, ClaimOf)] = &[
+    ("TensorRT-LLM engine args: ", "'enable_block_reuse': ", What::PrefixReuse, ClaimOf::Engine),
+    (
+        "Initializing the worker with config: Config(",
+        "publish_events_and_metrics=",
+        What::PublishesEvents,
+        ClaimOf::Publisher,
+    ),
+];
+
+/// What every such line has, apart from the publisher's. Most lines have none and cost three searches.
+const COMMON: [&str; 6] = [
+    "tokens",
+    "engine args: ",
+    "with config: Config(",
+    "blocks: ",
+    "KvEventPublisher for worker ",
+    "KV cache size",
+];
+
+/// Adds what a line of a starting worker says.
+pub(super) fn read(text: &str, pod: &Arc<str>, facts: &mut Vec<Fact>) {
+    if !COMMON.iter().any(|mark| text.contains(mark)) {
+        return;
+    }
+    let line = Line::new(text);
+    let mut claim = |what, of, value, mark: &str| {
+        facts.push(Fact::Claim(Claim {
+            what,
+            of,
+            subject: Subject::Pod(Arc::clone(pod)),
+            value,
+            basis: Basis::Observed,
+            source: format!("log of {pod}").into(),
+            raw: excerpt(line.text(), mark).into(),
+        }));
+    };
+    for (_, numbers) in LINES.iter().filter(|(mark, _)| line.text().contains(mark)) {
+        for number in *numbers {
+            if let Some(value) = grouped(&line, number.mark).filter(|value| *value > 0) {
+                claim(number.what, number.of, ClaimValue::Count(value), number.mark);
+            }
+        }
+    }
+    for (_, mark, what, of) in FLAGS.iter().filter(|(line_mark, ..)| text.contains(line_mark)) {
+        let Some(rest) = line.after(mark) else { continue };
+        if rest.starts_with("True") || rest.starts_with("False") {
+            claim(*what, *of, ClaimValue::Flag(rest.starts_with("True")), mark);
+        }
+    }
+    if let Some(worker) = line.integer("KvEventPublisher for worker ") {
+        let worker = WorkerId(worker);
+        facts.push(Fact::Placed(Placement { worker, pod: Arc::clone(pod), ranks: 0..0 }));
+    }
+}
+
+/// Returns the line, or of a long one what stands around `mark`.
+fn excerpt<'a>(line: &'a str, mark: &str) -> Cow<'a, str> {
+    const AROUND: usize = 60;
+    if line.len() <= RAW_LIMIT {
+        return printable(line, RAW_LIMIT);
+    }
+    let Some(start) = line.find(mark) else { return printable(line, RAW_LIMIT) };
+    let before = line[..start].char_indices().rev().take(AROUND).last().map_or(start, |(at, _)| at);
+    printable(&line[before..], 2 * AROUND + mark.len())
+}
+
+/// Returns the whole number after `mark`, which may have commas between groups of digits.
+fn grouped(line: &Line<'_>, mark: &str) -> Option<u64> {
+    let rest = line.after(mark)?;
+    let mut digits = String::new();
+    let mut rest = rest.bytes().peekable();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'0'..=b'9' => digits.push(char::from(byte)),
+            b',' if rest.peek().is_some_and(u8::is_ascii_digit) && !digits.is_empty() => {}
+            _ => break,
+        }
+    }
+    fields::leading_integer(&digits)
+}
