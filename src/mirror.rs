@@ -10,6 +10,7 @@
 
 mod alias;
 mod branch;
+mod bulk;
 mod burst;
 mod decay;
 mod edge;

@@ -83,11 +83,7 @@ impl Aliases {
             self.records.push(alias);
             (self.records.len() - 1) as u32
         };
-        let records = &self.records;
-        self.index.insert(key(hash, slot), id, |id| {
-            let alias = &records[id as usize];
-            key(alias.hash, alias.slot)
-        });
+        self.index.insert(key(hash, slot), id);
         id
     }
 

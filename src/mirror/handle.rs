@@ -103,8 +103,7 @@ impl Tree {
         let own = self.nodes.at(node);
         let (edge, orphan) = (own.edge, own.is(ORPHAN));
         if !own.is(ODD) {
-            let nodes = &self.nodes;
-            self.index.insert(own.sequence(), node, |id| nodes.at(id).sequence());
+            self.index.insert(own.sequence(), node);
         }
         if self.nodes.at(node).is(SHELL) {
             self.nodes.at_mut(node).set(SHELL, false);

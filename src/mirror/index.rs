@@ -1,61 +1,71 @@
 //! A multimap from hashes to small ids, one cache line a probe.
 //!
-//! Owns the buckets and their growth. Knows nothing of what an id names: the caller tells, and
-//! rehashes on demand. Buckets of 64 bytes hold twelve tags and twelve ids; a counter says how many
-//! entries had to move on to a later bucket, so that a miss ends at the first bucket nobody left.
-//! Many small shards grow one at a time, from sizes that differ, so that no growth is ever long.
+//! Owns the buckets and their growth. Knows nothing of what an id names: the caller tells. Buckets of
+//! 64 bytes hold ten tags and ten ids; a counter says how many entries had to move on to a later
+//! bucket, so that a miss ends at the first bucket nobody left. The tag of an entry alone says where it
+//! belongs, whatever the number of buckets, so growing reads nothing else. Many small shards grow one
+//! at a time, so that no growth is ever long.
 
-/// Shards of an index. A shard of a tree of 10 million blocks has about 10 000 entries, and growing it
-/// takes less than a millisecond.
-const SHARDS: usize = 1024;
-const SLOTS: usize = 12;
+/// Shards of an index. A shard of a tree of 10 million blocks has about 2000 entries.
+const SHARDS: usize = 4096;
+const SLOTS: usize = 10;
+/// Entries of a bucket that may move on before hashes of that bucket are refused. Honest hashes stay far
+/// below; hashes made to collide must not make every probe long.
+const CROWD: u32 = 256;
 
 #[repr(align(64))]
 #[derive(Clone, Copy, Default)]
 struct Bucket {
-    /// Tags of the first eight slots, a byte each.
-    low: u64,
-    /// Tags of the other four.
-    high: u32,
+    /// Tags, four to a word.
+    tags: [u64; 2],
+    /// The last two tags.
+    rest: u32,
     /// Entries that found no room here and moved on.
     passed: u32,
     ids: [u32; SLOTS],
 }
 
+const EACH: u64 = 0x0001_0001_0001_0001;
+
+/// Returns a word with bit `i` set where lane `i` of `word`, 16 bits wide, is zero.
+#[inline]
+const fn zero_lanes(word: u64) -> u32 {
+    const LOW: u64 = EACH * 0x7FFF;
+    let nonzero = ((word & LOW) + LOW) | word;
+    let zero = (!nonzero >> 15) & EACH;
+    (zero.wrapping_mul(1 << 48 | 1 << 33 | 1 << 18 | 1 << 3) >> 48) as u32 & 0xF
+}
+
 impl Bucket {
     /// Returns a word with bit `i` set where tag `i` equals `tag`.
     #[inline]
-    const fn matches(&self, tag: u8) -> u32 {
+    const fn matches(&self, tag: u16) -> u32 {
         let wanted = EACH * tag as u64;
-        zero_bytes(self.low ^ wanted) | (zero_bytes(self.high as u64 ^ wanted) & 0xF) << 8
+        let rest = (self.rest as u64) ^ (wanted & 0xFFFF_FFFF);
+        zero_lanes(self.tags[0] ^ wanted)
+            | zero_lanes(self.tags[1] ^ wanted) << 4
+            | (zero_lanes(rest) & 3) << 8
     }
 
     #[inline]
-    const fn tag(&self, slot: usize) -> u8 {
-        if slot < 8 { (self.low >> (slot * 8)) as u8 } else { (self.high >> (slot * 8 - 64)) as u8 }
-    }
-
-    #[inline]
-    const fn set_tag(&mut self, slot: usize, tag: u8) {
-        if slot < 8 {
-            let at = slot * 8;
-            self.low = self.low & !(0xFF << at) | (tag as u64) << at;
-        } else {
-            let at = slot * 8 - 64;
-            self.high = self.high & !(0xFF << at) | (tag as u32) << at;
+    const fn tag(&self, slot: usize) -> u16 {
+        match slot {
+            0..4 => (self.tags[0] >> (slot * 16)) as u16,
+            4..8 => (self.tags[1] >> (slot * 16 - 64)) as u16,
+            _ => (self.rest >> (slot * 16 - 128)) as u16,
         }
     }
-}
 
-const EACH: u64 = 0x0101_0101_0101_0101;
-
-/// Returns a word with bit `i` set where byte `i` of `word` is zero.
-#[inline]
-const fn zero_bytes(word: u64) -> u32 {
-    const LOW: u64 = EACH * 0x7F;
-    let nonzero = ((word & LOW) + LOW) | word;
-    let zero = !nonzero & (EACH << 7);
-    (zero.wrapping_mul(0x0002_0408_1020_4081) >> 56) as u32
+    /// Changes the tag of a slot from `old` to `new`.
+    #[inline]
+    const fn set_tag(&mut self, slot: usize, old: u16, new: u16) {
+        let change = (old ^ new) as u64;
+        match slot {
+            0..4 => self.tags[0] ^= change << (slot * 16),
+            4..8 => self.tags[1] ^= change << (slot * 16 - 64),
+            _ => self.rest ^= (change as u32) << (slot * 16 - 128),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -68,25 +78,22 @@ struct Shard {
 #[derive(Clone, Copy)]
 struct Place {
     shard: usize,
-    spread: u32,
-    tag: u8,
+    tag: u16,
 }
 
 impl Place {
     #[inline]
-    fn of(hash: u64) -> Self {
+    const fn of(hash: u64) -> Self {
         let mixed = mix(hash);
-        Self {
-            shard: (mixed >> 54) as usize,
-            spread: (mixed >> 16) as u32,
-            tag: (mixed as u8).max(1),
-        }
+        let tag = (mixed >> 36) as u16;
+        Self { shard: (mixed >> 52) as usize, tag: if tag == 0 { 1 } else { tag } }
     }
+}
 
-    #[inline]
-    const fn bucket(self, buckets: usize) -> usize {
-        ((self.spread as u64 * buckets as u64) >> 32) as usize
-    }
+/// Returns the bucket that `tag` belongs to, of so many.
+#[inline]
+const fn home(tag: u16, buckets: usize) -> usize {
+    (tag as usize * buckets) >> 16
 }
 
 /// Returns `hash` with every bit spread over all others. Engines may number their blocks 1, 2, 3.
@@ -122,7 +129,7 @@ impl Index {
         if count == 0 {
             return None;
         }
-        let mut at = place.bucket(count);
+        let mut at = home(place.tag, count);
         for _ in 0..count {
             let bucket = &shard.buckets[at];
             let mut found = bucket.matches(place.tag);
@@ -147,8 +154,8 @@ impl Index {
         let place = Place::of(hash);
         let shard = self.shards.get(place.shard);
         shard
-            .and_then(|shard| shard.buckets.get(place.bucket(shard.buckets.len())))
-            .map_or(0, |bucket| bucket.low)
+            .and_then(|shard| shard.buckets.get(home(place.tag, shard.buckets.len())))
+            .map_or(0, |bucket| bucket.tags[0])
     }
 
     /// Returns a candidate for `hash` without following it.
@@ -156,73 +163,96 @@ impl Index {
     pub(super) fn glance(&self, hash: u64) -> Option<u32> {
         let place = Place::of(hash);
         let shard = self.shards.get(place.shard)?;
-        let bucket = shard.buckets.get(place.bucket(shard.buckets.len()))?;
+        let bucket = shard.buckets.get(home(place.tag, shard.buckets.len()))?;
         let found = bucket.matches(place.tag);
         (found != 0).then(|| bucket.ids[found.trailing_zeros() as usize])
     }
 
-    /// Files `id` under `hash`. `hash_of` returns the hash of an id filed before.
-    pub(super) fn insert(&mut self, hash: u64, id: u32, hash_of: impl Fn(u32) -> u64) {
+    /// Returns true when so many entries crowd around `hash` that no more are taken.
+    #[inline]
+    pub(super) fn is_crowded(&self, hash: u64) -> bool {
+        let place = Place::of(hash);
+        let bucket = self
+            .shards
+            .get(place.shard)
+            .and_then(|shard| shard.buckets.get(home(place.tag, shard.buckets.len())));
+        bucket.is_some_and(|bucket| bucket.passed >= CROWD)
+    }
+
+    /// Files `id` under `hash`.
+    #[inline]
+    pub(super) fn insert(&mut self, hash: u64, id: u32) {
+        let place = Place::of(hash);
         if self.shards.is_empty() {
             self.shards.resize_with(SHARDS, Shard::default);
         }
-        let place = Place::of(hash);
         let Some(shard) = self.shards.get_mut(place.shard) else { return };
-        let count = shard.buckets.len();
-        if (shard.entries + 1) * 16 > count * SLOTS * 13 {
-            let grown = grown(place.shard, count);
-            self.buckets += grown - count;
-            shard.grow(grown, hash_of);
+        if shard.entries >= shard.buckets.len() * SLOTS * 4 / 5 {
+            self.buckets += shard.grow();
         }
-        shard.put(place, id);
+        shard.put(place.tag, id);
+    }
+
+    /// Files `id` under `hash`, unless an id is there that `is_it` accepts, or too many are. Returns true
+    /// when it did.
+    #[inline]
+    pub(super) fn insert_new(&mut self, hash: u64, id: u32, is_it: impl Fn(u32) -> bool) -> bool {
+        if self.find(hash, is_it).is_some() || self.is_crowded(hash) {
+            return false;
+        }
+        self.insert(hash, id);
+        true
     }
 
     /// Takes `id` out from under `hash`.
+    #[inline]
     pub(super) fn remove(&mut self, hash: u64, id: u32) {
         let place = Place::of(hash);
         let Some(shard) = self.shards.get_mut(place.shard) else { return };
-        shard.take(place, id);
-    }
-}
-
-/// Returns the next size of a shard: half as much again. Shards part ways at 32 buckets, so that
-/// later growths are spread evenly over time.
-const fn grown(shard: usize, count: usize) -> usize {
-    match count {
-        0 => 1,
-        1..8 => count + 2,
-        20..32 => 32 + shard * 16 / SHARDS,
-        _ => count + count / 2,
+        shard.take(place.tag, id);
     }
 }
 
 impl Shard {
-    fn grow(&mut self, count: usize, hash_of: impl Fn(u32) -> u64) {
-        let old = std::mem::replace(&mut self.buckets, vec![Bucket::default(); count]);
-        self.entries = 0;
-        let mut places: Vec<(Place, u32)> = Vec::with_capacity(old.len() * SLOTS);
-        for bucket in &old {
-            for (slot, id) in bucket.ids.into_iter().enumerate() {
-                if bucket.tag(slot) != 0 {
-                    places.push((Place::of(hash_of(id)), id));
+    /// Adds a quarter to the buckets, returns how many that are.
+    #[cold]
+    fn grow(&mut self) -> usize {
+        let more = self.buckets.len() / 4 + 1;
+        let count = self.buckets.len() + more;
+        let mut fresh = vec![Bucket::default(); count];
+        // Until something is taken out again, a bucket is filled from its first slot on.
+        let mut filled = vec![0_u8; count];
+        for bucket in &self.buckets {
+            let mut taken = !bucket.matches(0) & ((1 << SLOTS) - 1);
+            while taken != 0 {
+                let slot = taken.trailing_zeros() as usize;
+                taken &= taken - 1;
+                let tag = bucket.tag(slot);
+                let mut at = home(tag, count);
+                while usize::from(filled[at]) == SLOTS {
+                    fresh[at].passed += 1;
+                    at = if at + 1 == count { 0 } else { at + 1 };
                 }
+                let into = usize::from(filled[at]);
+                fresh[at].set_tag(into, 0, tag);
+                fresh[at].ids[into] = bucket.ids[slot];
+                filled[at] += 1;
             }
         }
-        for (place, id) in places {
-            self.put(place, id);
-        }
+        self.buckets = fresh;
+        more
     }
 
     #[inline]
-    fn put(&mut self, place: Place, id: u32) {
+    fn put(&mut self, tag: u16, id: u32) {
         let count = self.buckets.len();
-        let mut at = place.bucket(count);
+        let mut at = home(tag, count);
         for _ in 0..count {
             let bucket = &mut self.buckets[at];
             let free = bucket.matches(0);
             if free != 0 {
                 let slot = free.trailing_zeros() as usize;
-                bucket.set_tag(slot, place.tag);
+                bucket.set_tag(slot, 0, tag);
                 bucket.ids[slot] = id;
                 self.entries += 1;
                 return;
@@ -233,17 +263,17 @@ impl Shard {
     }
 
     #[inline]
-    fn take(&mut self, place: Place, id: u32) {
+    fn take(&mut self, tag: u16, id: u32) {
         let count = self.buckets.len();
-        let home = if count == 0 { return } else { place.bucket(count) };
+        let home = home(tag, count);
         let mut at = home;
         for _ in 0..count {
             let bucket = &mut self.buckets[at];
-            let mut found = bucket.matches(place.tag);
+            let mut found = bucket.matches(tag);
             while found != 0 {
                 let slot = found.trailing_zeros() as usize;
                 if bucket.ids[slot] == id {
-                    bucket.set_tag(slot, 0);
+                    bucket.set_tag(slot, tag, 0);
                     self.entries -= 1;
                     self.unpass(home, at);
                     return;
@@ -258,6 +288,7 @@ impl Shard {
     }
 
     /// Takes one off the counter of every bucket from `home` up to, but without, `end`.
+    #[inline]
     fn unpass(&mut self, home: usize, end: usize) {
         let count = self.buckets.len();
         let mut at = home;

@@ -50,6 +50,19 @@ impl Node {
         edge: NONE,
     };
 
+    /// Returns a node without children.
+    #[inline]
+    pub(super) const fn of(sequence: u64, tokens: u64, owners: u64, parent: u32, edge: u32) -> Self {
+        Self {
+            sequence: halves(sequence),
+            tokens: halves(tokens),
+            owners: halves(owners),
+            parent,
+            kids: u32::MAX,
+            edge,
+        }
+    }
+
     #[inline]
     pub(super) const fn sequence(&self) -> u64 {
         join(self.sequence)

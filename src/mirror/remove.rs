@@ -68,8 +68,14 @@ impl Tree {
     }
 
     fn remove_on_edges(&mut self, slot: u32, hashes: &[SequenceHash], outcome: &mut Outcome) {
-        let mut removal = Removal::default();
-        for hash in hashes {
+        let mut removal = Removal { dropped: std::mem::take(&mut self.dropped), ..Removal::default() };
+        let mut rest = hashes;
+        loop {
+            let count = self.shorten(slot, rest, &mut removal.dropped);
+            outcome.removed += count as u32;
+            rest = &rest[count..];
+            let Some((hash, after)) = rest.split_first() else { break };
+            rest = after;
             match self.handle(slot, hash.0) {
                 None if removal.tolerates(hash.0) => outcome.removed += 1,
                 None => outcome.unknown_removals += 1,
@@ -96,6 +102,8 @@ impl Tree {
             }
         }
         self.keep_truncated(slot, hashes, &removal.truncated, outcome);
+        removal.dropped.clear();
+        self.dropped = removal.dropped;
     }
 
     /// Turns blocks that the router took for removed, and that the event did not name, into orphans:

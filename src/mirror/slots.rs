@@ -20,15 +20,22 @@ pub(super) struct Slot {
     alive: bool,
 }
 
+/// Ranks that are found without the map, most of the time.
+const RECENT: usize = 256;
+
+const fn recent(rank: WorkerRank) -> usize {
+    let mixed = (rank.worker.0 ^ (rank.dp_rank.0 as u64) << 48).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> 56) as usize
+}
+
 /// All slots.
-#[derive(Default)]
 pub(super) struct Slots {
     has: Vec<Slot>,
     names: Vec<WorkerRank>,
     alive: Vec<u64>,
     ranks: HashMap<WorkerRank, u32>,
     workers: HashMap<WorkerId, Vec<WorkerRank>>,
-    last: Option<(WorkerRank, u32)>,
+    last: [Option<(WorkerRank, u32)>; RECENT],
     free: BTreeSet<u32>,
     waiting: Vec<u32>,
     sweeping: Vec<u32>,
@@ -36,11 +43,30 @@ pub(super) struct Slots {
     pub(super) orphans: u64,
 }
 
+impl Default for Slots {
+    fn default() -> Self {
+        Self {
+            has: Vec::new(),
+            names: Vec::new(),
+            alive: Vec::new(),
+            ranks: HashMap::new(),
+            workers: HashMap::new(),
+            last: [None; RECENT],
+            free: BTreeSet::new(),
+            waiting: Vec::new(),
+            sweeping: Vec::new(),
+            accepted: 0,
+            orphans: 0,
+        }
+    }
+}
+
 impl Slots {
     /// Returns the slot of `rank`, a new one if need be, none when there are too many.
     #[inline]
     pub(super) fn enter(&mut self, rank: WorkerRank) -> Option<u32> {
-        if let Some((last, slot)) = self.last
+        let recent = recent(rank);
+        if let Some((last, slot)) = self.last[recent]
             && last == rank
         {
             return Some(slot);
@@ -49,7 +75,7 @@ impl Slots {
             Some(slot) => *slot,
             None => self.admit(rank)?,
         };
-        self.last = Some((rank, slot));
+        self.last[recent] = Some((rank, slot));
         Some(slot)
     }
 
@@ -147,7 +173,7 @@ impl Slots {
             return 0;
         }
         self.kill(slot);
-        self.last = None;
+        self.last[recent(rank)] = None;
         match self.number(rank) {
             Some(fresh) => {
                 self.ranks.insert(rank, fresh);
@@ -166,7 +192,7 @@ impl Slots {
     }
 
     fn forget(&mut self, rank: WorkerRank) {
-        self.last = None;
+        self.last[recent(rank)] = None;
         self.ranks.remove(&rank);
         if let Some(ranks) = self.workers.get_mut(&rank.worker) {
             ranks.retain(|own| *own != rank);

@@ -156,8 +156,7 @@ impl Tree {
         own.set(ORPHAN, true);
         own.set_sequence(hash);
         own.edge = edge;
-        let nodes = &self.nodes;
-        self.ghosts.insert(hash, ghost, |id| nodes.at(id).sequence());
+        self.ghosts.insert(hash, ghost);
         self.orphan_roots += 1;
         Some(ghost)
     }

@@ -56,6 +56,8 @@ pub(super) struct Tree {
     pub(super) near: Vec<u32>,
     pub(super) hashes: Vec<u64>,
     pub(super) warmth: u64,
+    /// Room for what a removal takes.
+    pub(super) dropped: Vec<u64>,
 }
 
 fn kid_key(parent: u32, tokens: u64) -> u64 {
@@ -91,6 +93,7 @@ impl Tree {
             near: Vec::new(),
             hashes: Vec::new(),
             warmth: 0,
+            dropped: Vec::new(),
         };
         // The first node of an empty arena is the root.
         tree.nodes.alloc();
@@ -229,10 +232,7 @@ impl Tree {
     fn file_kid(&mut self, parent: u32, child: u32) {
         let node = self.nodes.at(child);
         if node.parent() == parent {
-            let nodes = &self.nodes;
-            self.kids.insert(kid_key(parent, node.tokens()), child, |id| {
-                kid_key(nodes.at(id).parent(), nodes.at(id).tokens())
-            });
+            self.kids.insert(kid_key(parent, node.tokens()), child);
         }
     }
 

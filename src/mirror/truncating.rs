@@ -32,7 +32,12 @@ impl Tree {
             }
         }
         let mut rest = blocks;
-        while let Some((block, after)) = rest.split_first() {
+        loop {
+            let (count, last) = self.lengthen(at, slot, rest);
+            outcome.stored += count as u32;
+            at = last;
+            rest = &rest[count..];
+            let Some((block, after)) = rest.split_first() else { break };
             let child = if let Some(child) = self.living_child(at, block.tokens.0) {
                 child
             } else {

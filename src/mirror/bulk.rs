@@ -1,0 +1,114 @@
+//! Many blocks at once: new ones that lengthen a run, and the last ones of a run that go.
+//!
+//! What most events do, with one change to the run instead of one for each block. Whatever is unusual
+//! (an alias, a hash that names another block, dead owners) is left to the ways that go block by block.
+
+use crate::domain::{Block, SequenceHash};
+
+use super::Semantics;
+use super::node::{NONE, Node, ODD, ORPHAN, ROOT};
+use super::owners;
+use super::tree::Tree;
+
+impl Tree {
+    /// Lengthens the run that ends in `tail` by as many of `blocks` as nobody has. Returns how many, and
+    /// the last one.
+    pub(super) fn lengthen(&mut self, tail: u32, slot: u32, blocks: &[Block]) -> (usize, u32) {
+        let edge = self.nodes.at(tail).edge;
+        if !self.may_lengthen(tail, slot) {
+            return (0, tail);
+        }
+        let word = self.spill.insert(owners::EMPTY, slot);
+        let (mut last, mut count) = (tail, 0);
+        for block in blocks {
+            let Some(node) = self.nodes.alloc() else { break };
+            let hash = block.sequence.0;
+            let nodes = &self.nodes;
+            if !self.index.insert_new(hash, node, |id| nodes.at(id).sequence() == hash) {
+                self.nodes.release(node);
+                break;
+            }
+            *self.nodes.at_mut(node) = Node::of(hash, block.tokens.0, word, last, edge);
+            self.nodes.at_mut(last).kids = node;
+            last = node;
+            count += 1;
+        }
+        if count > 0 {
+            let own = self.edges.at_mut(edge);
+            own.tail = last;
+            own.live += count;
+            own.tick = self.tick;
+            self.distinct += count as usize;
+            self.slots.add_accepted(slot, i64::from(count));
+            self.pend(edge, count.cast_signed());
+        }
+        (count as usize, last)
+    }
+
+    /// Returns true when new blocks of `slot` below `tail` belong to its run.
+    #[inline]
+    fn may_lengthen(&self, tail: u32, slot: u32) -> bool {
+        let own = self.nodes.at(tail);
+        if own.kids != u32::MAX || tail == ROOT || own.is(ORPHAN) || self.aliases.len() > 0 {
+            return false;
+        }
+        let edge = self.edges.at(own.edge);
+        edge.tail == tail
+            && (self.semantics == Semantics::PerBlock
+                || (!edge.is_internal() && self.spill.contains(own.owners(), slot)))
+    }
+
+    /// Takes `slot` off blocks that end what it has of one run, as long as `hashes` name such. Returns how
+    /// many, and adds their hashes to `dropped`.
+    pub(super) fn shorten(
+        &mut self,
+        slot: u32,
+        hashes: &[SequenceHash],
+        dropped: &mut Vec<u64>,
+    ) -> usize {
+        if self.aliases.len() > 0 || self.slots.any_dead() {
+            return 0;
+        }
+        let (mut edge, mut count, mut died) = (NONE, 0, 0);
+        for hash in hashes {
+            let Some(node) = self.last_of(slot, hash.0) else { break };
+            let own = self.nodes.at_mut(node);
+            if edge != NONE && own.edge != edge {
+                break;
+            }
+            edge = own.edge;
+            let left = self.spill.remove(own.owners(), slot);
+            own.set_owners(left);
+            if left == owners::EMPTY {
+                self.index.remove(hash.0, node);
+                died += 1;
+            }
+            dropped.push(hash.0);
+            count += 1;
+        }
+        if count > 0 {
+            self.edges.at_mut(edge).live -= died;
+            self.distinct -= died as usize;
+            self.pend(edge, -died.cast_signed());
+            self.slots.add_accepted(slot, -i64::from(count));
+            self.settle_edge(edge);
+        }
+        count as usize
+    }
+
+    /// Returns the accepted node that `slot` calls `hash`, if it has nothing after it on the same run.
+    #[inline]
+    fn last_of(&self, slot: u32, hash: u64) -> Option<u32> {
+        let node = self.index.find(hash, |id| {
+            let own = self.nodes.at(id);
+            own.sequence() == hash && self.spill.contains(own.owners(), slot)
+        })?;
+        let own = self.nodes.at(node);
+        if own.is(ORPHAN | ODD) {
+            return None;
+        }
+        let next = self.next_on_edge(node);
+        next.is_none_or(|next| !self.spill.contains(self.nodes.at(next).owners(), slot))
+            .then_some(node)
+    }
+}
