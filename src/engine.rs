@@ -273,6 +273,11 @@ impl Engine {
         picture::of(self, query, at)
     }
 
+    /// Returns what Kubernetes shows, for deciding what to open next.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
     /// Works off everything the mirror deferred, for a picture that is exact.
     pub fn settle(&mut self) {
         while self.mirror.advance(MIRROR_BUDGET * 64) {}

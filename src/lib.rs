@@ -6,10 +6,12 @@
 //! - [`wire`] turns frames into facts, written in the words of [`domain`];
 //! - [`mirror`] replays the router's index, [`model`] keeps everything else that was established,
 //!   [`metrics`] derives series;
-//! - [`engine`] brings them together and makes [`snapshot`]s, which [`report`] writes.
+//! - [`engine`] brings them together and makes [`snapshot`]s, which [`report`] writes;
+//! - [`attach`] says which sources are worth having, from what Kubernetes shows.
 //!
 //! docs/ARCHITECTURE.md says who may import whom; `tests/architecture.rs` holds it.
 
+pub mod attach;
 pub mod cli;
 pub mod clock;
 pub mod domain;

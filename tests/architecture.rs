@@ -55,6 +55,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "mirror", layers: &["domain"], crates: &[] },
     Layer { name: "metrics", layers: &["domain"], crates: &[] },
     Layer { name: "model", layers: &["domain"], crates: &[] },
+    Layer { name: "attach", layers: &["domain", "model"], crates: &[] },
     Layer { name: "snapshot", layers: &["domain"], crates: &[] },
     Layer {
         name: "engine",

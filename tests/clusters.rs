@@ -1,6 +1,10 @@
 //! What kvtop claims of whole deployments that Kubernetes shows, before any event or log.
 
+use kvtop::attach;
+use kvtop::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, SecretRef, Subject, Timestamp};
+use kvtop::frame::{Frame, KubeChange, Origin};
 use kvtop::report::json;
+use kvtop::source::simulator::{Scenario, Simulation};
 use serde_json::{Value, json};
 
 use crate::support::{fixture, frames, played};
@@ -42,5 +46,130 @@ fn claims_of_whole_deployments_are_as_written_down() {
     for name in names {
         let report = serde_json::to_string_pretty(&shown(&name)).unwrap();
         insta::assert_snapshot!(name, report);
+    }
+}
+
+/// Returns the sizes claimed of each part of a worker's pod, best claim first seen in rows.
+fn rows_of(name: &str) -> Vec<Value> {
+    shown(name)["workers"].as_array().unwrap().clone()
+}
+
+#[test]
+fn workers_that_only_registered_have_rows_with_pod_node_and_sizes() {
+    let rows = rows_of("config-map");
+
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0]["pod"], "gtc-demo-0-trtllmworker-fhhcl");
+    assert_eq!(rows[0]["node"], "gpu-h100-x8-0");
+    assert_eq!(rows[0]["block_size"]["engine"], 32);
+    assert_eq!(rows[0]["capacity_blocks"], 41_234);
+}
+
+#[test]
+fn a_deleted_pod_takes_its_worker_and_its_claims_along() {
+    let mut frames = frames(&fixture("clusters/config-map.frames"));
+    let pod = "gtc-demo-0-trtllmworker-fhhcl";
+    frames.push(Frame::new(
+        frames.last().unwrap().at,
+        Origin::Kube { kind: "Pod".into(), change: KubeChange::Deleted },
+        json!({"metadata": {"name": pod}}).to_string(),
+    ));
+
+    let (_, snapshot) = played(&frames);
+
+    assert!(snapshot.pods.iter().all(|row| row.name != pod));
+    let gone = snapshot.workers.iter().find(|row| row.pod.as_deref() == Some(pod)).unwrap();
+    assert!(gone.gone);
+    let about = |claim: &Claim| match &claim.subject {
+        Subject::Pod(name) => name.as_ref() == pod,
+        Subject::Worker(id) => id.0 == 7_702_713_015_953_616,
+        Subject::Component { .. } | Subject::Deployment => false,
+    };
+    assert!(!snapshot.claims.iter().any(|row| about(&row.claim)));
+}
+
+#[test]
+fn a_setting_that_is_taken_back_is_claimed_no_longer() {
+    let graph = |envs: Value| {
+        let service = json!({"componentType": "frontend", "envs": envs});
+        let object =
+            json!({"metadata": {"name": "g"}, "spec": {"services": {"Frontend": service}}});
+        let change = KubeChange::Modified;
+        let origin = Origin::Kube { kind: "DynamoGraphDeployment".into(), change };
+        Frame::new(Timestamp(1), origin, object.to_string())
+    };
+    let set = graph(json!([{"name": "DYN_KV_CACHE_BLOCK_SIZE", "value": "32"}]));
+    let unset = graph(json!([]));
+
+    let declared = |frames: &[Frame]| -> Vec<(ClaimValue, Basis)> {
+        let (_, snapshot) = played(frames);
+        let claims = snapshot.claims.into_iter().map(|row| row.claim);
+        claims
+            .filter(|claim| claim.of == ClaimOf::Declared)
+            .map(|claim| (claim.value, claim.basis))
+            .collect()
+    };
+
+    assert_eq!(declared(std::slice::from_ref(&set)), [(ClaimValue::Count(32), Basis::Manifest)]);
+    assert_eq!(declared(&[set, unset]), [(ClaimValue::Count(16), Basis::Default)]);
+}
+
+#[test]
+fn planted_secrets_reach_neither_facts_nor_reports() {
+    let frames = frames(&fixture("wire/kube-pod/secrets.frames"));
+
+    let (engine, snapshot) = played(&frames);
+
+    let seen = attach::Seen::of(engine.cluster(), "prod");
+    let wanted = attach::wanted(&seen, &attach::Choice::default());
+    for text in [json::snapshot(&snapshot), format!("{snapshot:?}"), format!("{seen:?} {wanted:?}")]
+    {
+        assert!(!text.contains("planted"), "{text}");
+    }
+    assert_eq!(
+        wanted.nats.unwrap().login,
+        attach::Login::Password {
+            user: Some(SecretRef { name: "nats".into(), key: "user".into() }),
+            password: SecretRef { name: "nats".into(), key: "password".into() },
+        }
+    );
+}
+
+#[test]
+fn a_recorded_deployment_is_attached_to_whole() {
+    let (engine, _) = played(&frames(&fixture("clusters/config-map.frames")));
+
+    let seen = attach::Seen::of(engine.cluster(), "gtc-demo");
+    let wanted = attach::wanted(&seen, &attach::Choice::default());
+
+    insta::assert_debug_snapshot!("attach-config-map", wanted);
+}
+
+#[test]
+fn the_simulated_mismatch_shows_both_sizes_of_each_worker_by_their_pods_alone() {
+    let start = Timestamp(1_795_216_800_000_000);
+    let mut simulation = Simulation::new(Scenario::Mismatch, 7, start);
+    let frames: Vec<Frame> = simulation
+        .advance(start.after(std::time::Duration::from_secs(5)))
+        .into_iter()
+        .filter(|frame| matches!(frame.origin, Origin::Kube { .. }))
+        .collect();
+
+    let (_, snapshot) = played(&frames);
+
+    let workers: Vec<_> = snapshot.pods.iter().filter(|pod| pod.role.is_worker()).collect();
+    assert!(workers.len() >= 2, "{:?}", snapshot.pods);
+    for pod in workers {
+        let size = |of| {
+            let claims = snapshot.claims.iter().map(|row| &row.claim);
+            let subject = Subject::Pod(pod.name.as_str().into());
+            let mut sizes = claims.filter(|claim| {
+                (claim.what, claim.of) == (ClaimWhat::BlockSize, of) && claim.subject == subject
+            });
+            sizes.next().map(|claim| claim.value.clone())
+        };
+        assert_eq!(size(ClaimOf::Publisher), Some(ClaimValue::Count(32)), "{}", pod.name);
+        assert_eq!(size(ClaimOf::Engine), Some(ClaimValue::Count(16)), "{}", pod.name);
+        assert_eq!(size(ClaimOf::Card), Some(ClaimValue::Count(32)), "{}", pod.name);
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::support::{captures, fixture, frames};
 use kvtop::domain::{KvBatch, KvKind, Timestamp};
-use kvtop::frame::{Body, Frame, Origin};
+use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::wire::{DECODERS, Facts, decode};
 
 fn described(batch: &KvBatch, out: &mut String) {
@@ -95,6 +95,80 @@ fn a_message_that_is_cut_anywhere_is_rejected_or_ignored_without_a_trace() {
     }
 }
 
+/// Keys that decoders of objects look for.
+const KEYS: &str = "metadata name namespace labels spec status containers command args env value \
+    valueFrom secretKeyRef key volumes volumeMounts configMap mountPath services components \
+    extraPodSpec mainContainer podTemplate data endpoints model_cards event_channels event_sources \
+    card_json instance_id runtime_config data_parallel_size type targetRef conditions image ports \
+    containerPort a.yaml nvidia.com/dynamo-component-type ownerReferences kind";
+
+/// Texts that decoders of objects look into.
+const TEXTS: &[&str] = &[
+    "main",
+    "sh",
+    "-c",
+    "python3 -m dynamo.trtllm --kv-block-size $B '",
+    "-m",
+    "dynamo.vllm",
+    "--block-size",
+    "--kv-block-size=",
+    "99999999999999999999",
+    "-1",
+    "NATS_SERVER",
+    "a:b@c",
+    "$(X)",
+    "$(",
+    "Model",
+    "EventChannel",
+    "frontend",
+    "worker",
+    "Pod",
+    "x:1.6.1",
+    "kv_cache_config: {tokens_per_block: 16}",
+    "&a [*a, *a]",
+    "/..//",
+    "--override-engine-args",
+    "{\"kv_cache_config\":{\"tokens_per_block\":1e400}}",
+    "\u{202e}",
+];
+
+/// JSON of any shape whose keys and texts are mostly those that decoders look for.
+fn objects() -> impl Strategy<Value = serde_json::Value> {
+    use serde_json::Value;
+    let keys = prop::sample::select(KEYS.split_whitespace().collect::<Vec<_>>());
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        prop::sample::select(TEXTS).prop_map(Value::from),
+        "\\PC{0,12}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(6, 96, 8, move |inner| {
+        let pairs = prop::collection::vec((keys.clone(), inner.clone()), 0..8);
+        let object = |pairs: Vec<(&str, Value)>| -> Value {
+            pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        };
+        prop_oneof![
+            prop::collection::vec(inner, 0..6).prop_map(Value::from),
+            pairs.prop_map(object),
+        ]
+    })
+}
+
+fn kinds() -> impl Strategy<Value = Origin> {
+    let kinds = prop::sample::select(vec![
+        "Pod",
+        "DynamoGraphDeployment",
+        "DynamoWorkerMetadata",
+        "EndpointSlice",
+        "ConfigMap",
+        "Other",
+    ]);
+    let changes = prop::sample::select(KubeChange::ALL.to_vec());
+    (kinds, changes).prop_map(|(kind, change)| Origin::Kube { kind: kind.into(), change })
+}
+
 fn origins() -> impl Strategy<Value = Origin> {
     prop_oneof![
         Just(Origin::nats("namespace.a.component.b.kv-events")),
@@ -106,6 +180,7 @@ fn origins() -> impl Strategy<Value = Origin> {
         Just(Origin::Metrics { pod: "pod".into(), url: "/metrics".into() }),
         Just(Origin::Etcd { key: "v1/mdc/a/b/c/1".into(), put: true }),
         Just(Origin::Health { source: "nats".into() }),
+        kinds(),
     ]
 }
 
@@ -125,6 +200,23 @@ proptest! {
     }
 
     #[test]
+    fn arbitrary_objects_never_panic(origin in kinds(), object in objects()) {
+        // Named, since nothing without a name is read.
+        let mut object = object;
+        if let Some(map) = object.as_object_mut() {
+            let metadata = map.entry("metadata").or_insert_with(|| serde_json::json!({}));
+            if let Some(metadata) = metadata.as_object_mut() {
+                metadata.insert("name".to_owned(), "a".into());
+            }
+        }
+        let frame = Frame::new(Timestamp(1), origin, object.to_string());
+        let mut engine = kvtop::engine::Engine::new(kvtop::engine::EngineOptions::default());
+        engine.ingest(&[frame.clone(), frame]);
+        let picture = engine.snapshot(&kvtop::snapshot::ViewQuery::default(), Timestamp(2));
+        prop_assert!(picture.frames == 2);
+    }
+
+    #[test]
     fn arbitrary_text_never_panics(
         origin in origins(),
         mark in prop::sample::select(vec![
@@ -132,7 +224,8 @@ proptest! {
             "Failed to find parent block; skipping store operation ",
             "route request completed ", "Block not published. Block size must be ",
             "{\"message\":\"Selected worker\",", "trtllm_kv_cache_utilization",
-            "dynamo_frontend_model_kv_cache_block_size{model=", "",
+            "dynamo_frontend_model_kv_cache_block_size{model=", "tokens per block=",
+            "TensorRT-LLM engine args: {'tokens_per_block': ", "GPU KV cache size: ", "",
         ]),
         tail in "\\PC{0,80}",
     ) {

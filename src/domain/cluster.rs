@@ -116,7 +116,8 @@ pub struct NatsAccess {
     pub nkey: Option<SecretRef>,
     /// `NATS_AUTH_CREDENTIALS_FILE`, when it is a file of a mounted Secret.
     pub creds: Option<SecretRef>,
-    /// Names of credential settings that are given as plain values, which kvtop does not keep.
+    /// Names of credential settings that are not references: kvtop does not keep plain values, and
+    /// cannot read files that are in no Secret.
     pub inline: Vec<Arc<str>>,
 }
 

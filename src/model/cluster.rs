@@ -30,15 +30,23 @@ pub struct Cluster {
     graphs: BTreeMap<Arc<str>, Graph>,
     slices: BTreeMap<Arc<str>, Endpoints>,
     files: BTreeMap<(Arc<str>, Arc<str>), Vec<Setting>>,
+    changes: u64,
 }
 
 impl Cluster {
+    /// Returns a number that grows with every change to pods and graph deployments, so that whoever
+    /// derives something from them knows when to do it again.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Notes a pod. Returns true when another pod had its name before.
     pub fn set_pod(&mut self, pod: &Pod, at: Timestamp) -> bool {
         if self.pods.len() >= OBJECT_LIMIT && !self.pods.contains_key(&pod.name) {
             return false;
         }
         let fresh = PodRecord { pod: pod.clone(), first: at };
+        self.changes += u64::from(self.pods.get(&pod.name).is_none_or(|known| known.pod != *pod));
         let Some(known) = self.pods.get_mut(&pod.name) else {
             self.pods.insert(Arc::clone(&pod.name), fresh);
             return false;
@@ -54,7 +62,9 @@ impl Cluster {
 
     /// Forgets a pod. Returns true when it was known.
     pub fn remove_pod(&mut self, name: &str) -> bool {
-        self.pods.remove(name).is_some()
+        let known = self.pods.remove(name).is_some();
+        self.changes += u64::from(known);
+        known
     }
 
     /// Returns a pod by its name.
@@ -69,6 +79,7 @@ impl Cluster {
 
     /// Notes a graph deployment.
     pub fn set_graph(&mut self, graph: &Graph) {
+        self.changes += u64::from(self.graphs.get(&graph.name) != Some(graph));
         if self.graphs.len() < OBJECT_LIMIT || self.graphs.contains_key(&graph.name) {
             self.graphs.insert(Arc::clone(&graph.name), graph.clone());
         }
@@ -76,7 +87,7 @@ impl Cluster {
 
     /// Forgets a graph deployment.
     pub fn remove_graph(&mut self, name: &str) {
-        self.graphs.remove(name);
+        self.changes += u64::from(self.graphs.remove(name).is_some());
     }
 
     /// Returns every graph deployment, by name.
@@ -179,20 +190,6 @@ impl Cluster {
             claims.extend(followers.map(|of| claim(of, basis, size)));
         }
         claims
-    }
-
-    /// Returns the `ConfigMap`s that engines were told to read, with their keys.
-    pub fn config_maps(&self) -> Vec<(Arc<str>, Arc<str>)> {
-        let mut wanted: Vec<_> = self
-            .readers()
-            .filter_map(|(_, file)| match &file.source {
-                ConfigSource::ConfigMap { name, key } => Some((Arc::clone(name), Arc::clone(key))),
-                ConfigSource::Image => None,
-            })
-            .collect();
-        wanted.sort();
-        wanted.dedup();
-        wanted
     }
 }
 

@@ -117,13 +117,14 @@ fn decode_config(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         if !["yaml", "yml", "json"].contains(&extension.as_str()) {
             continue;
         }
-        let settings = if object.gone { None } else { engine_config::from_yaml(text) };
-        unreadable |= settings.is_none() && !object.gone;
+        let read = if object.gone { Ok(None) } else { engine_config::from_yaml(text) };
+        unreadable |= read.is_err();
+        let settings = read.unwrap_or_default();
         let config_map = Arc::clone(&object.name);
         facts.other.push(Fact::ConfigFile(ConfigFile { config_map, key: shared(key), settings }));
     }
     if unreadable {
-        return Err(Reject::new("ConfigMap with a file that is not a map in YAML"));
+        return Err(Reject::new("ConfigMap with a file that is no YAML"));
     }
     Ok(())
 }

@@ -21,14 +21,18 @@ const KEYS: &[(&str, ClaimWhat)] = &[
     ("max_batch_size", ClaimWhat::MaxNumSeqs),
 ];
 
+/// A file that is no YAML, or too much of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
 /// Reads the YAML (or JSON, which is YAML) of a file; none when it is no map.
-pub(super) fn from_yaml(text: &str) -> Option<Vec<Setting>> {
+pub(super) fn from_yaml(text: &str) -> Result<Option<Vec<Setting>>, Unreadable> {
     if text.len() > CONFIG_LIMIT {
-        return None;
+        return Err(Unreadable);
     }
     // The parser bounds depth, nodes and what aliases expand to.
-    let value: Value = serde_saphyr::from_str(text).ok()?;
-    value.is_object().then(|| settings(&value))
+    let value: Value = serde_saphyr::from_str(text).map_err(|_| Unreadable)?;
+    Ok(value.is_object().then(|| settings(&value)))
 }
 
 /// Reads the JSON of an argument; none when it is no object.
@@ -93,7 +97,7 @@ mod tests {
             (ClaimWhat::GpuMemoryFraction, ClaimValue::Millionths(850_000)),
             (ClaimWhat::PrefixReuse, ClaimValue::Flag(false)),
         ];
-        assert_eq!(values(from_yaml(yaml)), expected);
+        assert_eq!(values(from_yaml(yaml).unwrap()), expected);
         assert_eq!(values(from_json(json)), expected);
     }
 
@@ -107,9 +111,12 @@ mod tests {
         }
         let deep = "[".repeat(100_000);
         let long = "a: b\n".repeat(300_000);
-        for text in [bomb.as_str(), &deep, &long, "", "- a\n- b", "just text", "a: b: c"] {
-            assert_eq!(from_yaml(text), None, "{}", &text[..text.len().min(40)]);
+        for text in [bomb.as_str(), &deep, &long, "a: b: c"] {
+            assert_eq!(from_yaml(text), Err(Unreadable), "{}", &text[..text.len().min(40)]);
         }
-        assert_eq!(from_yaml("unrelated: 1"), Some(Vec::new()));
+        for text in ["", "- a\n- b", "just text"] {
+            assert_eq!(from_yaml(text), Ok(None), "{text}");
+        }
+        assert_eq!(from_yaml("unrelated: 1"), Ok(Some(Vec::new())));
     }
 }

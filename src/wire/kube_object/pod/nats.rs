@@ -8,6 +8,9 @@ use crate::wire::kube_object::command::{Env, EnvValue};
 use crate::wire::kube_object::shared;
 use crate::wire::kube_object::volume::{Mounted, mounted};
 
+/// The variable that names a file of credentials.
+const CREDS: &str = "NATS_AUTH_CREDENTIALS_FILE";
+
 pub(super) fn access(env: &Env, container: &Value, volumes: &Value) -> NatsAccess {
     let mut access = NatsAccess::default();
     if let Some(servers) = env.plain("NATS_SERVER") {
@@ -27,12 +30,17 @@ pub(super) fn access(env: &Env, container: &Value, volumes: &Value) -> NatsAcces
     access.password = reference("NATS_AUTH_PASSWORD");
     access.token = reference("NATS_AUTH_TOKEN");
     access.nkey = reference("NATS_AUTH_NKEY");
-    let file = env.plain("NATS_AUTH_CREDENTIALS_FILE");
+    let file = env.plain(CREDS);
     access.creds = match file.and_then(|path| mounted(path, container, volumes)) {
         Some(Mounted::Secret { name, key }) => {
             Some(SecretRef { name: shared(name), key: shared(&key) })
         }
-        Some(Mounted::ConfigMap { .. }) | None => None,
+        Some(Mounted::ConfigMap { .. }) | None => {
+            if env.get(CREDS).is_some() {
+                access.inline.push(shared(CREDS));
+            }
+            None
+        }
     };
     access
 }

@@ -1,0 +1,248 @@
+//! What to open next: from what Kubernetes shows, the sources that are worth having.
+//!
+//! A pure function of what was seen and of what was chosen. It opens nothing and remembers nothing;
+//! whoever runs sources compares its answers and starts or stops what differs.
+
+mod nats;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::domain::{ConfigSource, Container, Graph, Pod, Role};
+use crate::model::Cluster;
+
+pub use nats::{Login, NatsTarget};
+
+/// Most logs that are followed, and most endpoints that are scraped; the rest is named in a note.
+pub const TARGET_LIMIT: usize = 512;
+
+/// Port of a frontend where nobody says otherwise.
+const HTTP_PORT: u16 = 8000;
+
+/// Port of a worker's system server where nobody says otherwise.
+const SYSTEM_PORT: u16 = 9090;
+
+/// What Kubernetes shows of a namespace.
+#[derive(Clone, Debug, Default)]
+pub struct Seen<'a> {
+    /// The namespace.
+    pub namespace: &'a str,
+    /// Its pods, Dynamo's and others.
+    pub pods: Vec<&'a Pod>,
+    /// Its graph deployments.
+    pub graphs: Vec<&'a Graph>,
+}
+
+impl<'a> Seen<'a> {
+    /// Returns what `cluster` knows of `namespace`.
+    pub fn of(cluster: &'a Cluster, namespace: &'a str) -> Self {
+        Self {
+            namespace,
+            pods: cluster.pods().map(|record| &record.pod).collect(),
+            graphs: cluster.graphs().collect(),
+        }
+    }
+}
+
+/// What the user chose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The graph deployment to look at; all of the namespace's when none is named.
+    pub dgd: Option<String>,
+}
+
+/// A container whose log is worth following.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogTarget {
+    /// Kubernetes namespace.
+    pub namespace: Arc<str>,
+    /// Pod.
+    pub pod: Arc<str>,
+    /// Container.
+    pub container: Arc<str>,
+    /// What it does.
+    pub role: Role,
+}
+
+/// A metrics endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScrapeTarget {
+    /// Kubernetes namespace.
+    pub namespace: Arc<str>,
+    /// Pod.
+    pub pod: Arc<str>,
+    /// Its address.
+    pub ip: Arc<str>,
+    /// Port.
+    pub port: u16,
+    /// Path.
+    pub path: &'static str,
+    /// What it does.
+    pub role: Role,
+    /// True when it is served over TLS.
+    pub tls: bool,
+}
+
+/// The sources to have open, and what to tell the user of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// The graph deployment looked at; none while it is not known, or when it is all of several.
+    pub dgd: Option<String>,
+    /// Every graph deployment of the namespace, to choose from.
+    pub candidates: Vec<String>,
+    /// Where events may be heard.
+    pub nats: Option<NatsTarget>,
+    /// Logs to follow: routers first, then workers.
+    pub logs: Vec<LogTarget>,
+    /// Metrics to scrape, in the same order.
+    pub scrapes: Vec<ScrapeTarget>,
+    /// `ConfigMap`s to read, by name.
+    pub config_maps: Vec<String>,
+    /// What is missing or ambiguous, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Returns what is worth having open.
+pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
+    let mut wanted = Wanted { candidates: candidates(seen), ..Wanted::default() };
+    let pods = chosen(seen, choice, &mut wanted);
+    wanted.config_maps = config_maps(seen, &pods, wanted.dgd.as_deref());
+    if pods.is_empty() {
+        return wanted;
+    }
+    wanted.nats = nats::target(&pods, &mut wanted.notes);
+    for pod in &pods {
+        wanted.logs.extend(logs(pod));
+        wanted.scrapes.extend(scrapes(pod));
+    }
+    cap(&mut wanted.logs, "logs are followed", &mut wanted.notes);
+    cap(&mut wanted.scrapes, "metrics endpoints are scraped", &mut wanted.notes);
+    wanted
+}
+
+/// Returns the `ConfigMap`s that engines of the chosen pods, or of pods to come, are told to read.
+fn config_maps(seen: &Seen<'_>, pods: &[&Pod], dgd: Option<&str>) -> Vec<String> {
+    let graphs = seen.graphs.iter().filter(|graph| dgd.is_none_or(|name| *graph.name == *name));
+    let planned = graphs.flat_map(|graph| &graph.components).map(|part| &part.engine_file);
+    let files = pods.iter().map(|pod| &pod.engine_file).chain(planned).flatten();
+    let names: BTreeSet<&str> = files
+        .filter_map(|file| match &file.source {
+            ConfigSource::ConfigMap { name, .. } => Some(name.as_ref()),
+            ConfigSource::Image => None,
+        })
+        .collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+fn is_dynamo(pod: &Pod) -> bool {
+    pod.role != Role::Other || pod.graph.is_some()
+}
+
+/// Returns the names of the graph deployments, also of those that only pods tell of.
+fn candidates(seen: &Seen<'_>) -> Vec<String> {
+    let of_pods = seen.pods.iter().filter_map(|pod| pod.graph.as_deref());
+    let names: BTreeSet<&str> =
+        seen.graphs.iter().map(|graph| graph.name.as_ref()).chain(of_pods).collect();
+    names.into_iter().map(str::to_owned).collect()
+}
+
+/// Returns the pods of the deployment that is looked at: routers first, then workers, by name.
+fn chosen<'a>(seen: &Seen<'a>, choice: &Choice, wanted: &mut Wanted) -> Vec<&'a Pod> {
+    let among = wanted.candidates.join(", ");
+    let mut pods: Vec<&Pod> = seen.pods.iter().copied().filter(|pod| is_dynamo(pod)).collect();
+    match (&choice.dgd, wanted.candidates.as_slice()) {
+        (Some(name), _) => {
+            pods.retain(|pod| pod.graph.as_deref() == Some(name));
+            wanted.dgd = Some(name.clone());
+            if !wanted.candidates.contains(name) {
+                let there = if among.is_empty() { "none" } else { &among };
+                wanted.notes.push(format!(
+                    "there is no graph deployment `{name}` in namespace `{}`; there is: {there}",
+                    seen.namespace
+                ));
+                return pods;
+            }
+        }
+        (None, [only]) => wanted.dgd = Some(only.clone()),
+        (None, []) => {}
+        (None, several) => wanted.notes.push(format!(
+            "namespace `{}` has {} graph deployments ({among}) and all are shown; --dgd chooses one",
+            seen.namespace,
+            several.len()
+        )),
+    }
+    if pods.is_empty() {
+        wanted.notes.push(format!("no pod of Dynamo is in namespace `{}`", seen.namespace));
+    }
+    pods.sort_by_key(|pod| (rank(pod.role), Arc::clone(&pod.name)));
+    pods
+}
+
+/// Returns the place of a role in the order of importance.
+fn rank(role: Role) -> u8 {
+    match role {
+        Role::Frontend => 0,
+        Role::StandaloneRouter | Role::GatewayPlugin => 1,
+        Role::Worker | Role::Prefill | Role::Decode => 2,
+        Role::Planner | Role::Other => 3,
+    }
+}
+
+/// Returns true once a pod's containers can have said something.
+fn has_started(pod: &Pod) -> bool {
+    !matches!(pod.phase.as_ref(), "Pending" | "Succeeded")
+}
+
+fn logs(pod: &Pod) -> impl Iterator<Item = LogTarget> {
+    let routes = |role: Role| role.is_router() || role.is_worker();
+    let containers = pod.containers.iter().filter(move |container| routes(container.role));
+    containers.filter(|_| has_started(pod)).map(|container| LogTarget {
+        namespace: Arc::clone(&pod.namespace),
+        pod: Arc::clone(&pod.name),
+        container: Arc::clone(&container.name),
+        role: container.role,
+    })
+}
+
+fn scrapes(pod: &Pod) -> impl Iterator<Item = ScrapeTarget> {
+    let open = has_started(pod) && !pod.terminating;
+    let ip = pod.ip.as_ref().filter(|_| open);
+    pod.containers.iter().filter_map(move |container| {
+        Some(ScrapeTarget {
+            namespace: Arc::clone(&pod.namespace),
+            pod: Arc::clone(&pod.name),
+            ip: Arc::clone(ip?),
+            port: metrics_port(container)?,
+            path: "/metrics",
+            role: container.role,
+            tls: container.tls && container.role == Role::Frontend,
+        })
+    })
+}
+
+/// Returns where a container serves metrics. A frontend does beside its requests and has no system
+/// server (ai-dynamo 0.9.0, `frontend/main.py:341`); others do on their system port.
+fn metrics_port(container: &Container) -> Option<u16> {
+    let named = |name: &str| {
+        container.ports.iter().find(|port| port.name.as_ref() == name).map(|port| port.number)
+    };
+    match container.role {
+        Role::Frontend => container.http_port.or_else(|| named("http")).or(Some(HTTP_PORT)),
+        role if role.is_worker() => {
+            container.system_port.or_else(|| named("system")).or(Some(SYSTEM_PORT))
+        }
+        // Only where a port is declared: these have none by default.
+        Role::StandaloneRouter => container.system_port.or_else(|| named("system")),
+        Role::GatewayPlugin => named("metrics"),
+        _ => None,
+    }
+}
+
+fn cap<T>(targets: &mut Vec<T>, what: &str, notes: &mut Vec<String>) {
+    if targets.len() > TARGET_LIMIT {
+        notes.push(format!("only {TARGET_LIMIT} of {} {what}", targets.len()));
+        targets.truncate(TARGET_LIMIT);
+    }
+}

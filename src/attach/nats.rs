@@ -1,0 +1,135 @@
+//! Which NATS to listen to, by what the pods were told.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::domain::{Pod, SecretRef};
+
+/// How Dynamo's processes log in to NATS, by reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Login {
+    /// Nothing is set. Dynamo then tries `user` with password `user`, which a server without logins
+    /// takes as well (dynamo-runtime 0.9.0, `transports/nats.rs:379`).
+    Unset,
+    /// A user and a password.
+    Password {
+        /// Where the user is; none when it is given as a plain value.
+        user: Option<SecretRef>,
+        /// Where the password is.
+        password: SecretRef,
+    },
+    /// A token.
+    Token(SecretRef),
+    /// An nkey seed.
+    Nkey(SecretRef),
+    /// A file of credentials.
+    Creds(SecretRef),
+    /// It is set in a way that kvtop does not read; whoever runs kvtop has to give it.
+    Withheld,
+}
+
+/// A NATS server to listen to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NatsTarget {
+    /// Its addresses, separated by commas, without credentials.
+    pub servers: Arc<str>,
+    /// How to log in.
+    pub login: Login,
+    /// Kubernetes namespace of the Secrets that the login refers to.
+    pub secrets_in: Arc<str>,
+    /// True when an address asks for TLS.
+    pub tls: bool,
+    /// Dynamo's namespaces of the chosen pods: what subjects and streams are named after. Workers
+    /// have one of their own for each rollout from 1.0 on.
+    pub dynamo_namespaces: Vec<Arc<str>>,
+    /// Where it was read, for people.
+    pub from: String,
+}
+
+/// Returns the server that the most important of `pods` names.
+pub(super) fn target(pods: &[&Pod], notes: &mut Vec<String>) -> Option<NatsTarget> {
+    note_plane(pods, notes);
+    let Some(pod) = pods.iter().find(|pod| pod.nats.servers.is_some()) else {
+        notes.push(
+            "no pod has NATS_SERVER in its environment; --nats-url names a server".to_owned(),
+        );
+        return None;
+    };
+    let servers = Arc::clone(pod.nats.servers.as_ref()?);
+    let mut others: BTreeMap<&str, &str> = BTreeMap::new();
+    for pod in pods {
+        if let Some(other) = pod.nats.servers.as_deref().filter(|other| *other != &*servers) {
+            others.entry(other).or_insert(&pod.name);
+        }
+    }
+    for (other, name) in others {
+        notes.push(format!(
+            "pod `{name}` uses another NATS server ({other}); kvtop listens to {servers}"
+        ));
+    }
+    let login = login(pod);
+    if login == Login::Withheld {
+        notes.push(format!(
+            "pod `{}` logs in to NATS with something that kvtop cannot take over; give it \
+             with --nats-creds, --nats-nkey or --nats-password-file",
+            pod.name
+        ));
+    }
+    let namespaces: BTreeSet<&Arc<str>> = pods
+        .iter()
+        .filter(|pod| pod.role.is_router() || pod.role.is_worker())
+        .filter_map(|pod| pod.dynamo_namespace.as_ref())
+        .collect();
+    Some(NatsTarget {
+        tls: servers.split(',').any(|s| s.starts_with("tls://") || s.starts_with("wss://")),
+        servers,
+        login,
+        secrets_in: Arc::clone(&pod.namespace),
+        dynamo_namespaces: namespaces.into_iter().cloned().collect(),
+        from: format!("NATS_SERVER of pod {}", pod.name),
+    })
+}
+
+/// The first that is set wins, in Dynamo's order (dynamo-runtime 0.9.0, `transports/nats.rs:379`).
+fn login(pod: &Pod) -> Login {
+    let nats = &pod.nats;
+    let plain = |name: &str| nats.inline.iter().any(|inline| inline.as_ref() == name);
+    if let Some(password) = &nats.password {
+        return Login::Password { user: nats.user.clone(), password: password.clone() };
+    }
+    if plain("NATS_AUTH_PASSWORD") || nats.login_in_address {
+        return Login::Withheld;
+    }
+    match (&nats.token, &nats.nkey, &nats.creds) {
+        (Some(token), _, _) => Login::Token(token.clone()),
+        (None, Some(nkey), _) if !plain("NATS_AUTH_TOKEN") => Login::Nkey(nkey.clone()),
+        (None, None, Some(creds)) if nats.inline.is_empty() => Login::Creds(creds.clone()),
+        _ if nats.inline.is_empty() => Login::Unset,
+        _ => Login::Withheld,
+    }
+}
+
+/// Says so when the workers' events do not go over NATS.
+fn note_plane(pods: &[&Pod], notes: &mut Vec<String>) {
+    let over_zmq = |pod: &&&Pod| match pod.event_plane.as_deref() {
+        Some(plane) => plane.eq_ignore_ascii_case("zmq"),
+        None => pod.version.as_deref().is_some_and(defaults_to_zmq),
+    };
+    let workers: Vec<&&Pod> = pods.iter().filter(|pod| pod.role.is_worker()).collect();
+    let count = workers.iter().copied().filter(over_zmq).count();
+    if count > 0 {
+        notes.push(format!(
+            "{count} of {} workers publish events over ZMQ, not over NATS",
+            workers.len()
+        ));
+    }
+}
+
+/// ZMQ is the default from 1.3 on.
+fn defaults_to_zmq(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse::<u32>().ok());
+    let (Some(Some(major)), Some(Some(minor))) = (parts.next(), parts.next()) else {
+        return false;
+    };
+    (major, minor) >= (1, 3)
+}
