@@ -40,13 +40,15 @@ pub struct EngineOptions {
     pub label: String,
     /// Dynamo's version, when somebody says so beforehand, with who says it.
     pub version: Option<(String, String)>,
+    /// The graph deployment that was chosen; workers and claims of others are left out of pictures.
+    pub dgd: Option<String>,
     /// Bound of the mirror's memory, in bytes.
     pub memory_limit: usize,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { label: String::new(), version: None, memory_limit: 1 << 30 }
+        Self { label: String::new(), version: None, dgd: None, memory_limit: 1 << 30 }
     }
 }
 

@@ -33,6 +33,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         claims: engine
             .claims
             .all()
+            .filter(|stored| cluster::is_chosen(engine, &stored.claim.subject))
             .map(|stored| ClaimRow { claim: stored.claim.clone(), at: stored.first })
             .collect(),
         sources: sources(engine, at),

@@ -3,7 +3,7 @@
 //! Brings together which configuration file is whose; the claims that follow from it are the
 //! engine's to note.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::domain::{
@@ -104,14 +104,14 @@ impl Cluster {
         }
     }
 
-    /// Returns whether Dynamo's discovery sees `pod`; none when it is behind no service that
-    /// discovery reads.
-    pub fn in_service(&self, pod: &str) -> Option<bool> {
+    /// Returns the pods behind services that Dynamo's discovery reads, with whether it sees them.
+    pub fn in_service(&self) -> HashMap<&str, bool> {
+        let mut seen = HashMap::new();
         let read = self.slices.values().filter(|slice| slice.discovery);
-        let mut seen =
-            read.flat_map(|slice| &slice.pods).filter(|there| *there.pod == *pod).peekable();
-        seen.peek()?;
-        Some(seen.any(|there| there.ready))
+        for there in read.flat_map(|slice| &slice.pods) {
+            *seen.entry(there.pod.as_ref()).or_default() |= there.ready;
+        }
+        seen
     }
 
     /// Notes a configuration file.

@@ -60,7 +60,11 @@ fn options(args: &SourceArgs) -> NatsOptions {
 }
 
 pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
-    EngineOptions { label: label.to_owned(), version: None, memory_limit: args.max_memory }
+    EngineOptions {
+        label: label.to_owned(),
+        memory_limit: args.max_memory,
+        ..EngineOptions::default()
+    }
 }
 
 /// Tells every source what is wanted of it.

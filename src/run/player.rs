@@ -209,6 +209,7 @@ pub(super) fn options_for(
         version: (!version.is_empty())
             .then(|| (crate::wire::printable(&version, 20).into_owned(), "recording".to_owned())),
         memory_limit,
+        ..EngineOptions::default()
     }
 }
 

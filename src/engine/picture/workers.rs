@@ -6,7 +6,10 @@ use crate::model::{Measured, RankRecord};
 use crate::snapshot::{BlockSizes, Knowledge, Sourced, Totals, WorkerRow};
 
 pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<WorkerRow> {
-    let ranks = engine.workers.ranks().iter().enumerate();
+    let chosen = |(_, record): &(usize, &RankRecord)| {
+        super::cluster::is_chosen(engine, &Subject::Worker(record.rank.worker))
+    };
+    let ranks = engine.workers.ranks().iter().enumerate().filter(chosen);
     ranks.map(|(index, record)| row(engine, index, record, at)).collect()
 }
 
