@@ -1,6 +1,7 @@
 //! Screens: text, styles, keys, and that nothing makes drawing fail.
 
 mod banner;
+mod findings;
 mod hostile;
 
 use std::fmt::Write as _;

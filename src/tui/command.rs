@@ -45,6 +45,10 @@ pub enum Command {
     Edit(Edit),
     /// Give the banner one row, or all of its rows again.
     ToggleBanner,
+    /// Show what is behind the worst finding.
+    TopFinding,
+    /// Read what is selected, or go back to the list.
+    Open,
     /// Apply the demo's fix.
     DemoFix,
     /// Move within a recording.
@@ -57,16 +61,27 @@ pub enum View {
     /// Is KV routing working?
     #[default]
     Overview,
+    /// What is wrong, by what evidence, and what mends it?
+    Findings,
 }
 
 impl View {
     /// Every view, in the order of their numbers.
-    pub const ALL: [Self; 1] = [Self::Overview];
+    pub const ALL: [Self; 2] = [Self::Overview, Self::Findings];
+
+    /// Returns its number, which is its key. Numbers stay when views come between them.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Overview => 1,
+            Self::Findings => 6,
+        }
+    }
 
     /// Returns its name on the screen.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
+            Self::Findings => "Findings",
         }
     }
 }

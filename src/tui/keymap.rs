@@ -15,6 +15,8 @@ pub enum Context {
     Replay,
     /// The same, of a demo.
     Demo,
+    /// The same, in the view of findings.
+    Findings,
     /// While the help is open.
     Help,
     /// While the command line is open.
@@ -30,6 +32,12 @@ pub enum Focus {
     Replay,
     /// A view over a demo.
     Demo,
+    /// The findings in live data.
+    LiveFindings,
+    /// The findings in a recording.
+    ReplayFindings,
+    /// The findings in a demo.
+    DemoFindings,
     /// The help.
     Help,
     /// The command line.
@@ -38,7 +46,16 @@ pub enum Focus {
 
 impl Focus {
     /// Everything that can be open.
-    pub const ALL: [Self; 5] = [Self::Live, Self::Replay, Self::Demo, Self::Help, Self::Line];
+    pub const ALL: [Self; 8] = [
+        Self::Live,
+        Self::Replay,
+        Self::Demo,
+        Self::LiveFindings,
+        Self::ReplayFindings,
+        Self::DemoFindings,
+        Self::Help,
+        Self::Line,
+    ];
 
     /// Returns the contexts that hold together.
     pub const fn contexts(self) -> &'static [Context] {
@@ -46,6 +63,13 @@ impl Focus {
             Self::Live => &[Context::Views, Context::Everywhere],
             Self::Replay => &[Context::Views, Context::Replay, Context::Everywhere],
             Self::Demo => &[Context::Views, Context::Demo, Context::Everywhere],
+            Self::LiveFindings => &[Context::Views, Context::Findings, Context::Everywhere],
+            Self::ReplayFindings => {
+                &[Context::Views, Context::Findings, Context::Replay, Context::Everywhere]
+            }
+            Self::DemoFindings => {
+                &[Context::Views, Context::Findings, Context::Demo, Context::Everywhere]
+            }
             Self::Help => &[Context::Help, Context::Everywhere],
             Self::Line => &[Context::Line, Context::Everywhere],
         }
@@ -106,6 +130,7 @@ const ALL: &[Context] = &[Context::Everywhere];
 const VIEWS: &[Context] = &[Context::Views];
 const READ: &[Context] = &[Context::Views, Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
+const FINDINGS: &[Context] = &[Context::Findings];
 const DEMO: &[Context] = &[Context::Demo];
 const LINE: &[Context] = &[Context::Line];
 
@@ -134,6 +159,16 @@ pub const BINDINGS: &[Binding] = &[
         "help",
     ),
     hinted(bind(&[char(':')], ":", VIEWS, Command::OpenLine, "type a command"), "command"),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter)],
+            "Enter",
+            FINDINGS,
+            Command::Open,
+            "read the finding, and back to the list",
+        ),
+        "read",
+    ),
     hinted(
         replay(&[char('p')], "p", ReplayCommand::Toggle, "pause the recording, or play on"),
         "pause/play",
@@ -170,8 +205,10 @@ pub const BINDINGS: &[Binding] = &[
         "shorter",
     ),
     hinted(bind(&[char('t')], "t", VIEWS, Command::NextTheme, "next theme"), "theme"),
+    bind(&[char('f')], "f", VIEWS, Command::TopFinding, "what is behind the worst finding"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
     bind(&[char('1')], "1", VIEWS, Command::Show(View::Overview), "the overview"),
+    bind(&[char('6')], "6", VIEWS, Command::Show(View::Findings), "findings and checks"),
     scroll(&[char('j'), key(KeyCode::Down)], "j", Scroll::Down, "down a row (or arrow)"),
     scroll(&[char('k'), key(KeyCode::Up)], "k", Scroll::Up, "up a row (or arrow)"),
     scroll(

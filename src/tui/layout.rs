@@ -2,6 +2,7 @@
 
 use ratatui::layout::Rect;
 
+use super::command::View;
 use super::panels::PanelId;
 
 /// Rows of a table around its workers: names, rule, total, and the frame.
@@ -10,6 +11,10 @@ const TABLE: u16 = 5;
 /// What a layout must make room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
+    /// The view.
+    pub view: View,
+    /// Findings and checks together.
+    pub findings: usize,
     /// Rows of the worker table.
     pub workers: usize,
     /// True for a demo, which says so in a row of its own.
@@ -115,6 +120,7 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
     }
     match (needs.zoom, class) {
         (Some(panel), _) => layout.panels.push((panel, rest)),
+        (None, _) if needs.view == View::Findings => findings(&mut layout, rest, class, needs),
         (None, Class::Full) => full(&mut layout, rest, needs),
         (None, Class::Medium) => medium(&mut layout, rest, needs),
         (None, Class::Compact) => compact(&mut layout, rest, needs),
@@ -182,6 +188,24 @@ fn compact(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
     layout.panels.push((PanelId::Events, rest));
 }
 
+/// The list, and beside or below it what is selected.
+fn findings(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
+    if class <= Class::Medium && rest.width >= 100 {
+        let list = (rest.width / 20 * 7).clamp(38, 60);
+        layout.panels.push((PanelId::Findings, columns(rest, 0, list)));
+        layout.panels.push((PanelId::Finding, columns(rest, list, rest.width - list)));
+        return;
+    }
+    let around = if layout.framed { 2 } else { 0 };
+    let wanted = table_rows(needs.findings, around);
+    let most = (rest.height / 3).max(around + 1);
+    let list = take_top(&mut rest, wanted.min(most));
+    layout.panels.push((PanelId::Findings, list));
+    if !rest.is_empty() {
+        layout.panels.push((PanelId::Finding, rest));
+    }
+}
+
 fn table_rows(workers: usize, around: u16) -> u16 {
     u16::try_from(workers.max(1)).unwrap_or(u16::MAX).saturating_add(around)
 }
@@ -217,8 +241,11 @@ mod tests {
         for width in 1..=200 {
             for height in 1..=70 {
                 let area = Rect { x: 0, y: 0, width, height };
-                for workers in [0, 2, 300] {
+                let views = [View::Overview, View::Overview, View::Findings];
+                for (workers, view) in [0, 2, 300].into_iter().zip(views) {
                     let needs = Needs {
+                        view,
+                        findings: workers,
                         workers,
                         marker: true,
                         usage: true,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::Command;
+use super::command::{Command, View};
 
 /// The spans that graphs can cover.
 pub const WINDOWS: [Duration; 4] = [
@@ -21,8 +21,10 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     if demo {
         lines.push((String::from("demo fix"), "apply the fix of the demo"));
     }
+    lines.push((String::from("findings"), "what is wrong, and what mends it"));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
     lines.push((String::from("help"), "keys and meanings"));
+    lines.push((String::from("overview"), "is KV routing working?"));
     lines.push((String::from("quit"), "leave"));
     lines.extend(themes.iter().map(|name| (format!("theme {name}"), "use this theme")));
     for window in WINDOWS {
@@ -48,6 +50,8 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("demo", "fix") if demo => Ok(Command::DemoFix),
         ("demo", "fix") => Err(String::from("`demo fix` works in a demo only")),
         ("demo", _) => Err(String::from("the demo knows `demo fix`")),
+        ("findings", "") => Ok(Command::Show(View::Findings)),
+        ("overview", "") => Ok(Command::Show(View::Overview)),
         ("freeze", "") => Ok(Command::ToggleFreeze),
         ("help", "") => Ok(Command::ToggleHelp),
         ("quit" | "q", "") => Ok(Command::Quit),

@@ -42,6 +42,7 @@ fn lines(focus: Focus, glyphs: &Glyphs) -> Vec<[Part; 2]> {
     lines.push(term(glyphs.warn, "worth a look", Role::Warn));
     lines.push(term(glyphs.fail, "broken", Role::Crit));
     lines.push(term(glyphs.unknown, "not known yet; it never counts as good", Role::Unknown));
+    lines.push(term(glyphs.info, "good to know; it makes no banner", Role::Fg));
     let warming = "blocks from before kvtop attached are unknown, so orphans prove nothing yet";
     lines.push(term("warming", warming, Role::Unknown));
     lines.push(term(glyphs.none, "nobody reports it; it is not 0", Role::Muted));

@@ -4,6 +4,7 @@ pub mod banner;
 pub mod bars;
 pub mod charts;
 pub mod events;
+pub mod findings;
 pub mod footer;
 pub mod router;
 pub mod status;
@@ -38,6 +39,10 @@ pub enum PanelId {
     Router,
     /// What happened last.
     Events,
+    /// The list of findings and checks.
+    Findings,
+    /// The one that is selected.
+    Finding,
 }
 
 /// What the UI remembers and panels may know.
@@ -53,6 +58,10 @@ pub struct Look {
     pub first_router: usize,
     /// Number of the last event shown; none to follow the newest.
     pub last_event: Option<u64>,
+    /// The selected finding or check; none for the first.
+    pub selected: Option<findings::Key>,
+    /// First row shown of it.
+    pub first_line: usize,
 }
 
 /// All that a panel is drawn from.
@@ -109,5 +118,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>)
         PanelId::Trends => trends::draw(canvas, area, scene),
         PanelId::Router => router::draw(canvas, area, scene),
         PanelId::Events => events::draw(canvas, area, scene),
+        PanelId::Findings => findings::draw(canvas, area, scene),
+        PanelId::Finding => findings::detail::draw(canvas, area, scene),
     }
 }

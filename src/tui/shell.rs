@@ -13,7 +13,7 @@ use super::findings::{self, Fact};
 use super::keymap::{self, Focus};
 use super::layout::{self, Class, Layout, Needs};
 use super::line;
-use super::panels::{Look, PanelId, banner};
+use super::panels::{self, Look, PanelId, banner};
 use crate::snapshot::{Feed, Snapshot, ViewQuery};
 
 /// Events that a query asks for.
@@ -74,6 +74,8 @@ impl Shell {
             first_worker: 0,
             first_router: 0,
             last_event: None,
+            selected: None,
+            first_line: 0,
         };
         Self {
             view: View::Overview,
@@ -155,7 +157,9 @@ impl Shell {
             Command::ToggleHelp => self.open = Open::Help(0),
             Command::OpenLine => self.open = Open::Line(String::new()),
             Command::Back => self.back(),
-            Command::Show(view) => self.view = view,
+            Command::Show(view) => self.show(view),
+            Command::TopFinding => self.top_finding(snapshot),
+            Command::Open => self.open_finding(),
             Command::ToggleFreeze => self.toggle_freeze(snapshot),
             Command::FocusNext => self.move_focus(snapshot, Turn::Next),
             Command::FocusPrevious => self.move_focus(snapshot, Turn::Previous),
@@ -173,15 +177,72 @@ impl Shell {
         match &self.open {
             Open::Help(_) => Focus::Help,
             Open::Line(_) => Focus::Line,
-            Open::Nothing => view_focus(snapshot),
+            Open::Nothing => self.view_focus(snapshot),
         }
     }
 
-    fn back(&mut self) {
-        if self.open == Open::Nothing {
-            self.zoom = false;
+    /// Returns the focus of the view without anything over it.
+    fn view_focus(&self, snapshot: &Snapshot) -> Focus {
+        match (self.view, &snapshot.feed) {
+            (View::Overview, Feed::Live) => Focus::Live,
+            (View::Overview, Feed::Replay(_)) => Focus::Replay,
+            (View::Overview, Feed::Demo(_)) => Focus::Demo,
+            (View::Findings, Feed::Live) => Focus::LiveFindings,
+            (View::Findings, Feed::Replay(_)) => Focus::ReplayFindings,
+            (View::Findings, Feed::Demo(_)) => Focus::DemoFindings,
         }
-        self.open = Open::Nothing;
+    }
+
+    /// Closes what is open: help or line, then the full screen, then a finding, then the view.
+    fn back(&mut self) {
+        if self.open != Open::Nothing {
+            self.open = Open::Nothing;
+        } else if self.zoom {
+            self.zoom = false;
+        } else if self.view == View::Findings && self.look.focus == PanelId::Finding {
+            self.look.focus = PanelId::Findings;
+        } else {
+            self.show(View::Overview);
+        }
+    }
+
+    fn show(&mut self, view: View) {
+        if self.view != view {
+            self.view = view;
+            self.zoom = false;
+            self.look.focus = match view {
+                View::Overview => PanelId::Workers,
+                View::Findings => PanelId::Findings,
+            };
+        }
+    }
+
+    fn top_finding(&mut self, live: &Snapshot) {
+        self.show(View::Findings);
+        self.look.focus = PanelId::Findings;
+        self.look.first_line = 0;
+        let items = panels::findings::items(self.shown(live));
+        // The list begins with the worst.
+        self.look.selected = panels::findings::key(&items, 0);
+        let shown = self.shown(live);
+        if findings::open(shown).is_empty() {
+            let said = match (findings::unknown(shown), shown.checks.is_empty()) {
+                (_, true) => String::from("no check has run yet"),
+                (0, false) => String::from("nothing is found to be wrong"),
+                (1, false) => String::from("nothing is found to be wrong, but 1 check cannot tell"),
+                (count, false) => {
+                    format!("nothing is found to be wrong, but {count} checks cannot tell")
+                }
+            };
+            self.tell(said, false);
+        }
+    }
+
+    fn open_finding(&mut self) {
+        self.look.focus = match self.look.focus {
+            PanelId::Finding => PanelId::Findings,
+            _ => PanelId::Finding,
+        };
     }
 
     fn demo_fix(&mut self, snapshot: &Snapshot) -> Option<Action> {
@@ -298,6 +359,8 @@ impl Shell {
     fn needs(&self, area: Rect, live: &Snapshot) -> Needs {
         let shown = self.shown(live);
         Needs {
+            view: self.view,
+            findings: shown.findings.len() + shown.checks.len(),
             workers: shown.workers.len(),
             marker: matches!(live.feed, Feed::Demo(_)),
             playback: matches!(live.feed, Feed::Replay(_)),
@@ -324,14 +387,5 @@ impl Shell {
     /// Returns the picture to show: the one that is held, or the newest.
     fn shown<'a>(&'a self, live: &'a Snapshot) -> &'a Snapshot {
         self.frozen.as_deref().unwrap_or(live)
-    }
-}
-
-/// Returns the focus of a view without anything over it.
-fn view_focus(snapshot: &Snapshot) -> Focus {
-    match snapshot.feed {
-        Feed::Live => Focus::Live,
-        Feed::Replay(_) => Focus::Replay,
-        Feed::Demo(_) => Focus::Demo,
     }
 }

@@ -4,9 +4,14 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use kvtop::domain::{Timestamp, WorkerRank};
-use kvtop::snapshot::{Feed, Playback, Series, Snapshot, Sourced, WorkerRow};
+use kvtop::snapshot::{
+    Feed, FindingRow, FixRow, Playback, Series, Severity, Snapshot, Sourced, WorkerRow,
+};
+use kvtop::tui::command::Command;
 use kvtop::tui::theme::{Glyphs, Level};
 use proptest::prelude::*;
+
+use crate::support::findings;
 
 use super::{draw_with, pictures, shell, text, theme};
 
@@ -57,7 +62,46 @@ fn series() -> impl Strategy<Value = Series> {
         .prop_map(|points| Series { points })
 }
 
+fn finding() -> impl Strategy<Value = FindingRow> {
+    let base = prop_oneof![
+        Just(findings::block_size()),
+        Just(findings::pressure()),
+        Just(findings::declared()),
+    ];
+    let texts = proptest::collection::vec(name(), 8);
+    let severities = vec![Severity::Info, Severity::Warning, Severity::Critical];
+    let severity = proptest::sample::select(severities);
+    let times = (any::<u64>(), proptest::option::of(any::<u64>()));
+    let some = any::<[bool; 3]>();
+    (base, texts, severity, times, some).prop_map(|(mut row, texts, severity, times, some)| {
+        row.severity = severity;
+        (row.summary, row.effect) = (texts[0].clone(), texts[1].clone());
+        row.refuted_by.clone_from(&texts[2]);
+        row.competing = texts[3..5].to_vec();
+        for evidence in &mut row.evidence {
+            evidence.claim.clone_from(&texts[5]);
+            evidence.value.clone_from(&texts[6]);
+            evidence.source.clone_from(&texts[7]);
+            evidence.at = some[0].then_some(Timestamp(times.0));
+        }
+        row.fix = some[1].then(|| FixRow {
+            sentence: texts[0].clone(),
+            yaml: some[2].then(|| texts[1..].join("\n")),
+            kubectl: some[0].then(|| texts[2].clone()),
+            restarts: texts[3].clone(),
+            verify: texts[4].clone(),
+        });
+        (row.raised, row.resolved) = (Timestamp(times.0), times.1.map(Timestamp));
+        row
+    })
+}
+
 fn picture() -> impl Strategy<Value = Snapshot> {
+    let found = proptest::collection::vec(finding(), 0..6);
+    (seen(), found).prop_map(|(picture, found)| findings::with(picture, found))
+}
+
+fn seen() -> impl Strategy<Value = Snapshot> {
     let base = prop_oneof![
         Just(Snapshot::default()),
         Just(pictures::mismatch()),
@@ -159,10 +203,19 @@ proptest! {
 #[test]
 fn every_small_size_is_drawn() {
     let theme = theme(Level::Mono, Glyphs::UNICODE);
-    for picture in [pictures::mismatch(), pictures::replay(), Snapshot::default()] {
+    for picture in [
+        pictures::mismatch(),
+        pictures::replay(),
+        findings::long_texts(),
+        findings::hostile(),
+        Snapshot::default(),
+    ] {
         for width in 1..90 {
             for height in 1..14 {
-                draw_with(&mut shell(), &picture, (width, height), &theme);
+                let mut shell = shell();
+                draw_with(&mut shell, &picture, (width, height), &theme);
+                shell.update(Command::TopFinding, &picture);
+                draw_with(&mut shell, &picture, (width, height), &theme);
             }
         }
     }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use crate::snapshot::{DemoState, Playback};
+use crate::snapshot::{DemoState, Playback, Severity, Snapshot};
 use crate::tui::command::View;
+use crate::tui::findings;
 use crate::tui::text;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
 /// What is left to say of a scenario has at least this many columns.
@@ -80,18 +81,49 @@ pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
 }
 
 /// Draws the views, and on the right the window and whether the picture is held.
-pub fn views(canvas: &mut Canvas<'_>, area: Rect, view: View, window: Duration, state: Part) {
+pub fn views(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    view: View,
+    snapshot: &Snapshot,
+    window: Duration,
+    state: Part,
+) {
     let mut tabs: Vec<Part> = Vec::new();
-    for (at, one) in View::ALL.into_iter().enumerate() {
-        let tab = format!("{} {}", at + 1, one.name());
-        if one == view {
-            tabs.push(part(format!(" [{tab}]"), Role::Title));
-        } else {
-            tabs.push(part(format!("  {tab} "), Role::Muted));
-        }
+    for one in View::ALL {
+        let counts = if one == View::Findings { counts(snapshot, canvas.glyphs()) } else { vec![] };
+        let (role, edges) =
+            if one == view { (Role::Title, [" [", "]"]) } else { (Role::Muted, ["  ", " "]) };
+        tabs.push(part(format!("{}{} {}", edges[0], one.number(), one.name()), role));
+        tabs.extend(counts);
+        tabs.push(part(edges[1], role));
     }
     let mut right = vec![part(format!("window {}  ", text::span(window)), Role::Muted)];
     right.extend([state, part(" ", Role::Fg)]);
-    canvas.parts(area, 0, 0, &tabs);
+    let x = canvas.parts(area, 0, 0, &tabs);
+    if usize::from(x) + width(&right) > area.width.into() {
+        right.remove(0);
+    }
     canvas.parts_right(area, 0, &right);
+}
+
+/// Returns how many findings there are: ` ✗1 ▲2`. Without any, whether that is known.
+fn counts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<Part> {
+    let mut counts = Vec::new();
+    for severity in [Severity::Critical, Severity::Warning] {
+        let count = findings::count(snapshot, severity);
+        if count > 0 {
+            let mark = findings::glyph(severity, glyphs);
+            counts.push(part(format!(" {mark}{count}"), findings::role(severity)));
+        }
+    }
+    let unknown = findings::unknown(snapshot);
+    match (counts.is_empty(), unknown, snapshot.checks.is_empty()) {
+        (false, _, _) | (true, 0, true) => {}
+        (true, 0, false) => counts.push(part(format!(" {}", glyphs.ok), Role::Ok)),
+        (true, unknown, _) => {
+            counts.push(part(format!(" {}{unknown}", glyphs.unknown), Role::Unknown));
+        }
+    }
+    counts
 }

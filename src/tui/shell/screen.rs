@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::{Open, Shell, view_focus};
+use super::{Open, Shell};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::line;
@@ -37,7 +37,7 @@ impl Shell {
             Feed::Demo(demo) => bars::demo(&mut canvas, layout.marker, demo),
         }
         let state = state(live, held, theme.glyphs());
-        bars::views(&mut canvas, layout.views, self.view, self.look.window, state);
+        bars::views(&mut canvas, layout.views, self.view, live, self.look.window, state);
         self.panels(&mut canvas, shown, &layout);
         match held.filter(|_| layout.status.is_empty() && layout.footer.height > 0) {
             Some(held) if self.message.is_none() && self.open == Open::Nothing => {
@@ -46,14 +46,24 @@ impl Shell {
             _ => self.footer(&mut canvas, layout.footer, live),
         }
         if let Open::Help(first) = self.open {
-            overlay::draw(&mut canvas, area, view_focus(live), first);
+            overlay::draw(&mut canvas, area, self.view_focus(live), first);
         }
+    }
+
+    /// Returns what panels are drawn from.
+    pub(super) fn scene<'a>(
+        &self,
+        shown: &'a Snapshot,
+        look: &'a Look,
+        layout: &layout::Layout,
+    ) -> Scene<'a> {
+        let now = if self.frozen.is_some() { shown.at } else { self.now(shown) };
+        Scene { snapshot: shown, now, look, framed: layout.framed }
     }
 
     fn panels(&self, canvas: &mut Canvas<'_>, shown: &Snapshot, layout: &layout::Layout) {
         let look = Look { focus: layout.focus(self.look.focus), ..self.look };
-        let now = if self.frozen.is_some() { shown.at } else { self.now(shown) };
-        let scene = Scene { snapshot: shown, now, look: &look, framed: layout.framed };
+        let scene = self.scene(shown, &look, layout);
         for (id, area) in &layout.panels {
             panels::draw(canvas, *area, *id, &scene);
         }

@@ -4,7 +4,7 @@ use super::{Open, Shell};
 use crate::snapshot::Snapshot;
 use crate::tui::command::Scroll;
 use crate::tui::overlay;
-use crate::tui::panels::{PanelId, events};
+use crate::tui::panels::{PanelId, events, findings};
 use crate::tui::theme::Glyphs;
 
 /// Rows of a panel that are not its content: frame and names.
@@ -17,7 +17,7 @@ impl Shell {
     pub(super) fn scroll(&mut self, by: Scroll, live: &Snapshot) {
         let screen = self.size.1;
         if let Open::Help(first) = self.open {
-            let last = overlay::last(super::view_focus(live), Glyphs::UNICODE, screen);
+            let last = overlay::last(self.view_focus(live), Glyphs::UNICODE, screen);
             let page = usize::from(screen.saturating_sub(AROUND)).max(1);
             self.open = Open::Help(moved(first, by, page, last));
             return;
@@ -38,7 +38,32 @@ impl Shell {
                 self.look.first_router = moved(self.look.first_router, by, page, ROUTER_ROWS);
             }
             PanelId::Events => self.scroll_events(by, page, live),
+            PanelId::Findings if !matches!(by, Scroll::PageUp | Scroll::PageDown) => {
+                self.select(by, live);
+            }
+            // The list is short, what is selected is not.
+            PanelId::Findings | PanelId::Finding => {
+                let area = layout.panel(PanelId::Finding).unwrap_or(area);
+                let page = findings::detail::page(area, layout.framed).max(1);
+                let look = self.look;
+                let scene = self.scene(self.shown(live), &look, &layout);
+                // The glyphs decide nothing about how many rows there are.
+                let last = findings::detail::last(&scene, area, Glyphs::UNICODE);
+                self.look.first_line = moved(look.first_line, by, page, last);
+            }
             PanelId::Traffic | PanelId::Usage | PanelId::Growth | PanelId::Trends => {}
+        }
+    }
+
+    /// Selects another finding or check, and shows it from its beginning.
+    fn select(&mut self, by: Scroll, live: &Snapshot) {
+        let items = findings::items(self.shown(live));
+        let at = findings::position(&items, self.look.selected);
+        let next = moved(at, by, 1, items.len().saturating_sub(1));
+        let key = findings::key(&items, next);
+        if next != at || self.look.selected.is_none() {
+            self.look.selected = key;
+            self.look.first_line = 0;
         }
     }
 

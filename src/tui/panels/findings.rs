@@ -1,0 +1,214 @@
+//! The list of findings and checks: what is wrong first, then what is not known, then what is good.
+
+pub mod detail;
+mod sheet;
+
+use ratatui::layout::Rect;
+
+use super::{PanelId, Scene};
+use crate::snapshot::{CheckRow, CheckVerdict, FindingRow, Severity, Snapshot};
+use crate::tui::findings;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
+
+/// Rows below which each item has one row.
+const TALL: usize = 8;
+
+/// What identifies an item while others come and go: its id, and which of the same id it is.
+pub type Key = (&'static str, usize);
+
+/// Something that can be selected.
+#[derive(Clone, Copy, Debug)]
+pub enum Item<'a> {
+    /// Something that is or was wrong.
+    Finding(&'a FindingRow),
+    /// A check that found nothing, or cannot tell.
+    Check(&'a CheckRow),
+}
+
+impl Item<'_> {
+    const fn id(&self) -> &'static str {
+        match self {
+            Self::Finding(finding) => finding.id,
+            Self::Check(check) => check.id,
+        }
+    }
+
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Finding(finding) => finding.name,
+            Self::Check(check) => check.name,
+        }
+    }
+
+    /// Returns its mark, its role and its word.
+    fn state(&self, glyphs: &Glyphs) -> (&'static str, Role, &'static str) {
+        match self {
+            Self::Finding(finding) if finding.resolved.is_some() => {
+                (glyphs.ok, Role::Resolved, "RESOLVED")
+            }
+            Self::Finding(finding) => {
+                let severity = finding.severity;
+                let mark = findings::glyph(severity, glyphs);
+                (mark, findings::role(severity), findings::word(severity))
+            }
+            Self::Check(check) => match check.verdict {
+                CheckVerdict::Clear => (glyphs.ok, Role::Ok, "clear"),
+                CheckVerdict::Unknown { .. } => (glyphs.unknown, Role::Unknown, "unknown"),
+                CheckVerdict::Found => (glyphs.warn, Role::Warn, "found"),
+            },
+        }
+    }
+
+    /// Returns what there is to say of it in one row.
+    fn note(&self) -> String {
+        let note = match self {
+            Self::Finding(finding) => finding.summary.clone(),
+            Self::Check(check) => match &check.verdict {
+                CheckVerdict::Unknown { missing } => missing.clone(),
+                CheckVerdict::Clear | CheckVerdict::Found => check.note.clone(),
+            },
+        };
+        text::clean(&note).into_owned()
+    }
+
+    const fn is_clear(&self) -> bool {
+        matches!(self, Self::Check(CheckRow { verdict: CheckVerdict::Clear, .. }))
+    }
+}
+
+/// Returns all items in the order of the list.
+pub fn items(snapshot: &Snapshot) -> Vec<Item<'_>> {
+    let open = findings::open(snapshot).into_iter().map(Item::Finding);
+    let past = snapshot.findings.iter().filter(|finding| finding.resolved.is_some());
+    let mut items: Vec<_> = open.chain(past.map(Item::Finding)).collect();
+    let listed = |check: &&CheckRow| !snapshot.findings.iter().any(|row| row.id == check.id);
+    let mut checks: Vec<_> = snapshot.checks.iter().filter(listed).collect();
+    checks.sort_by_key(|check| match check.verdict {
+        CheckVerdict::Found => 0,
+        CheckVerdict::Unknown { .. } => 1,
+        CheckVerdict::Clear => 2,
+    });
+    items.extend(checks.into_iter().map(Item::Check));
+    items
+}
+
+/// Returns the key of the item at `at`.
+pub fn key(items: &[Item<'_>], at: usize) -> Option<Key> {
+    let id = items.get(at)?.id();
+    Some((id, items[..at].iter().filter(|item| item.id() == id).count()))
+}
+
+/// Returns where `key` is; the first item when it is gone.
+pub fn position(items: &[Item<'_>], wanted: Option<Key>) -> usize {
+    wanted
+        .and_then(|wanted| (0..items.len()).find(|&at| key(items, at) == Some(wanted)))
+        .unwrap_or(0)
+}
+
+/// Draws the list around the selected item.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let items = items(scene.snapshot);
+    let inner = scene.frame(canvas, area, PanelId::Findings, title(scene.snapshot), Vec::new());
+    if items.is_empty() {
+        let unknown = canvas.glyphs().unknown;
+        canvas.put(inner, 0, 0, &format!("{unknown} no check has run yet"), Role::Unknown);
+        return;
+    }
+    let height = usize::from(inner.height);
+    let selected = position(&items, scene.look.selected);
+    let rows = heights(&items, height);
+    // As many rows above the selected item as fit together with it.
+    let mut first = selected;
+    let mut used = rows[selected];
+    while first > 0 && used + rows[first - 1] <= height {
+        first -= 1;
+        used += rows[first];
+    }
+    let mut y = 0;
+    for (at, item) in items.iter().enumerate().skip(first) {
+        if y >= height {
+            break;
+        }
+        let area = Rect { y: inner.y + text::coordinate(y), ..inner };
+        let list = Row { item, selected: at == selected, scene };
+        list.first(canvas, area, rows[at] > 1);
+        if rows[at] > 1 && y + 1 < height {
+            list.second(canvas, area);
+        }
+        y += rows[at];
+    }
+}
+
+fn title(snapshot: &Snapshot) -> String {
+    let open = findings::open(snapshot).len();
+    let critical = findings::count(snapshot, Severity::Critical);
+    let more = if critical > 0 { format!(" ({critical} critical)") } else { String::new() };
+    format!("Findings {open}{more}, checks {}", snapshot.checks.len())
+}
+
+/// Returns the rows of each item: two where there is room, so that each says why.
+fn heights(items: &[Item<'_>], height: usize) -> Vec<usize> {
+    let all = items.len() * 2 <= height;
+    let rows = |item: &Item<'_>| {
+        if height < TALL || (item.is_clear() && !all) { 1 } else { 2 }
+    };
+    items.iter().map(rows).collect()
+}
+
+struct Row<'a> {
+    item: &'a Item<'a>,
+    selected: bool,
+    scene: &'a Scene<'a>,
+}
+
+impl Row<'_> {
+    fn first(&self, canvas: &mut Canvas<'_>, area: Rect, tall: bool) {
+        let glyphs = canvas.glyphs();
+        let (mark, role, word) = self.item.state(glyphs);
+        let pointer = if self.selected { glyphs.mark } else { " " };
+        let name_role = if self.selected { Role::Title } else { Role::Fg };
+        let left = [
+            part(pointer, Role::Key),
+            part(format!("{mark} {} ", self.item.id()), role),
+            part(self.item.name(), name_role),
+        ];
+        let x = canvas.parts(area, 0, 0, &left);
+        let age = self.age();
+        let word = part(word, role);
+        let both = vec![word.clone(), part(format!("  {age}"), Role::Muted)];
+        let age = vec![part(age, Role::Muted)];
+        let forms = if tall { [age.clone(), age] } else { [both, vec![word]] };
+        let room = usize::from(area.width.saturating_sub(x + 1));
+        let Some(right) = forms.into_iter().find(|right: &Vec<Part>| width(right) <= room) else {
+            return;
+        };
+        let left = room - width(&right);
+        if !tall && left > 24 {
+            let note = text::cut_words(&self.item.note(), left - 3, glyphs.ellipsis);
+            canvas.put(area, x + 2, 0, &note, Role::Muted);
+        }
+        canvas.parts_right(area, 0, &right);
+    }
+
+    fn second(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let (_, role, word) = self.item.state(canvas.glyphs());
+        let colon = if matches!(self.item, Item::Check(_)) { ":" } else { "" };
+        let x = canvas.put(area, 3, 1, &format!("{word}{colon}"), role) + 1;
+        let room = usize::from(area.width.saturating_sub(x));
+        let note = text::cut_words(&self.item.note(), room, canvas.glyphs().ellipsis);
+        canvas.put(area, x, 1, &note, Role::Muted);
+    }
+
+    /// Returns for how long it has been so.
+    fn age(&self) -> String {
+        match self.item {
+            Item::Finding(finding) => {
+                let since = finding.resolved.unwrap_or(finding.raised);
+                text::span(self.scene.now.since(since))
+            }
+            Item::Check(_) => String::new(),
+        }
+    }
+}

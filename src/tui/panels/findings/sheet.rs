@@ -1,0 +1,153 @@
+//! Text in rows: labels with what hangs beside them, and the table of evidence.
+
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Part, part};
+
+/// Columns of a label.
+const LABEL: usize = 11;
+/// Columns from which on labels have a column of their own.
+const LABELLED: usize = 44;
+/// Columns from which on evidence is a table.
+const TABULAR: usize = 56;
+/// Columns of the mark before a piece of evidence.
+const MARK: usize = 4;
+/// Columns of an age.
+const AGE: usize = 4;
+
+/// A piece of evidence, ready to be written.
+pub(super) struct Proof {
+    pub(super) mark: &'static str,
+    pub(super) role: Role,
+    pub(super) claim: String,
+    pub(super) value: String,
+    pub(super) source: String,
+    pub(super) age: String,
+}
+
+/// Rows of parts, none wider than the sheet.
+pub(super) struct Sheet {
+    pub(super) rows: Vec<Vec<Part>>,
+    width: usize,
+    glyphs: &'static Glyphs,
+}
+
+impl Sheet {
+    pub(super) const fn new(width: usize, glyphs: &'static Glyphs) -> Self {
+        Self { rows: Vec::new(), width, glyphs }
+    }
+
+    /// Leaves a row blank, unless nothing stands above it.
+    pub(super) fn gap(&mut self) {
+        if self.rows.last().is_some_and(|row| !row.is_empty()) {
+            self.rows.push(Vec::new());
+        }
+    }
+
+    /// Writes `said` beside `label`, wrapped. Nothing is written when there is nothing to say.
+    pub(super) fn say(&mut self, label: &str, said: &str, role: Role) {
+        let said = text::clean(said);
+        let said = said.trim();
+        if !said.is_empty() {
+            self.hang(label, text::wrap(said, self.room()), role);
+        }
+    }
+
+    /// Writes lines that keep their breaks and their indentation; what is too long is cut.
+    pub(super) fn code(&mut self, label: &str, code: &str) {
+        let line = |line: &str| text::cut(&text::clean(line), self.room(), self.glyphs.ellipsis);
+        self.hang(label, code.lines().map(line).collect(), Role::Series4);
+    }
+
+    /// Writes a command, broken where it must be.
+    pub(super) fn command(&mut self, label: &str, command: &str) {
+        let lines = text::wrap(&text::clean(command), self.room());
+        self.hang(label, lines, Role::Series4);
+    }
+
+    fn room(&self) -> usize {
+        if self.width >= LABELLED { self.width - LABEL } else { self.width }
+    }
+
+    fn hang(&mut self, label: &str, lines: Vec<String>, role: Role) {
+        let beside = self.width >= LABELLED;
+        if !beside && !label.is_empty() {
+            self.rows.push(vec![part(label, Role::Title)]);
+        }
+        for (at, line) in lines.into_iter().enumerate() {
+            let label = if at == 0 { label } else { "" };
+            let mut row = Vec::new();
+            if beside {
+                row.push(part(text::pad(label, LABEL), Role::Title));
+            }
+            row.push(part(line, role));
+            self.rows.push(row);
+        }
+    }
+
+    /// Writes the table of evidence; without room for columns, one piece below the other.
+    pub(super) fn evidence(&mut self, proofs: &[Proof]) {
+        if proofs.is_empty() {
+            return;
+        }
+        if self.width < TABULAR {
+            self.rows.push(vec![part("EVIDENCE", Role::Title)]);
+            for proof in proofs {
+                self.stacked(proof);
+            }
+            return;
+        }
+        let room = self.width - MARK - AGE - 6;
+        let widest = |text: fn(&Proof) -> &str, title: &str, least: usize| {
+            let widest = proofs.iter().map(|proof| text::width(text(proof))).max().unwrap_or(0);
+            widest.max(title.len()).clamp(least, (room / 3).max(least))
+        };
+        let value = widest(|proof| &proof.value, "VALUE", 5);
+        let source = widest(|proof| &proof.source, "SOURCE", 6);
+        let claim = room - value - source;
+        let head = format!(
+            "{}  {}  {}  {}",
+            text::pad("EVIDENCE", MARK + claim),
+            text::pad("VALUE", value),
+            text::pad("SOURCE", source),
+            text::pad_left("AGE", AGE)
+        );
+        self.rows.push(vec![part(head, Role::Title)]);
+        for proof in proofs {
+            self.row(proof, [claim, value, source]);
+        }
+    }
+
+    fn row(&mut self, proof: &Proof, [claim, value, source]: [usize; 3]) {
+        let claims = text::wrap(&proof.claim, claim);
+        let values = text::wrap(&proof.value, value);
+        let sources = text::wrap(&proof.source, source);
+        let height = claims.len().max(values.len()).max(sources.len());
+        for at in 0..height {
+            let cell = |cells: &[String], width| {
+                text::pad(cells.get(at).map_or("", String::as_str), width) + "  "
+            };
+            let (mark, age) = if at == 0 { (proof.mark, proof.age.as_str()) } else { (" ", "") };
+            self.rows.push(vec![
+                part(format!("  {mark} "), proof.role),
+                part(cell(&claims, claim), Role::Fg),
+                part(cell(&values, value), Role::Title),
+                part(cell(&sources, source), Role::Muted),
+                part(text::pad_left(age, AGE), Role::Muted),
+            ]);
+        }
+    }
+
+    fn stacked(&mut self, proof: &Proof) {
+        let room = self.width.saturating_sub(2);
+        let said = format!("{}: {}", proof.claim, proof.value);
+        for (at, line) in text::wrap(&said, room).into_iter().enumerate() {
+            let mark = if at == 0 { proof.mark } else { " " };
+            self.rows.push(vec![part(format!("{mark} "), proof.role), part(line, Role::Fg)]);
+        }
+        let age = if proof.age.is_empty() { String::new() } else { format!(", {}", proof.age) };
+        for line in text::wrap(&format!("{}{age}", proof.source), room) {
+            self.rows.push(vec![part("  ", Role::Fg), part(line, Role::Muted)]);
+        }
+    }
+}
