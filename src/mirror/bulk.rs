@@ -7,10 +7,12 @@ use crate::domain::{Block, SequenceHash};
 
 use super::Semantics;
 use super::node::{NONE, Node, ODD, ORPHAN, ROOT};
-use super::owners;
+use super::outcome::Outcome;
+use super::owners::{self, Spill};
 use super::tree::Tree;
 
 impl Tree {
+    #[inline(never)]
     /// Lengthens the run that ends in `tail` by as many of `blocks` as nobody has. Returns how many, and
     /// the last one.
     pub(super) fn lengthen(&mut self, tail: u32, slot: u32, blocks: &[Block]) -> (usize, u32) {
@@ -45,6 +47,69 @@ impl Tree {
         (count as usize, last)
     }
 
+    /// Makes `slot` an owner of what is there of `blocks` below `at`, as long as others have it by the same
+    /// hashes. Returns how many blocks that were, and the last one.
+    #[inline(never)]
+    pub(super) fn join_in(
+        &mut self,
+        at: u32,
+        slot: u32,
+        blocks: &[Block],
+        outcome: &mut Outcome,
+    ) -> (usize, u32) {
+        if self.aliases.len() > 0 || self.slots.any_dead() {
+            return (0, at);
+        }
+        let (mut last, mut stored, mut edge) = (at, 0, NONE);
+        let mut memo = (owners::EMPTY, owners::EMPTY);
+        let mut count = 0;
+        for block in blocks {
+            let hash = block.sequence.0;
+            let Some(child) = self.child_of(last, block.tokens.0) else { break };
+            let own = *self.nodes.at(child);
+            let word = own.owners();
+            if own.sequence() != hash || word == owners::EMPTY || own.is(ODD | ORPHAN) {
+                break;
+            }
+            if word == memo.1 {
+                // As the block before, which has the slot now.
+            } else if word != memo.0 && self.spill.contains(word, slot) {
+                memo = (owners::EMPTY, word);
+            }
+            if word != memo.1 {
+                if self.calls_another(child, slot, hash) {
+                    break;
+                }
+                memo = if word == memo.0 { memo } else { (word, self.spill.insert(word, slot)) };
+                self.nodes.at_mut(child).set_owners(memo.1);
+                if Spill::is_spilled(memo.1) {
+                    memo = (owners::EMPTY, owners::EMPTY);
+                }
+                stored += 1;
+            }
+            if own.edge != edge {
+                edge = own.edge;
+                self.edges.at_mut(edge).tick = self.tick;
+            }
+            last = child;
+            count += 1;
+        }
+        self.slots.add_accepted(slot, i64::from(stored));
+        outcome.stored += stored;
+        outcome.duplicates += count as u32 - stored;
+        (count, last)
+    }
+
+    /// Returns true when `slot` calls another node than `node` by `hash`.
+    #[inline]
+    fn calls_another(&self, node: u32, slot: u32, hash: u64) -> bool {
+        let other = self.index.find(hash, |id| {
+            let own = self.nodes.at(id);
+            id != node && own.sequence() == hash && self.spill.contains(own.owners(), slot)
+        });
+        other.is_some()
+    }
+
     /// Returns true when new blocks of `slot` below `tail` belong to its run.
     #[inline]
     fn may_lengthen(&self, tail: u32, slot: u32) -> bool {
@@ -58,6 +123,7 @@ impl Tree {
                 || (!edge.is_internal() && self.spill.contains(own.owners(), slot)))
     }
 
+    #[inline(never)]
     /// Takes `slot` off blocks that end what it has of one run, as long as `hashes` name such. Returns how
     /// many, and adds their hashes to `dropped`.
     pub(super) fn shorten(

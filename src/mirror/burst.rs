@@ -22,28 +22,32 @@ pub(super) fn weight(event: &KvEvent) -> usize {
 }
 
 impl Tree {
+    #[inline(never)]
     /// Reads what `events` will need.
     pub(super) fn look_ahead(&mut self, batch: &KvBatch, events: &[KvEvent]) {
         let mut near = std::mem::take(&mut self.near);
         let mut hashes = std::mem::take(&mut self.hashes);
+        let mut followed = std::mem::take(&mut self.followed);
         near.clear();
         hashes.clear();
+        followed.clear();
         for event in events {
             match &event.kind {
                 KvKind::Stored { parent, blocks } => {
-                    hashes.extend(parent.map(|parent| parent.0));
+                    followed.extend(parent.map(|parent| parent.0));
                     let blocks = batch.blocks_of(blocks);
                     hashes.extend(blocks.iter().map(|block| block.sequence.0));
                 }
                 KvKind::Removed { hashes: removed } => {
-                    hashes.extend(batch.removed_of(removed).iter().map(|hash| hash.0));
+                    followed.extend(batch.removed_of(removed).iter().map(|hash| hash.0));
                 }
                 KvKind::Cleared { .. } => {}
             }
         }
         // Few instructions to a load: that many more loads are under way at once.
-        let warm = hashes.iter().fold(0, |warm, hash| warm ^ self.index.touch(*hash));
-        near.extend(hashes.iter().filter_map(|hash| self.index.glance(*hash)));
+        let all = followed.iter().chain(&hashes);
+        let warm = all.fold(0, |warm, hash| warm ^ self.index.touch(*hash));
+        near.extend(followed.iter().filter_map(|hash| self.index.glance(*hash)));
         for id in &mut near {
             *id = self.nodes.at(*id).edge;
         }
@@ -51,6 +55,7 @@ impl Tree {
         let warmer = edges.fold(0, |warm, edge| warm ^ self.edges.at(*edge).tail);
         self.near = near;
         self.hashes = hashes;
+        self.followed = followed;
         // Kept, so that the loads are not optimised away.
         self.warmth ^= warm ^ u64::from(warmer);
     }

@@ -9,6 +9,8 @@
 /// Shards of an index. A shard of a tree of 10 million blocks has about 2000 entries.
 const SHARDS: usize = 4096;
 const SLOTS: usize = 10;
+/// Entries per bucket at which a shard grows.
+const FULL: usize = 8;
 /// Entries of a bucket that may move on before hashes of that bucket are refused. Honest hashes stay far
 /// below; hashes made to collide must not make every probe long.
 const CROWD: u32 = 256;
@@ -187,7 +189,7 @@ impl Index {
             self.shards.resize_with(SHARDS, Shard::default);
         }
         let Some(shard) = self.shards.get_mut(place.shard) else { return };
-        if shard.entries >= shard.buckets.len() * SLOTS * 4 / 5 {
+        if shard.entries >= shard.buckets.len() * FULL {
             self.buckets += shard.grow();
         }
         shard.put(place.tag, id);
@@ -197,11 +199,45 @@ impl Index {
     /// when it did.
     #[inline]
     pub(super) fn insert_new(&mut self, hash: u64, id: u32, is_it: impl Fn(u32) -> bool) -> bool {
-        if self.find(hash, is_it).is_some() || self.is_crowded(hash) {
-            return false;
+        let place = Place::of(hash);
+        if self.shards.is_empty() {
+            self.shards.resize_with(SHARDS, Shard::default);
         }
-        self.insert(hash, id);
+        let Some(shard) = self.shards.get_mut(place.shard) else { return false };
+        if shard.entries >= shard.buckets.len() * FULL {
+            self.buckets += shard.grow();
+        }
+        let at = home(place.tag, shard.buckets.len());
+        let bucket = &mut shard.buckets[at];
+        if bucket.passed > 0 {
+            return self.insert_on(hash, id, is_it);
+        }
+        let mut found = bucket.matches(place.tag);
+        while found != 0 {
+            if is_it(bucket.ids[found.trailing_zeros() as usize]) {
+                return false;
+            }
+            found &= found - 1;
+        }
+        let free = bucket.matches(0);
+        if free == 0 {
+            shard.put(place.tag, id);
+            return true;
+        }
+        let slot = free.trailing_zeros() as usize;
+        bucket.set_tag(slot, 0, place.tag);
+        bucket.ids[slot] = id;
+        shard.entries += 1;
         true
+    }
+
+    /// Does the same where entries moved on to later buckets.
+    fn insert_on(&mut self, hash: u64, id: u32, is_it: impl Fn(u32) -> bool) -> bool {
+        let is_new = self.find(hash, is_it).is_none() && !self.is_crowded(hash);
+        if is_new {
+            self.insert(hash, id);
+        }
+        is_new
     }
 
     /// Takes `id` out from under `hash`.

@@ -55,6 +55,7 @@ pub(super) struct Tree {
     /// Candidates found by looking ahead.
     pub(super) near: Vec<u32>,
     pub(super) hashes: Vec<u64>,
+    pub(super) followed: Vec<u64>,
     pub(super) warmth: u64,
     /// Room for what a removal takes.
     pub(super) dropped: Vec<u64>,
@@ -92,6 +93,7 @@ impl Tree {
             hand: 0,
             near: Vec::new(),
             hashes: Vec::new(),
+            followed: Vec::new(),
             warmth: 0,
             dropped: Vec::new(),
         };

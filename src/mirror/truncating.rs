@@ -12,6 +12,7 @@ use super::remove::Removal;
 use super::tree::Tree;
 
 impl Tree {
+    #[inline(never)]
     pub(super) fn store_on_edges(
         &mut self,
         slot: u32,
@@ -33,6 +34,9 @@ impl Tree {
         }
         let mut rest = blocks;
         loop {
+            let (count, last) = self.join_in(at, slot, rest, outcome);
+            at = last;
+            rest = &rest[count..];
             let (count, last) = self.lengthen(at, slot, rest);
             outcome.stored += count as u32;
             at = last;
