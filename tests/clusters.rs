@@ -2,8 +2,10 @@
 
 use kvtop::attach;
 use kvtop::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, SecretRef, Subject, Timestamp};
+use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, KubeChange, Origin};
 use kvtop::report::json;
+use kvtop::snapshot::ViewQuery;
 use kvtop::source::simulator::{Scenario, Simulation};
 use serde_json::{Value, json};
 
@@ -49,7 +51,7 @@ fn claims_of_whole_deployments_are_as_written_down() {
     }
 }
 
-/// Returns the sizes claimed of each part of a worker's pod, best claim first seen in rows.
+/// Returns the rows of workers.
 fn rows_of(name: &str) -> Vec<Value> {
     shown(name)["workers"].as_array().unwrap().clone()
 }
@@ -172,4 +174,25 @@ fn the_simulated_mismatch_shows_both_sizes_of_each_worker_by_their_pods_alone() 
         assert_eq!(size(ClaimOf::Engine), Some(ClaimValue::Count(16)), "{}", pod.name);
         assert_eq!(size(ClaimOf::Card), Some(ClaimValue::Count(32)), "{}", pod.name);
     }
+}
+
+#[test]
+fn a_chosen_deployment_is_shown_without_the_others() {
+    let mut frames = frames(&fixture("clusters/config-map.frames"));
+    frames.extend(crate::support::frames(&fixture("clusters/vllm.frames")));
+    let options = EngineOptions { dgd: Some("gtc-demo".into()), ..EngineOptions::default() };
+    let mut engine = Engine::new(options);
+    engine.ingest(&frames);
+
+    let snapshot = engine.snapshot(&ViewQuery::default(), Timestamp(1));
+
+    assert_eq!(snapshot.deployment.graphs.len(), 2);
+    assert_eq!(snapshot.deployment.dgd.as_deref(), Some("gtc-demo"));
+    assert!(snapshot.pods.iter().all(|pod| pod.dgd.as_deref() == Some("gtc-demo")));
+    let foreign = |claim: &Claim| match &claim.subject {
+        Subject::Pod(name) => name.starts_with("vllm"),
+        Subject::Component { graph, .. } => graph.as_ref() != "gtc-demo",
+        Subject::Worker(_) | Subject::Deployment => false,
+    };
+    assert!(!snapshot.claims.iter().any(|row| foreign(&row.claim)));
 }

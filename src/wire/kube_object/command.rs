@@ -119,6 +119,17 @@ pub(super) struct Command {
     env: Env,
 }
 
+/// How a setting was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `--flag=value`.
+    Joined,
+    /// `--flag`, and whatever follows it.
+    Flag,
+    /// A variable.
+    Variable,
+}
+
 /// Where a setting of a process was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found<'a> {
@@ -126,8 +137,8 @@ pub(super) struct Found<'a> {
     pub(super) name: String,
     /// Its value; none for a flag without one.
     pub(super) value: Option<&'a str>,
-    /// True for a flag.
-    pub(super) flag: bool,
+    /// How it was written.
+    pub(super) form: Form,
 }
 
 impl Command {
@@ -166,10 +177,10 @@ impl Command {
         let position = self.words.iter().rposition(|word| is_flag(word, names))?;
         let word = &self.words[position];
         if let Some((name, value)) = word.split_once('=') {
-            return Some(Found { name: name.to_owned(), value: Some(value), flag: true });
+            return Some(Found { name: name.to_owned(), value: Some(value), form: Form::Joined });
         }
         let value = self.words.get(position + 1).filter(|next| !next.starts_with("--"));
-        Some(Found { name: word.clone(), value: value.map(String::as_str), flag: true })
+        Some(Found { name: word.clone(), value: value.map(String::as_str), form: Form::Flag })
     }
 
     /// Returns the first of the environment's `names` that is set.
@@ -179,7 +190,7 @@ impl Command {
                 EnvValue::Plain(value) => Some(value.as_str()),
                 EnvValue::Secret(_) | EnvValue::Elsewhere => None,
             };
-            Some(Found { name: (*name).to_owned(), value, flag: false })
+            Some(Found { name: (*name).to_owned(), value, form: Form::Variable })
         })
     }
 }

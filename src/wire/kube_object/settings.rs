@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::command::{Command, Found, Module};
+use super::command::{Command, Form, Found, Module};
 use super::engine_config::{self, millionths};
 use super::image::{self, Version};
 use super::{raw, shared};
@@ -123,8 +123,15 @@ impl Process<'_> {
         let found = self.flag(row).or_else(|| self.variable(row));
         let Some(found) = found else { return self.default_claim(row, of) };
         let off = row.off.iter().any(|name| found.name.replace('_', "-") == **name);
+        if found.form == Form::Variable && found.value.is_none() {
+            // It is set from somewhere that the object does not show.
+            return None;
+        }
         let value = row.kind.read(found.value.filter(|_| found.is_for(row)), off)?;
-        let label = if found.flag { found.name.clone() } else { format!("env {}", found.name) };
+        let label = match found.form {
+            Form::Variable => format!("env {}", found.name),
+            Form::Flag | Form::Joined => found.name.clone(),
+        };
         Some(Claim {
             what: row.what,
             of,
@@ -191,14 +198,14 @@ fn default_block_size(of: ClaimOf, subject: &Subject) -> Claim {
 }
 
 impl Found<'_> {
-    /// Switches take no value: what follows them is the next argument.
+    /// Switches take no word as a value: what follows them is the next argument.
     fn is_for(&self, row: &Row) -> bool {
-        !(self.flag && matches!(row.kind, Kind::Switch))
+        !(self.form == Form::Flag && matches!(row.kind, Kind::Switch))
     }
 
     fn text(&self, row: &Row) -> String {
         match self.value.filter(|_| self.is_for(row)) {
-            Some(value) if self.flag => format!("{} {value}", self.name),
+            Some(value) if self.form == Form::Flag => format!("{} {value}", self.name),
             Some(value) => format!("{}={value}", self.name),
             None => self.name.clone(),
         }

@@ -125,7 +125,8 @@ use Variable::{Always, Before1, From1};
 pub(super) fn rows(role: Role, backend: Option<Backend>) -> Vec<&'static [Row]> {
     match role {
         Role::Frontend => vec![FRONTEND, ROUTER, EVERYBODY_ROUTER],
-        Role::StandaloneRouter | Role::GatewayPlugin => vec![STANDALONE, ROUTER, EVERYBODY_ROUTER],
+        Role::StandaloneRouter => vec![STANDALONE, ROUTER, EVERYBODY_ROUTER],
+        Role::GatewayPlugin => vec![GATEWAY, EVERYBODY_ROUTER],
         Role::Worker | Role::Prefill | Role::Decode => match backend {
             Some(Backend::TrtLlm) => vec![TRTLLM, WORKER],
             Some(Backend::Vllm) => vec![VLLM, WORKER],
@@ -150,6 +151,17 @@ const STANDALONE: &[Row] =
     &[row(What::BlockSize, &[Router], Kind::Count, &["--router-block-size", "--block-size"])
         .env(&[From1("DYN_ROUTER_BLOCK_SIZE")])
         .or(Unset::Count(128))];
+
+/// The plugin's variables were renamed once; it refuses to start without a block size
+/// (ai-dynamo/dynamo, `deploy/inference-gateway`).
+const GATEWAY: &[Row] = &[
+    row(What::BlockSize, &[Router], Kind::Count, &[])
+        .env(&[Always("DYN_KV_BLOCK_SIZE"), Always("DYNAMO_KV_BLOCK_SIZE")]),
+    row(What::OverlapWeight, &[Router], Kind::Decimal, &[])
+        .env(&[Always("DYN_OVERLAP_SCORE_WEIGHT"), Always("DYNAMO_OVERLAP_SCORE_WEIGHT")]),
+    row(What::RouterTemperature, &[Router], Kind::Decimal, &[])
+        .env(&[Always("DYN_ROUTER_TEMPERATURE"), Always("DYNAMO_ROUTER_TEMPERATURE")]),
+];
 
 const ROUTER: &[Row] = &[
     row(
