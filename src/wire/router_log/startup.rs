@@ -79,7 +79,7 @@ const FLAGS: &[(&str, &str, ClaimWhat, ClaimOf)] = &[
     ),
 ];
 
-/// What every such line has, apart from the publisher's. Most lines have none and cost three searches.
+/// Every such line has one of these; most other lines have none, and cost these searches only.
 const COMMON: [&str; 6] = [
     "tokens",
     "engine args: ",
