@@ -3,6 +3,7 @@
 //! [`run`] is the future to block on, on the main thread: a terminal that blocks (Ctrl-S, a dead
 //! connection) then stops nothing but this future. Sources and engine run in tasks of their own.
 
+mod clipboard;
 mod panics;
 mod screen;
 mod signals;

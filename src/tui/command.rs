@@ -49,6 +49,8 @@ pub enum Command {
     TopFinding,
     /// Read what is selected, or go back to the list.
     Open,
+    /// Copy this.
+    Copy(Copied),
     /// Apply the demo's fix.
     DemoFix,
     /// Move within a recording.
@@ -84,6 +86,17 @@ impl View {
             Self::Findings => "Findings",
         }
     }
+}
+
+/// What can be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Copied {
+    /// The fix of the top finding: its patch, or the sentence where there is none.
+    Fix,
+    /// The command that applies it.
+    Kubectl,
+    /// What is selected.
+    Selection,
 }
 
 /// How far to scroll.
@@ -138,7 +151,7 @@ pub enum ReplayCommand {
 }
 
 /// What the UI asks of the program around it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Leave.
     Quit,
@@ -152,4 +165,11 @@ pub enum Action {
     DemoFix,
     /// Move the replay.
     Replay(ReplayCommand),
+    /// Put `text` where it can be pasted from.
+    Copy {
+        /// What it is, for people.
+        what: String,
+        /// The text.
+        text: String,
+    },
 }

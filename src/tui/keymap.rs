@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::command::{Command, Edit, ReplayCommand, Scroll, View};
+use super::command::{Command, Copied, Edit, ReplayCommand, Scroll, View};
 
 /// Where a binding holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -206,6 +206,9 @@ pub const BINDINGS: &[Binding] = &[
     ),
     hinted(bind(&[char('t')], "t", VIEWS, Command::NextTheme, "next theme"), "theme"),
     bind(&[char('f')], "f", VIEWS, Command::TopFinding, "what is behind the worst finding"),
+    bind(&[char('Y')], "Y", VIEWS, Command::Copy(Copied::Fix), "copy the fix of a finding"),
+    bind(&[char('C')], "C", VIEWS, Command::Copy(Copied::Kubectl), "copy its kubectl command"),
+    bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy what is selected"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
     bind(&[char('1')], "1", VIEWS, Command::Show(View::Overview), "the overview"),
     bind(&[char('6')], "6", VIEWS, Command::Show(View::Findings), "findings and checks"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Command, View};
+use super::command::{Command, Copied, View};
 
 /// The spans that graphs can cover.
 pub const WINDOWS: [Duration; 4] = [
@@ -21,6 +21,8 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     if demo {
         lines.push((String::from("demo fix"), "apply the fix of the demo"));
     }
+    lines.push((String::from("copy fix"), "the patch of the worst finding"));
+    lines.push((String::from("copy kubectl"), "the command of the worst finding"));
     lines.push((String::from("findings"), "what is wrong, and what mends it"));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
     lines.push((String::from("help"), "keys and meanings"));
@@ -50,6 +52,9 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("demo", "fix") if demo => Ok(Command::DemoFix),
         ("demo", "fix") => Err(String::from("`demo fix` works in a demo only")),
         ("demo", _) => Err(String::from("the demo knows `demo fix`")),
+        ("copy", "fix") => Ok(Command::Copy(Copied::Fix)),
+        ("copy", "kubectl") => Ok(Command::Copy(Copied::Kubectl)),
+        ("copy", _) => Err(String::from("there are `copy fix` and `copy kubectl`")),
         ("findings", "") => Ok(Command::Show(View::Findings)),
         ("overview", "") => Ok(Command::Show(View::Overview)),
         ("freeze", "") => Ok(Command::ToggleFreeze),
@@ -86,7 +91,7 @@ fn words(typed: &str) -> String {
 }
 
 fn known_verb(word: &str) -> bool {
-    matches!(word, "demo" | "theme" | "window")
+    matches!(word, "copy" | "demo" | "theme" | "window")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The UI's own state: what is open, focused, scrolled and held. Nothing of the deployment.
 
+mod copy;
 mod screen;
 mod scroll;
 
@@ -160,6 +161,7 @@ impl Shell {
             Command::Show(view) => self.show(view),
             Command::TopFinding => self.top_finding(snapshot),
             Command::Open => self.open_finding(),
+            Command::Copy(what) => return self.copy(what, snapshot),
             Command::ToggleFreeze => self.toggle_freeze(snapshot),
             Command::FocusNext => self.move_focus(snapshot, Turn::Next),
             Command::FocusPrevious => self.move_focus(snapshot, Turn::Previous),

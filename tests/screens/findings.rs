@@ -1,7 +1,7 @@
 //! The view of findings: list and detail, at every size.
 
 use kvtop::snapshot::{CheckVerdict, Snapshot};
-use kvtop::tui::command::{Command, Scroll, View};
+use kvtop::tui::command::{Action, Command, Copied, Scroll, View};
 use kvtop::tui::shell::Shell;
 use kvtop::tui::theme::{Glyphs, Level};
 
@@ -133,4 +133,67 @@ fn the_tab_counts_and_never_calls_the_unknown_good() {
     let mut shell = shell();
     shell.update(Command::Show(View::Findings), &picture);
     assert!(draw(&mut shell, &picture, (80, 24)).contains("[6 Findings ✓]"));
+}
+
+/// Returns what `what` copies.
+fn copied(shell: &mut Shell, what: Copied, picture: &Snapshot) -> Option<(String, String)> {
+    match shell.update(Command::Copy(what), picture)? {
+        Action::Copy { what, text } => Some((what, text)),
+        other => panic!("{other:?} is no copy"),
+    }
+}
+
+#[test]
+fn fixes_are_copied_from_every_view() {
+    let picture = findings::two_criticals();
+    let mut shell = shell();
+    let (what, text) = copied(&mut shell, Copied::Fix, &picture).unwrap();
+    assert_eq!((what.as_str(), text.as_str()), ("patch of KVT001", findings::PATCH));
+    let (what, text) = copied(&mut shell, Copied::Kubectl, &picture).unwrap();
+    assert_eq!(what, "command of KVT001");
+    assert!(text.starts_with("kubectl -n gtc-demo patch dynamographdeployment"), "{text}");
+
+    let picture = findings::config_only();
+    let (what, text) = copied(&mut shell, Copied::Fix, &picture).unwrap();
+    assert_eq!(what, "fix of KVT016");
+    assert!(text.starts_with("Set DYN_KV_CACHE_BLOCK_SIZE=32"), "{text}");
+    assert_eq!(copied(&mut shell, Copied::Kubectl, &picture), None);
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("KVT016 has no command"), "{screen}");
+
+    for nothing in [findings::resolved(), findings::unknown_only(), Snapshot::default()] {
+        assert_eq!(copied(&mut shell, Copied::Fix, &nothing), None);
+        assert!(draw(&mut shell, &nothing, (120, 36)).contains("there is no fix to copy"));
+    }
+}
+
+#[test]
+fn what_is_selected_is_what_is_copied() {
+    let mut picture = findings::two_criticals();
+    let mut shell = opened(&picture);
+    shell.update(Command::Scroll(Scroll::Down), &picture);
+    let (what, _) = copied(&mut shell, Copied::Fix, &picture).unwrap();
+    assert_eq!(what, "patch of KVT003");
+    let (_, text) = copied(&mut shell, Copied::Selection, &picture).unwrap();
+    assert!(text.starts_with("KVT003 worker-silent CRITICAL LIKELY: "), "{text}");
+
+    picture.findings.truncate(1);
+    shell.update(Command::Show(View::Overview), &picture);
+    assert_eq!(copied(&mut shell, Copied::Selection, &picture), None);
+    while !matches!(copied(&mut shell, Copied::Selection, &picture), Some((_, text)) if text.contains("STORE"))
+    {
+        shell.update(Command::FocusNext, &picture);
+    }
+}
+
+#[test]
+fn nothing_that_a_shell_obeys_is_copied() {
+    let picture = findings::hostile();
+    for what in [Copied::Fix, Copied::Kubectl, Copied::Selection] {
+        let (_, text) = copied(&mut opened(&picture), what, &picture).unwrap();
+        assert!(
+            !text.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'),
+            "{text:?}"
+        );
+    }
 }

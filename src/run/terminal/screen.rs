@@ -112,6 +112,13 @@ impl Screen {
         drawn
     }
 
+    /// Sends `bytes` to the terminal as they are; they must not move the cursor.
+    pub(super) fn send(&mut self, bytes: &str) -> io::Result<()> {
+        let backend = self.terminal.backend_mut();
+        backend.write_all(bytes.as_bytes())?;
+        io::Write::flush(backend)
+    }
+
     /// Makes the next frame write every cell. `Terminal::clear` would ask for the cursor's position,
     /// and the stream of keys would eat the answer.
     pub(super) fn forget(&mut self) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! The loop: waits for keys, pictures, signals and time, and draws when something changed.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use futures_util::StreamExt;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::clipboard;
 use super::screen::Screen;
 use super::signals::{Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
@@ -192,9 +194,40 @@ impl<H: Hooks> Ui<H> {
                 }
             }
             Some(Action::Query(query)) => self.ask(query),
+            Some(Action::Copy { what, text }) => self.copy(&what, &text)?,
             Some(action @ (Action::DemoFix | Action::Replay(_))) => self.pass_on(action),
         }
         Ok(None)
+    }
+
+    /// Puts `text` on the clipboard and into a file, and says so: nothing tells whether the terminal
+    /// took it.
+    fn copy(&mut self, what: &str, text: &str) -> Result<(), TerminalError> {
+        let in_tmux = std::env::var_os("TMUX").is_some_and(|value| !value.is_empty());
+        let path = |name| std::env::var_os(name).map(PathBuf::from);
+        let home = path("HOME");
+        let file = clipboard::file(path("XDG_STATE_HOME"), home.clone());
+        if in_tmux {
+            clipboard::tell_tmux(text);
+        }
+        let sent = clipboard::sequence(text).map_err(io::Error::other);
+        if let Some(screen) = &mut self.screen {
+            sent.and_then(|bytes| screen.send(&bytes)).map_err(TerminalError::Draw)?;
+        }
+        let copied = format!("copied {} bytes: {what}", text.len());
+        let written = file.as_deref().map(|file| (file, clipboard::write(file, text)));
+        match written {
+            Some((file, Ok(()))) => {
+                let file = clipboard::shown(file, home.as_deref());
+                self.shell.tell(format!("{copied}; also in {file}"), false);
+            }
+            Some((file, Err(error))) => {
+                let file = clipboard::shown(file, home.as_deref());
+                self.shell.tell(format!("{copied}; not in {file}: {error}"), true);
+            }
+            None => self.shell.tell(format!("{copied}; no home folder for a file"), true),
+        }
+        Ok(())
     }
 
     /// Passes `action` to whoever feeds the pictures. The channel is never full in practice.

@@ -1,0 +1,96 @@
+//! What is copied: fixes, commands, and what is selected.
+
+use super::Shell;
+use crate::snapshot::{FindingRow, Snapshot};
+use crate::tui::command::{Action, Copied, View};
+use crate::tui::findings;
+use crate::tui::panels::findings::{Item, items, position};
+use crate::tui::panels::{PanelId, events};
+use crate::tui::text;
+
+impl Shell {
+    /// Returns the action that copies `what`, or says why there is none.
+    pub(super) fn copy(&mut self, what: Copied, live: &Snapshot) -> Option<Action> {
+        let found = match what {
+            Copied::Fix => self.fix(live),
+            Copied::Kubectl => self.kubectl(live),
+            Copied::Selection => self.selection(live),
+        };
+        match found {
+            Ok((what, text)) => Some(Action::Copy { what, text: printable(&text) }),
+            Err(why) => {
+                self.tell(why, true);
+                None
+            }
+        }
+    }
+
+    /// Returns the finding whose fix is meant: the selected one where it has a fix, else the worst.
+    fn meant<'a>(&'a self, live: &'a Snapshot) -> Option<&'a FindingRow> {
+        let open = findings::open(live).into_iter();
+        let worst = open.into_iter().find(|finding| finding.fix.is_some());
+        let selected = match self.selected(live) {
+            Some(Item::Finding(finding)) if self.view == View::Findings => Some(finding),
+            _ => None,
+        };
+        let mends = |finding: &&FindingRow| finding.fix.is_some() && finding.resolved.is_none();
+        selected.filter(mends).or(worst)
+    }
+
+    fn selected<'a>(&'a self, live: &'a Snapshot) -> Option<Item<'a>> {
+        let items = items(self.shown(live));
+        items.get(position(&items, self.look.selected)).copied()
+    }
+
+    fn fix(&self, live: &Snapshot) -> Result<(String, String), String> {
+        let none = || String::from("there is no fix to copy");
+        let finding = self.meant(live).ok_or_else(none)?;
+        let fix = finding.fix.as_ref().ok_or_else(none)?;
+        Ok(match &fix.yaml {
+            Some(yaml) => (format!("patch of {}", finding.id), yaml.clone()),
+            None => (format!("fix of {}", finding.id), fix.sentence.clone()),
+        })
+    }
+
+    fn kubectl(&self, live: &Snapshot) -> Result<(String, String), String> {
+        let finding = self.meant(live).ok_or_else(|| String::from("there is no fix to copy"))?;
+        let command = finding.fix.as_ref().and_then(|fix| fix.kubectl.clone());
+        let none = || {
+            format!("{} has no command, because no object is known; Y copies the fix", finding.id)
+        };
+        Ok((format!("command of {}", finding.id), command.ok_or_else(none)?))
+    }
+
+    fn selection(&self, live: &Snapshot) -> Result<(String, String), String> {
+        let none = || String::from("nothing is selected: y copies findings, checks and events");
+        let what = String::from("selection");
+        if self.view == View::Findings {
+            let text = match self.selected(live).ok_or_else(none)? {
+                Item::Finding(row) => {
+                    let (word, grade) = (findings::word(row.severity), findings::grade(row));
+                    format!("{} {} {word} {grade}: {}", row.id, row.name, row.summary)
+                }
+                Item::Check(row) => format!("{} {} {}", row.id, row.name, row.note),
+            };
+            return Ok((what, text));
+        }
+        let layout = self.layout(self.area(), live);
+        if layout.focus(self.look.focus) != PanelId::Events {
+            return Err(none());
+        }
+        let rows = &self.shown(live).events;
+        let at = rows.len().checked_sub(1 + events::later(rows, self.look.last_event));
+        let row = at.and_then(|at| rows.get(at)).ok_or_else(none)?;
+        let (time, kind) = (text::clock_millis(row.at), row.kind.name());
+        Ok((what, format!("{time} {} {kind} {}", row.who, row.text)))
+    }
+}
+
+/// Returns `text` with its lines, and without what a shell or an editor would obey.
+fn printable(text: &str) -> String {
+    let mut lines: Vec<_> = text.lines().map(|line| text::clean(line).into_owned()).collect();
+    if text.ends_with('\n') {
+        lines.push(String::new());
+    }
+    lines.join("\n")
+}
