@@ -87,6 +87,9 @@ pub struct ScreenArgs {
     /// Which characters to draw with; by default what your locale can show
     #[arg(long, global = true, value_name = "SET", value_enum)]
     pub glyphs: Option<GlyphChoice>,
+    /// Ring the terminal's bell once for each new critical finding
+    #[arg(long, global = true)]
+    pub bell: bool,
 }
 
 /// When to use colours.

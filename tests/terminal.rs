@@ -171,3 +171,39 @@ fn a_panic_of_a_task_is_told_and_the_ui_goes_on() {
     assert_restored(&pty);
     assert_eq!(pty.exit_code(), 0);
 }
+
+#[test]
+fn the_title_is_ours_while_it_runs_and_given_back_after() {
+    let mut pty = demo();
+    pty.wait_for_bytes("the title to be kept", b"\x1b[22;2t");
+    pty.wait_for_bytes("a title", " – kvtop\x07".as_bytes());
+    assert!(!pty.written().ends_with(b"\x1b[23;2t"));
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+    pty.wait_for_bytes("the title to be given back", b"\x1b]2;\x07\x1b[23;2t");
+}
+
+#[test]
+fn copying_reaches_the_terminal_and_a_private_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let state = crate::support::scratch();
+    let vars = [("XDG_STATE_HOME", state.to_str().unwrap()), ("TMUX", "")];
+    let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo", "healthy"], &vars, SIZE);
+    let file = state.join("kvtop/clip.txt");
+    pty.wait_for("events", |screen| screen.contains("Events") && screen.contains("STORE"));
+    pty.send("y");
+    pty.wait_for("nothing to copy", |screen| screen.contains("nothing is selected"));
+    assert!(!file.exists());
+
+    pty.send("\u{1b}[Zy");
+
+    pty.wait_for("a copy", |screen| screen.contains("copied ") && screen.contains("clip.txt"));
+    pty.wait_for_bytes("OSC 52", b"\x1b]52;c;");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.len() > 12 && !text.contains('\n'), "{text:?}");
+    let said = format!("copied {} bytes: selection", text.len());
+    pty.wait_for("how much", |screen| screen.contains(&said));
+    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}

@@ -165,6 +165,7 @@ fn options(screen: &ScreenArgs) -> TerminalOptions {
         themes: Themes::default(),
         level,
         glyphs,
+        bell: screen.bell,
         panics: None,
     }
 }

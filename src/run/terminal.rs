@@ -30,6 +30,8 @@ pub struct TerminalOptions {
     pub level: Level,
     /// The characters to draw with.
     pub glyphs: &'static Glyphs,
+    /// True to ring once for each new critical finding.
+    pub bell: bool,
     /// Gets a line for each panic outside of the UI; the screen says it as well.
     pub panics: Option<mpsc::Sender<String>>,
 }

@@ -3,6 +3,7 @@
 use crate::domain::Timestamp;
 use crate::snapshot::{CheckVerdict, FindingRow, Grade, Severity, Snapshot};
 
+use super::text;
 use super::theme::{Glyphs, Role};
 
 /// Kinds of evidence in the order in which they are named, with the words of sources they go by.
@@ -16,6 +17,9 @@ const KINDS: [(&str, &[&str]); 5] = [
     ("metrics", &["gauge", "metric", "metrics", "prometheus", "scrape"]),
     ("decisions", &["decision", "decisions", "logit", "router"]),
 ];
+
+/// Columns of a deployment's name in the title.
+const LABEL: usize = 40;
 
 /// What identifies the state of a finding: when one of these changes, the facts have changed.
 pub type Fact = (&'static str, Severity, Grade, Timestamp);
@@ -57,6 +61,22 @@ pub fn alert(snapshot: &Snapshot) -> Alert<'_> {
 pub fn facts(snapshot: &Snapshot) -> Vec<Fact> {
     let fact = |row: &FindingRow| (row.id, row.severity, row.grade, row.raised);
     loud(snapshot).map(fact).collect()
+}
+
+/// Returns what tells one critical finding from another, for bells: one that comes back counts anew.
+pub fn criticals(snapshot: &Snapshot) -> Vec<(&'static str, Timestamp)> {
+    let critical = |row: &&FindingRow| row.severity == Severity::Critical && row.resolved.is_none();
+    snapshot.findings.iter().filter(critical).map(|row| (row.id, row.raised)).collect()
+}
+
+/// Returns the title of the terminal: `✗ KVT001 gtc-demo – kvtop`.
+pub fn title(snapshot: &Snapshot, glyphs: &Glyphs) -> String {
+    let mut title = String::new();
+    if let Some(top) = alert(snapshot).top {
+        title = format!("{} {} ", glyph(top.severity, glyphs), top.id);
+    }
+    let label = text::cut(&text::clean(&snapshot.deployment.label), LABEL, glyphs.ellipsis);
+    if label.is_empty() { title + "kvtop" } else { format!("{title}{label} {} kvtop", glyphs.dash) }
 }
 
 /// Returns how many findings of that severity are true.
@@ -140,5 +160,54 @@ mod tests {
         assert_eq!(name("KV events"), Some("events"));
         assert_eq!(name("router log"), Some("logs"));
         assert_eq!(name("somewhere"), None);
+    }
+
+    fn finding(id: &'static str, severity: Severity, raised: u64) -> FindingRow {
+        FindingRow {
+            id,
+            name: "a-name",
+            severity,
+            grade: Grade::Likely,
+            summary: String::new(),
+            effect: String::new(),
+            evidence: Vec::new(),
+            refuted_by: String::new(),
+            competing: Vec::new(),
+            fix: None,
+            explains: Vec::new(),
+            raised: Timestamp(raised),
+            resolved: None,
+        }
+    }
+
+    #[test]
+    fn a_critical_finding_that_comes_back_is_a_new_one() {
+        let mut snapshot = Snapshot {
+            findings: vec![finding("KVT010", Severity::Warning, 1)],
+            ..Snapshot::default()
+        };
+        assert_eq!(criticals(&snapshot), []);
+        snapshot.findings.push(finding("KVT001", Severity::Critical, 2));
+        let before = criticals(&snapshot);
+        snapshot.findings[1].summary = String::from("with another number");
+        assert_eq!(criticals(&snapshot), before);
+        snapshot.findings[1].resolved = Some(Timestamp(3));
+        assert_eq!(criticals(&snapshot), []);
+        snapshot.findings[1] = finding("KVT001", Severity::Critical, 4);
+        assert_ne!(criticals(&snapshot), before);
+    }
+
+    #[test]
+    fn the_title_names_the_worst_and_holds_nothing_a_terminal_obeys() {
+        let mut snapshot = Snapshot::default();
+        assert_eq!(title(&snapshot, Glyphs::UNICODE), "kvtop");
+        snapshot.deployment.label = String::from("gtc-demo");
+        assert_eq!(title(&snapshot, Glyphs::UNICODE), "gtc-demo – kvtop");
+        snapshot.findings =
+            vec![finding("KVT010", Severity::Warning, 1), finding("KVT001", Severity::Critical, 2)];
+        assert_eq!(title(&snapshot, Glyphs::UNICODE), "✗ KVT001 gtc-demo – kvtop");
+        assert_eq!(title(&snapshot, Glyphs::ASCII), "x KVT001 gtc-demo - kvtop");
+        snapshot.deployment.label = String::from("a\u{7}\u{1b}]2;b\n");
+        assert!(!title(&snapshot, Glyphs::UNICODE).chars().any(char::is_control));
     }
 }

@@ -120,3 +120,29 @@ fn without_colour_or_in_ascii_words_carry_it() {
     }
     insta::assert_snapshot!("banner_ascii", out);
 }
+
+#[test]
+fn workers_that_evidence_names_are_marked() {
+    let row = |picture: &kvtop::snapshot::Snapshot, alias: &str| {
+        let screen = draw(&mut shell(), picture, (160, 45));
+        screen.lines().find(|line| line.contains(&format!(" {alias} trtllm"))).unwrap().to_owned()
+    };
+    let mut picture = findings::config_only();
+    assert!(row(&picture, "w0").contains("▲ w0") && row(&picture, "w0").contains("KVT016"));
+    assert!(row(&picture, "w0").contains(" 32▲ "));
+    assert!(row(&picture, "w1").contains("✓ w1") && row(&picture, "w1").contains(" 32 "));
+
+    picture.findings[0].evidence[1].claim = String::from("publisher block size");
+    picture.findings[0].evidence[1].source = String::from("args of trtllmworker-0-m4q9d");
+    assert!(row(&picture, "w0").contains("✓ w0") && row(&picture, "w1").contains("▲ w1"));
+
+    picture.findings[0].evidence[1].against = true;
+    assert!(row(&picture, "w1").contains("✓ w1"));
+
+    let other = kvtop::snapshot::FindingRow { id: "KVT010", ..findings::pressure() };
+    let picture = findings::with(crate::support::pictures::healthy(), vec![other]);
+    assert!(row(&picture, "w1").contains("▲ w1") && row(&picture, "w1").contains(" 32 "));
+
+    let screen = draw(&mut shell(), &findings::config_only(), (20, 3));
+    assert!(screen.contains("▲ w0 KVT016"), "{screen}");
+}

@@ -13,9 +13,14 @@ use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system}
 const STEPS: u32 = 1_000;
 const STEP: Duration = Duration::from_millis(20);
 
+/// Bytes that are kept of what the process writes.
+const WRITTEN: usize = 1 << 20;
+
 struct Terminal {
     emulator: vt100::Parser,
     questions: usize,
+    /// The end of what the process wrote.
+    written: Vec<u8>,
 }
 
 type Writer = Arc<Mutex<Box<dyn Write + Send>>>;
@@ -59,7 +64,8 @@ impl Pty {
         let writer: Writer = Arc::new(Mutex::new(pair.master.take_writer().unwrap()));
         let (columns, rows) = sides(columns_rows);
         let emulator = vt100::Parser::new(rows, columns, 0);
-        let terminal = Arc::new(Mutex::new(Terminal { emulator, questions: 0 }));
+        let terminal =
+            Arc::new(Mutex::new(Terminal { emulator, questions: 0, written: Vec::new() }));
         thread::spawn({
             let (writer, terminal) = (Arc::clone(&writer), Arc::clone(&terminal));
             move || emulate(reader, &writer, &terminal)
@@ -109,6 +115,25 @@ impl Pty {
         self.terminal.lock().unwrap().questions
     }
 
+    /// Waits until the process has written `bytes`, which need not show on the screen.
+    pub(crate) fn wait_for_bytes(&self, what: &str, bytes: &[u8]) {
+        for _ in 0..STEPS {
+            let terminal = self.terminal.lock().unwrap();
+            if terminal.written.windows(bytes.len()).any(|window| window == bytes) {
+                return;
+            }
+            drop(terminal);
+            thread::sleep(STEP);
+        }
+        let screen = self.screen(vt100::Screen::contents);
+        panic!("waited in vain for {what}; on the screen:\n{screen}");
+    }
+
+    /// Returns the end of what the process wrote.
+    pub(crate) fn written(&self) -> Vec<u8> {
+        self.terminal.lock().unwrap().written.clone()
+    }
+
     /// Returns the id of the process.
     pub(crate) fn pid(&self) -> u32 {
         self.child.process_id().unwrap()
@@ -144,6 +169,9 @@ fn emulate(mut reader: Box<dyn Read + Send>, writer: &Writer, terminal: &Mutex<T
     while let Ok(count @ 1..) = reader.read(&mut bytes) {
         let mut terminal = terminal.lock().unwrap();
         terminal.emulator.process(&bytes[..count]);
+        terminal.written.extend_from_slice(&bytes[..count]);
+        let old = terminal.written.len().saturating_sub(WRITTEN);
+        terminal.written.drain(..old);
         let asked = bytes[..count].windows(4).filter(|window| window == b"\x1b[6n").count();
         terminal.questions += asked;
         if asked > 0 {

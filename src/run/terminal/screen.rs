@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::event::DisableBracketedPaste;
-use crossterm::style::ResetColor;
+use crossterm::style::{Print, ResetColor};
 use crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, DisableLineWrap, EnableLineWrap,
     EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
@@ -33,6 +33,8 @@ pub(super) fn restore() {
     drop(execute!(
         out,
         EndSynchronizedUpdate,
+        // A terminal that keeps no titles is left without ours.
+        Print("\u{1b}]2;\u{7}\u{1b}[23;2t"),
         ResetColor,
         EnableLineWrap,
         DisableBracketedPaste,
@@ -87,6 +89,8 @@ impl Screen {
         enable_raw_mode()?;
         execute!(
             screen.terminal.backend_mut(),
+            // The title is kept until the terminal is given back.
+            Print("\u{1b}[22;2t"),
             EnterAlternateScreen,
             DisableLineWrap,
             Clear(ClearType::All),
@@ -110,6 +114,11 @@ impl Screen {
         self.held.store(false, Ordering::Relaxed);
         execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         drawn
+    }
+
+    /// Gives the terminal a title. It must be free of control characters.
+    pub(super) fn title(&mut self, title: &str) -> io::Result<()> {
+        self.send(&format!("\u{1b}]2;{title}\u{7}"))
     }
 
     /// Sends `bytes` to the terminal as they are; they must not move the cursor.

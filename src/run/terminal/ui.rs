@@ -14,8 +14,10 @@ use super::clipboard;
 use super::screen::Screen;
 use super::signals::{Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
+use crate::domain::Timestamp;
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::tui::command::{Action, Command};
+use crate::tui::findings;
 use crate::tui::pacer::Pacer;
 use crate::tui::shell::Shell;
 use crate::tui::theme::Theme;
@@ -57,6 +59,10 @@ pub(super) struct Ui<H> {
     shell: Shell,
     theme: Theme,
     picture: Arc<Snapshot>,
+    /// The title that the terminal has from us.
+    title: String,
+    /// The critical findings that were rung for.
+    rung: Vec<(&'static str, Timestamp)>,
     pictures_end: bool,
     arrived: Instant,
     start: Instant,
@@ -86,6 +92,8 @@ impl<H: Hooks> Ui<H> {
             options,
             theme,
             picture,
+            title: String::new(),
+            rung: Vec::new(),
             pictures_end: false,
             arrived: now,
             start: now,
@@ -264,6 +272,16 @@ impl<H: Hooks> Ui<H> {
         let (width, height) = screen.size().map_err(TerminalError::Draw)?;
         let action = self.shell.resize(width, height);
         self.shell.wait(self.arrived.elapsed());
+        let title = findings::title(&self.picture, self.options.glyphs);
+        if title != self.title {
+            screen.title(&title).map_err(TerminalError::Draw)?;
+            self.title = title;
+        }
+        let criticals = findings::criticals(&self.picture);
+        if self.options.bell && criticals.iter().any(|critical| !self.rung.contains(critical)) {
+            screen.send("\u{7}").map_err(TerminalError::Draw)?;
+        }
+        self.rung = criticals;
         let (shell, picture, theme) = (&self.shell, &self.picture, &self.theme);
         screen.draw(|frame| shell.draw(picture, theme, frame)).map_err(TerminalError::Draw)?;
         if let Some(Action::Query(query)) = action {
@@ -279,6 +297,7 @@ impl<H: Hooks> Ui<H> {
         // A hook that takes too long must not keep the user waiting.
         drop(timeout(HOOK_TIME, self.wiring.hooks.before_stop()).await);
         self.screen = None;
+        self.title.clear();
         let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
         stopped.map_err(|error| TerminalError::Suspend(error.into()))?;
         self.screen = Some(Screen::enter().map_err(TerminalError::Enter)?);

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
 use crate::snapshot::WorkerRow;
-use crate::tui::judge::{self, State, Verdict};
+use crate::tui::judge::{self, Named, State, Verdict};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -62,7 +62,7 @@ fn waiting(scene: &Scene<'_>) -> &'static str {
 
 /// Draws how many workers are in which state, and names the worst.
 fn line(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let rows = order(scene);
+    let rows = order(scene, &Named::of(&scene.snapshot.findings));
     let Some((worst, verdict)) = rows.first() else {
         canvas.put(area, 0, 0, "kvtop: no worker yet", Role::Muted);
         return;
@@ -74,9 +74,9 @@ fn line(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 }
 
 /// Returns the rows with their verdicts, the worst first. Close shares do not swap places.
-fn order<'a>(scene: &Scene<'a>) -> Vec<(&'a WorkerRow, Verdict)> {
+fn order<'a>(scene: &Scene<'a>, named: &Named) -> Vec<(&'a WorkerRow, Verdict)> {
     let mut rows: Vec<_> =
-        scene.snapshot.workers.iter().map(|row| (row, judge::worker(row))).collect();
+        scene.snapshot.workers.iter().map(|row| (row, named.worker(row))).collect();
     rows.sort_by_key(|(row, verdict)| {
         let tenths = match judge::orphans(row) {
             State::Unknown => 0,
@@ -90,8 +90,9 @@ fn order<'a>(scene: &Scene<'a>) -> Vec<(&'a WorkerRow, Verdict)> {
 }
 
 fn table(scene: &Scene<'_>, room: usize, total: bool, glyphs: &Glyphs) -> Table {
-    let rows = order(scene);
-    let facts = Facts::of(scene, &rows, room, glyphs);
+    let named = Named::of(&scene.snapshot.findings);
+    let rows = order(scene, &named);
+    let facts = Facts::of(scene, &rows, &named, room, glyphs);
     let wanted = facts.longest.clamp(NAME.0, NAME.1);
     // The name is what people look for, so that other columns go first where there are any.
     let least = if room >= ROOMY { wanted.min(NAMED) } else { NAME.0 };
@@ -107,7 +108,8 @@ fn table(scene: &Scene<'_>, room: usize, total: bool, glyphs: &Glyphs) -> Table 
     let name = wanted.min(least + spare);
     columns[Facts::NAME].width = name;
     let cells = |(row, verdict): &(&WorkerRow, Verdict)| {
-        Cells { row, verdict: *verdict, scene, glyphs, facts: &facts, name, bar }.cells()
+        let size = named.size(row);
+        Cells { row, verdict: *verdict, size, scene, glyphs, facts: &facts, name, bar }.cells()
     };
     let total = total.then(|| total_cells(scene, glyphs, bar));
     Table { rows: rows.iter().map(cells).collect(), columns, total }
@@ -129,15 +131,21 @@ impl Facts {
     /// Position of KV%.
     const KV: usize = 8;
 
-    fn of(scene: &Scene<'_>, rows: &[(&WorkerRow, Verdict)], room: usize, glyphs: &Glyphs) -> Self {
+    fn of(
+        scene: &Scene<'_>,
+        rows: &[(&WorkerRow, Verdict)],
+        named: &Named,
+        room: usize,
+        glyphs: &Glyphs,
+    ) -> Self {
         let workers = || rows.iter().map(|(row, _)| *row);
-        let widest = |text: fn(&WorkerRow, &Glyphs) -> String| {
-            workers().map(|row| text::width(&text(row, glyphs))).max().unwrap_or(0)
+        let widest = |text: &dyn Fn(&WorkerRow) -> String| {
+            workers().map(|row| text::width(&text(row))).max().unwrap_or(0)
         };
         Self {
-            longest: widest(|row, _| name(row)),
-            sizes: widest(sizes).clamp(4, 14),
-            rank: widest(|row, _| row.rank.dp_rank.0.to_string()).max(2),
+            longest: widest(&name),
+            sizes: widest(&|row| sizes(row, named.size(row), glyphs)).clamp(4, 14),
+            rank: widest(&|row| row.rank.dp_rank.0.to_string()).max(2),
             ranks: workers().any(|row| row.rank.dp_rank.0 > 0),
             held: scene.snapshot.totals.held != scene.snapshot.totals.accepted,
             room,
@@ -174,6 +182,8 @@ impl Facts {
 struct Cells<'a> {
     row: &'a WorkerRow,
     verdict: Verdict,
+    /// What findings say of its block size.
+    size: Option<State>,
     scene: &'a Scene<'a>,
     glyphs: &'a Glyphs,
     facts: &'a Facts,
@@ -211,10 +221,11 @@ impl Cells<'_> {
     }
 
     fn block_size(&self) -> Part {
-        let said = sizes(self.row, self.glyphs);
+        let said = sizes(self.row, self.size, self.glyphs);
+        let role = self.size.map_or(Role::Fg, State::role);
         match judge::sizes(&self.row.block_size).len() {
-            0 => known(None, self.glyphs),
-            1 => part(said, Role::Fg),
+            0 if self.size.is_none() => known(None, self.glyphs),
+            0 | 1 => part(said, role),
             _ if text::width(&said) <= self.facts.sizes => part(said, Role::Crit),
             several => part(format!("{several} {}", self.glyphs.fail), Role::Crit),
         }
@@ -236,11 +247,13 @@ impl Cells<'_> {
     }
 }
 
-/// Returns the block sizes claimed for a worker: `32`, or `32≠16✗`.
-fn sizes(row: &WorkerRow, glyphs: &Glyphs) -> String {
+/// Returns the block sizes claimed for a worker: `32`, or `32≠16✗`; with a mark as well when only
+/// findings know that they differ: `32✗`.
+fn sizes(row: &WorkerRow, found: Option<State>, glyphs: &Glyphs) -> String {
     let sizes: Vec<String> = judge::sizes(&row.block_size).iter().map(u32::to_string).collect();
-    let mark = if sizes.len() > 1 { glyphs.fail } else { "" };
-    sizes.join(glyphs.differs) + mark
+    let state = if sizes.len() > 1 { Some(State::Fail) } else { found };
+    let said = if sizes.is_empty() { glyphs.none.to_owned() } else { sizes.join(glyphs.differs) };
+    said + state.map_or("", |state| state.glyph(glyphs))
 }
 
 fn name(row: &WorkerRow) -> String {

@@ -24,6 +24,8 @@ pub struct Glyphs {
     pub none: &'static str,
     /// Something was left out here.
     pub ellipsis: &'static str,
+    /// Between a name and what it is of.
+    pub dash: &'static str,
     /// Between facts in one line.
     pub dot: &'static str,
     /// Between parts of the status bar.
@@ -67,6 +69,7 @@ impl Glyphs {
         mark: "▌",
         none: "—",
         ellipsis: "…",
+        dash: "–",
         dot: "·",
         bar: "│",
         differs: "≠",
@@ -94,6 +97,7 @@ impl Glyphs {
         mark: ">",
         none: "-",
         ellipsis: "..",
+        dash: "-",
         dot: "|",
         bar: "|",
         differs: "#",
