@@ -8,7 +8,7 @@ use crate::domain::{Block, SequenceHash};
 use super::Semantics;
 use super::node::{NONE, Node, ODD, ORPHAN, ROOT};
 use super::outcome::Outcome;
-use super::owners::{self, Spill};
+use super::owners;
 use super::tree::Tree;
 
 impl Tree {
@@ -80,11 +80,13 @@ impl Tree {
                 if self.calls_another(child, slot, hash) {
                     break;
                 }
-                memo = if word == memo.0 { memo } else { (word, self.spill.insert(word, slot)) };
-                self.nodes.at_mut(child).set_owners(memo.1);
-                if Spill::is_spilled(memo.1) {
-                    memo = (owners::EMPTY, owners::EMPTY);
+                if word == memo.0 {
+                    self.spill.release(word);
+                    self.spill.share(memo.1);
+                } else {
+                    memo = (word, self.spill.insert(word, slot));
                 }
+                self.nodes.at_mut(child).set_owners(memo.1);
                 stored += 1;
             }
             if own.edge != edge {
@@ -136,6 +138,7 @@ impl Tree {
             return 0;
         }
         let (mut edge, mut count, mut died) = (NONE, 0, 0);
+        let mut memo = (owners::EMPTY, owners::EMPTY);
         for hash in hashes {
             let Some(node) = self.last_of(slot, hash.0) else { break };
             let own = self.nodes.at_mut(node);
@@ -143,7 +146,14 @@ impl Tree {
                 break;
             }
             edge = own.edge;
-            let left = self.spill.remove(own.owners(), slot);
+            let word = own.owners();
+            if word == memo.0 {
+                self.spill.release(word);
+                self.spill.share(memo.1);
+            } else {
+                memo = (word, self.spill.remove(word, slot));
+            }
+            let left = memo.1;
             own.set_owners(left);
             if left == owners::EMPTY {
                 self.index.remove(hash.0, node);

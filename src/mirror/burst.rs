@@ -10,7 +10,7 @@ use super::node::NONE;
 use super::tree::Tree;
 
 /// Blocks to look ahead.
-pub(super) const AHEAD: usize = 192;
+pub(super) const AHEAD: usize = 256;
 
 /// Returns how many blocks `event` names.
 pub(super) fn weight(event: &KvEvent) -> usize {

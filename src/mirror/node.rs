@@ -3,6 +3,8 @@
 //! Owns their layout. Knows nothing of how they hang together. A node takes 36 bytes. The arena is one
 //! vector: from a few megabytes on, the allocator of a Linux system grows it by moving pages, not bytes.
 
+use crate::domain::TokensHash;
+
 /// No node.
 pub(super) const NONE: u32 = 0x0FFF_FFFF;
 /// The root of the accepted tree.
@@ -138,6 +140,24 @@ impl Arena {
     #[inline]
     pub(super) fn at_mut(&mut self, id: u32) -> &mut Node {
         &mut self.nodes[id as usize]
+    }
+
+    /// Returns how many nodes follow `id` one after the other, each the only child of the one before,
+    /// with these tokens and the same owners. Their places do not depend on what is read, so loads overlap.
+    #[inline]
+    pub(super) fn run_length(&self, id: u32, owners: u64, tokens: &[TokensHash]) -> usize {
+        let Some((first, after)) = self.nodes.get(id as usize..).and_then(<[Node]>::split_first) else {
+            return 0;
+        };
+        let (mut kids, mut next) = (first.kids, id + 1);
+        for (node, hash) in after.iter().zip(tokens) {
+            if kids != next || node.tokens() != hash.0 || node.owners() != owners {
+                break;
+            }
+            kids = node.kids;
+            next += 1;
+        }
+        (next - id - 1) as usize
     }
 
     /// Returns a fresh node, none when there are too many.

@@ -2,7 +2,6 @@
 
 use super::Semantics;
 use super::node::ROOT;
-use super::owners::Spill;
 use super::tree::Tree;
 use crate::domain::TokensHash;
 
@@ -24,27 +23,36 @@ impl Tree {
         let mut active = Active::default();
         let mut owners = Vec::new();
         let (mut at, mut depth, mut last) = (ROOT, 0, u64::MAX);
-        for hash in tokens {
+        while let Some(hash) = tokens.get(depth) {
             let Some(child) = self.child_of(at, hash.0) else { break };
             let word = self.nodes.at(child).owners();
-            if word != last || Spill::is_spilled(word) {
+            if word != last && (depth == 0 || !self.keeps_all(&active, word)) {
                 self.living_owners(word, &mut owners);
                 if depth == 0 {
                     active.words.clone_from(&owners);
                     active.count = ones(&owners);
                 } else {
-                    self.narrow(&mut active, &owners, depth, &mut scores);
+                    self.narrow(&mut active, &owners, depth as u32, &mut scores);
                 }
-                last = word;
+                if active.count == 0 {
+                    break;
+                }
             }
-            if active.count == 0 {
-                break;
-            }
+            last = word;
             depth += 1;
-            at = child;
+            let more = self.nodes.run_length(child, word, &tokens[depth..]);
+            depth += more;
+            at = child + more as u32;
         }
-        each(&active.words, |slot| scores.push((slot, depth)));
+        scores.reserve(active.count as usize);
+        each(&active.words, |slot| scores.push((slot, depth as u32)));
         scores
+    }
+
+    /// Returns true when all of `active` are among the owners of `word`, as far as that is quickly told.
+    #[inline]
+    fn keeps_all(&self, active: &Active, word: u64) -> bool {
+        !self.slots.any_dead() && self.spill.covers(word, &active.words)
     }
 
     /// Takes the ranks that do not own the next block out of `active`.

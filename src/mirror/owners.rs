@@ -14,6 +14,7 @@ const FIELD: u64 = 0xF_FFFF;
 /// A set without members.
 pub(super) const EMPTY: u64 = 0;
 
+#[derive(Clone)]
 enum Many {
     List(Vec<u32>),
     Bits(Vec<u64>),
@@ -23,6 +24,8 @@ enum Many {
 #[derive(Default)]
 pub(super) struct Spill {
     sets: Vec<Many>,
+    /// How many words name each set. Blocks of a run share theirs.
+    uses: Vec<u32>,
     free: Vec<u32>,
     bytes: usize,
 }
@@ -51,7 +54,7 @@ fn small(slots: &[u32]) -> u64 {
 impl Spill {
     /// Returns the memory of the large sets in bytes.
     pub(super) fn bytes(&self) -> usize {
-        self.bytes + self.sets.capacity() * size_of::<Many>() + self.free.capacity() * 4
+        self.bytes + self.sets.capacity() * (size_of::<Many>() + 4) + self.free.capacity() * 4
     }
 
     #[inline]
@@ -122,6 +125,7 @@ impl Spill {
 
     fn insert_new(&mut self, word: u64, slot: u32) -> u64 {
         if word & TAG == SPILLED {
+            let word = self.unshare(word);
             let Some(many) = self.sets.get_mut((word & !TAG) as usize) else { return word };
             self.bytes -= many.bytes();
             many.insert(slot);
@@ -162,8 +166,13 @@ impl Spill {
     }
 
     fn remove_spilled(&mut self, word: u64, slot: u32) -> u64 {
-        let Some(many) = self.sets.get_mut((word & !TAG) as usize) else { return word };
-        many.remove(slot);
+        if !self.contains(word, slot) {
+            return word;
+        }
+        let word = self.unshare(word);
+        if let Some(many) = self.sets.get_mut((word & !TAG) as usize) {
+            many.remove(slot);
+        }
         if self.len(word) > 3 {
             return word;
         }
@@ -173,11 +182,54 @@ impl Spill {
         small(&left)
     }
 
-    /// Gives back what the set holds outside its word.
+    /// Lets one more node have the set of `word`.
+    #[inline]
+    pub(super) fn share(&mut self, word: u64) {
+        if word & TAG == SPILLED
+            && let Some(uses) = self.uses.get_mut((word & !TAG) as usize)
+        {
+            *uses += 1;
+        }
+    }
+
+    /// Returns a word for the set of `word` that no other node has.
+    fn unshare(&mut self, word: u64) -> u64 {
+        let at = (word & !TAG) as usize;
+        if self.uses.get(at) == Some(&1) {
+            return word;
+        }
+        let Some(copy) = self.sets.get(at).cloned() else { return word };
+        self.uses[at] -= 1;
+        self.bytes += copy.bytes();
+        SPILLED | u64::from(self.put(copy))
+    }
+
+    /// Returns true when every slot of `wanted`, 64 to a word, is in the set; false also when that would
+    /// take long to tell.
+    #[inline]
+    pub(super) fn covers(&self, word: u64, wanted: &[u64]) -> bool {
+        match (word & TAG, wanted) {
+            (MASK, [only]) => only & !word == 0,
+            (SPILLED, _) => match self.many(word) {
+                Some(Many::Bits(bits)) => {
+                    wanted.iter().enumerate().all(|(at, wanted)| {
+                        wanted & !bits.get(at).copied().unwrap_or_default() == 0
+                    })
+                }
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Gives back what the set of one node holds outside its word.
     pub(super) fn release(&mut self, word: u64) {
         if word & TAG == SPILLED {
             let at = (word & !TAG) as usize;
-            if let Some(many) = self.sets.get_mut(at) {
+            self.uses[at] -= 1;
+            if self.uses[at] == 0
+                && let Some(many) = self.sets.get_mut(at)
+            {
                 self.bytes -= many.bytes();
                 *many = Many::List(Vec::new());
                 self.free.push(at as u32);
@@ -185,18 +237,12 @@ impl Spill {
         }
     }
 
-    /// Returns true when the set is kept outside its word.
-    #[inline]
-    pub(super) const fn is_spilled(word: u64) -> bool {
-        word & TAG == SPILLED
-    }
-
     /// Writes the set to `into`, 64 slots to a word.
     #[inline]
     pub(super) fn words(&self, word: u64, into: &mut Vec<u64>) {
         if word & TAG == MASK {
             into.push(word);
-        } else if let (true, Some(Many::Bits(bits))) = (Self::is_spilled(word), self.many(word)) {
+        } else if let (SPILLED, Some(Many::Bits(bits))) = (word & TAG, self.many(word)) {
             into.extend_from_slice(bits);
         } else {
             self.each(word, |slot| {
@@ -222,8 +268,10 @@ impl Spill {
     fn put(&mut self, many: Many) -> u32 {
         if let Some(at) = self.free.pop() {
             self.sets[at as usize] = many;
+            self.uses[at as usize] = 1;
             return at;
         }
+        self.uses.push(1);
         self.sets.push(many);
         (self.sets.len() - 1) as u32
     }
