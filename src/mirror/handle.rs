@@ -7,7 +7,7 @@
 use super::Semantics;
 use super::alias::LOOSE;
 use super::node::{NONE, ODD, ORPHAN, ROOT, SHELL};
-use super::owners::{self, Spill};
+use super::owners::{self, Spill, Word};
 use super::tree::Tree;
 
 /// How a rank calls a block.
@@ -88,7 +88,7 @@ impl Tree {
     }
 
     #[inline]
-    fn set_owners(&mut self, node: u32, before: u64, after: u64) {
+    fn set_owners(&mut self, node: u32, before: Word, after: Word) {
         self.nodes.at_mut(node).set_owners(after);
         if before == owners::EMPTY && after != owners::EMPTY {
             self.awake(node);
@@ -327,7 +327,7 @@ impl Tree {
         let before = self.nodes.at(node).owners();
         let mut dead = Vec::new();
         if let Some(mask) = Spill::as_mask(before) {
-            let gone = mask & !self.slots.alive().first().copied().unwrap_or_default();
+            let gone = mask & !(self.slots.alive().first().copied().unwrap_or_default() as Word);
             if gone == 0 {
                 return false;
             }

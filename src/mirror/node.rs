@@ -1,9 +1,11 @@
 //! Nodes: one block of a prompt each, and the arena they live in.
 //!
-//! Owns their layout. Knows nothing of how they hang together. A node takes 36 bytes. The arena is one
+//! Owns their layout. Knows nothing of how they hang together. A node takes 32 bytes. The arena is one
 //! vector: from a few megabytes on, the allocator of a Linux system grows it by moving pages, not bytes.
 
 use crate::domain::TokensHash;
+
+use super::owners::{EMPTY, Word};
 
 /// No node.
 pub(super) const NONE: u32 = 0x0FFF_FFFF;
@@ -25,7 +27,8 @@ pub(super) const SHELL: u32 = 1 << 31;
 pub(super) struct Node {
     sequence: [u32; 2],
     tokens: [u32; 2],
-    owners: [u32; 2],
+    /// Who has it.
+    owners: Word,
     /// Parent and flags.
     parent: u32,
     /// Nothing, the only child, or a branch.
@@ -46,7 +49,7 @@ impl Node {
     pub(super) const EMPTY: Self = Self {
         sequence: [0; 2],
         tokens: [0; 2],
-        owners: [0; 2],
+        owners: EMPTY,
         parent: NONE,
         kids: u32::MAX,
         edge: NONE,
@@ -54,11 +57,11 @@ impl Node {
 
     /// Returns a node without children.
     #[inline]
-    pub(super) const fn of(sequence: u64, tokens: u64, owners: u64, parent: u32, edge: u32) -> Self {
+    pub(super) const fn of(sequence: u64, tokens: u64, owners: Word, parent: u32, edge: u32) -> Self {
         Self {
             sequence: halves(sequence),
             tokens: halves(tokens),
-            owners: halves(owners),
+            owners,
             parent,
             kids: u32::MAX,
             edge,
@@ -86,13 +89,13 @@ impl Node {
     }
 
     #[inline]
-    pub(super) const fn owners(&self) -> u64 {
-        join(self.owners)
+    pub(super) const fn owners(&self) -> Word {
+        self.owners
     }
 
     #[inline]
-    pub(super) const fn set_owners(&mut self, owners: u64) {
-        self.owners = halves(owners);
+    pub(super) const fn set_owners(&mut self, owners: Word) {
+        self.owners = owners;
     }
 
     #[inline]
@@ -145,7 +148,7 @@ impl Arena {
     /// Returns how many nodes follow `id` one after the other, each the only child of the one before,
     /// with these tokens and the same owners. Their places do not depend on what is read, so loads overlap.
     #[inline]
-    pub(super) fn run_length(&self, id: u32, owners: u64, tokens: &[TokensHash]) -> usize {
+    pub(super) fn run_length(&self, id: u32, owners: Word, tokens: &[TokensHash]) -> usize {
         let Some((first, after)) = self.nodes.get(id as usize..).and_then(<[Node]>::split_first) else {
             return 0;
         };

@@ -2,6 +2,7 @@
 
 use super::Semantics;
 use super::node::ROOT;
+use super::owners::Word;
 use super::tree::Tree;
 use crate::domain::TokensHash;
 
@@ -22,7 +23,7 @@ impl Tree {
         let mut scores = Vec::new();
         let mut active = Active::default();
         let mut owners = Vec::new();
-        let (mut at, mut depth, mut last) = (ROOT, 0, u64::MAX);
+        let (mut at, mut depth, mut last) = (ROOT, 0, Word::MAX);
         while let Some(hash) = tokens.get(depth) {
             let Some(child) = self.child_of(at, hash.0) else { break };
             let word = self.nodes.at(child).owners();
@@ -51,7 +52,7 @@ impl Tree {
 
     /// Returns true when all of `active` are among the owners of `word`, as far as that is quickly told.
     #[inline]
-    fn keeps_all(&self, active: &Active, word: u64) -> bool {
+    fn keeps_all(&self, active: &Active, word: Word) -> bool {
         !self.slots.any_dead() && self.spill.covers(word, &active.words)
     }
 
@@ -88,7 +89,7 @@ impl Tree {
         active.count = ones(&active.words);
     }
 
-    fn living_owners(&self, word: u64, into: &mut Vec<u64>) {
+    fn living_owners(&self, word: Word, into: &mut Vec<u64>) {
         into.clear();
         self.spill.words(word, into);
         if self.slots.any_dead() {

@@ -1,18 +1,23 @@
 //! Sets of owner slots, packed into one word while they are small.
 //!
 //! Owns the encoding and the sets that outgrew it. Knows nothing of ranks. The top two bits tell:
-//! a mask of slots below 60, up to three slots of 20 bits, or the place of a larger set.
+//! a mask of slots below 30, up to two slots of 15 bits, or the place of a larger set.
 
-const TAG: u64 = 3 << 62;
-const MASK: u64 = 0;
-const INLINE: u64 = 1 << 62;
-const SPILLED: u64 = 2 << 62;
+/// A set, as a node has it.
+pub(super) type Word = u32;
+
+const TAG: Word = 3 << 30;
+const MASK: Word = 0;
+const INLINE: Word = 1 << 30;
+const SPILLED: Word = 2 << 30;
 /// Slots that fit into a mask.
-pub(super) const MASK_SLOTS: u32 = 60;
-const FIELD: u64 = 0xF_FFFF;
+pub(super) const MASK_SLOTS: u32 = 30;
+const FIELD: Word = 0x7FFF;
+/// Slots that fit into a word as they are.
+const PLAIN: usize = 2;
 
 /// A set without members.
-pub(super) const EMPTY: u64 = 0;
+pub(super) const EMPTY: Word = 0;
 
 #[derive(Clone)]
 enum Many {
@@ -30,24 +35,19 @@ pub(super) struct Spill {
     bytes: usize,
 }
 
-const fn field(word: u64, at: u32) -> u32 {
-    ((word >> (at * 20)) & FIELD) as u32
+const fn field(word: Word, at: u32) -> u32 {
+    (word >> (at * 15)) & FIELD
 }
 
-fn inline(slots: &[u32]) -> u64 {
-    let mut word = INLINE;
-    for (at, slot) in slots.iter().enumerate() {
-        word |= (u64::from(*slot) + 1) << (at * 20);
-    }
-    word
-}
-
-/// Returns the smallest form of at most three slots.
-fn small(slots: &[u32]) -> u64 {
+/// Returns the word of a few slots, none when they need more room.
+fn packed(slots: &[u32]) -> Option<Word> {
     if slots.iter().all(|slot| *slot < MASK_SLOTS) {
-        slots.iter().fold(EMPTY, |mask, slot| mask | 1 << slot)
-    } else {
-        inline(slots)
+        return Some(slots.iter().fold(EMPTY, |mask, slot| mask | 1 << slot));
+    }
+    match slots {
+        [one] if *one < FIELD => Some(INLINE | (one + 1)),
+        [one, two] if *one < FIELD && *two < FIELD => Some(INLINE | (one + 1) | (two + 1) << 15),
+        _ => None,
     }
 }
 
@@ -58,12 +58,12 @@ impl Spill {
     }
 
     #[inline]
-    pub(super) fn contains(&self, word: u64, slot: u32) -> bool {
+    pub(super) fn contains(&self, word: Word, slot: u32) -> bool {
         match word & TAG {
             MASK => slot < MASK_SLOTS && word >> slot & 1 == 1,
             INLINE => {
                 let wanted = slot + 1;
-                field(word, 0) == wanted || field(word, 1) == wanted || field(word, 2) == wanted
+                field(word, 0) == wanted || field(word, 1) == wanted
             }
             _ => match self.many(word) {
                 Some(Many::List(list)) => list.contains(&slot),
@@ -76,10 +76,10 @@ impl Spill {
     }
 
     /// Returns how many slots are in the set.
-    pub(super) fn len(&self, word: u64) -> usize {
+    pub(super) fn len(&self, word: Word) -> usize {
         match word & TAG {
             MASK => word.count_ones() as usize,
-            INLINE => (0..3).filter(|at| field(word, *at) != 0).count(),
+            INLINE => (0..2).filter(|at| field(word, *at) != 0).count(),
             _ => match self.many(word) {
                 Some(Many::List(list)) => list.len(),
                 Some(Many::Bits(bits)) => bits.iter().map(|word| word.count_ones() as usize).sum(),
@@ -89,11 +89,11 @@ impl Spill {
     }
 
     /// Calls `each` for every slot in the set.
-    pub(super) fn each(&self, word: u64, mut each: impl FnMut(u32)) {
+    pub(super) fn each(&self, word: Word, mut each: impl FnMut(u32)) {
         match word & TAG {
-            MASK => each_bit(word, 0, &mut each),
+            MASK => each_bit(u64::from(word), 0, &mut each),
             INLINE => {
-                for at in 0..3 {
+                for at in 0..2 {
                     if let Some(slot) = field(word, at).checked_sub(1) {
                         each(slot);
                     }
@@ -113,7 +113,7 @@ impl Spill {
 
     /// Adds `slot`, returns the new set.
     #[inline]
-    pub(super) fn insert(&mut self, word: u64, slot: u32) -> u64 {
+    pub(super) fn insert(&mut self, word: Word, slot: u32) -> Word {
         if word & TAG == MASK && slot < MASK_SLOTS {
             return word | 1 << slot;
         }
@@ -123,7 +123,7 @@ impl Spill {
         self.insert_new(word, slot)
     }
 
-    fn insert_new(&mut self, word: u64, slot: u32) -> u64 {
+    fn insert_new(&mut self, word: Word, slot: u32) -> Word {
         if word & TAG == SPILLED {
             let word = self.unshare(word);
             let Some(many) = self.sets.get_mut((word & !TAG) as usize) else { return word };
@@ -135,23 +135,23 @@ impl Spill {
         let mut slots = Vec::with_capacity(8);
         self.each(word, |slot| slots.push(slot));
         slots.push(slot);
-        if slots.len() <= 3 {
-            return inline(&slots);
+        if let Some(word) = packed(&slots) {
+            return word;
         }
         self.bytes += slots.capacity() * 4;
-        SPILLED | u64::from(self.put(Many::List(slots)))
+        SPILLED | self.put(Many::List(slots))
     }
 
     /// Takes `slot` out, returns the new set.
     #[inline]
-    pub(super) fn remove(&mut self, word: u64, slot: u32) -> u64 {
+    pub(super) fn remove(&mut self, word: Word, slot: u32) -> Word {
         match word & TAG {
             MASK if slot < MASK_SLOTS => word & !(1 << slot),
             MASK => word,
             INLINE => {
-                let mut left = [0; 3];
+                let mut left = [0; PLAIN];
                 let mut count = 0;
-                for at in 0..3 {
+                for at in 0..2 {
                     if let Some(own) = field(word, at).checked_sub(1)
                         && own != slot
                     {
@@ -159,13 +159,13 @@ impl Spill {
                         count += 1;
                     }
                 }
-                small(&left[..count])
+                packed(&left[..count]).unwrap_or(word)
             }
             _ => self.remove_spilled(word, slot),
         }
     }
 
-    fn remove_spilled(&mut self, word: u64, slot: u32) -> u64 {
+    fn remove_spilled(&mut self, word: Word, slot: u32) -> Word {
         if !self.contains(word, slot) {
             return word;
         }
@@ -173,18 +173,19 @@ impl Spill {
         if let Some(many) = self.sets.get_mut((word & !TAG) as usize) {
             many.remove(slot);
         }
-        if self.len(word) > 3 {
+        if self.len(word) > PLAIN {
             return word;
         }
-        let mut left = Vec::with_capacity(3);
+        let mut left = Vec::with_capacity(PLAIN);
         self.each(word, |slot| left.push(slot));
+        let Some(small) = packed(&left) else { return word };
         self.release(word);
-        small(&left)
+        small
     }
 
     /// Lets one more node have the set of `word`.
     #[inline]
-    pub(super) fn share(&mut self, word: u64) {
+    pub(super) fn share(&mut self, word: Word) {
         if word & TAG == SPILLED
             && let Some(uses) = self.uses.get_mut((word & !TAG) as usize)
         {
@@ -193,7 +194,7 @@ impl Spill {
     }
 
     /// Returns a word for the set of `word` that no other node has.
-    fn unshare(&mut self, word: u64) -> u64 {
+    fn unshare(&mut self, word: Word) -> Word {
         let at = (word & !TAG) as usize;
         if self.uses.get(at) == Some(&1) {
             return word;
@@ -201,15 +202,15 @@ impl Spill {
         let Some(copy) = self.sets.get(at).cloned() else { return word };
         self.uses[at] -= 1;
         self.bytes += copy.bytes();
-        SPILLED | u64::from(self.put(copy))
+        SPILLED | self.put(copy)
     }
 
     /// Returns true when every slot of `wanted`, 64 to a word, is in the set; false also when that would
     /// take long to tell.
     #[inline]
-    pub(super) fn covers(&self, word: u64, wanted: &[u64]) -> bool {
+    pub(super) fn covers(&self, word: Word, wanted: &[u64]) -> bool {
         match (word & TAG, wanted) {
-            (MASK, [only]) => only & !word == 0,
+            (MASK, [only]) => only & !u64::from(word) == 0,
             (SPILLED, _) => match self.many(word) {
                 Some(Many::Bits(bits)) => {
                     wanted.iter().enumerate().all(|(at, wanted)| {
@@ -223,7 +224,7 @@ impl Spill {
     }
 
     /// Gives back what the set of one node holds outside its word.
-    pub(super) fn release(&mut self, word: u64) {
+    pub(super) fn release(&mut self, word: Word) {
         if word & TAG == SPILLED {
             let at = (word & !TAG) as usize;
             self.uses[at] -= 1;
@@ -239,9 +240,9 @@ impl Spill {
 
     /// Writes the set to `into`, 64 slots to a word.
     #[inline]
-    pub(super) fn words(&self, word: u64, into: &mut Vec<u64>) {
+    pub(super) fn words(&self, word: Word, into: &mut Vec<u64>) {
         if word & TAG == MASK {
-            into.push(word);
+            into.push(u64::from(word));
         } else if let (SPILLED, Some(Many::Bits(bits))) = (word & TAG, self.many(word)) {
             into.extend_from_slice(bits);
         } else {
@@ -257,11 +258,11 @@ impl Spill {
 
     /// Returns the set as a mask, none when it is not one.
     #[inline]
-    pub(super) const fn as_mask(word: u64) -> Option<u64> {
+    pub(super) const fn as_mask(word: Word) -> Option<Word> {
         if word & TAG == MASK { Some(word) } else { None }
     }
 
-    fn many(&self, word: u64) -> Option<&Many> {
+    fn many(&self, word: Word) -> Option<&Many> {
         self.sets.get((word & !TAG) as usize)
     }
 

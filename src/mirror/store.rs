@@ -41,7 +41,15 @@ impl Tree {
             None => ROOT,
             Some(parent) => self.known_parent(slot, parent.0)?,
         };
-        for block in blocks {
+        let mut rest = blocks;
+        loop {
+            let (count, last) = self.join_in(at, slot, rest, outcome);
+            (at, rest) = (last, &rest[count..]);
+            let (count, last) = self.lengthen(at, slot, rest);
+            outcome.stored += count as u32;
+            (at, rest) = (last, &rest[count..]);
+            let Some((block, after)) = rest.split_first() else { break };
+            rest = after;
             let child = match self.living_child(at, block.tokens.0) {
                 Some(child) => child,
                 None => match self.relinked(slot, at, block) {
