@@ -35,6 +35,10 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Print one line a second
     Stat(StatArgs),
+    /// Say what is wrong, once, for monitoring systems: exit code 0 good, 1 warning, 2 critical, 3 unknown
+    Check(CheckArgs),
+    /// Print what a finding means, how it is judged and what mends it
+    Explain(ExplainArgs),
 }
 
 /// Where the events come from.
@@ -201,6 +205,41 @@ pub struct StatArgs {
     /// Print the lines of this recording, as fast as it can be read
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
+}
+
+/// `kvtop check`.
+#[derive(Args, Clone, Debug)]
+pub struct CheckArgs {
+    /// Format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: CheckFormat,
+    /// Judge this recording instead of a live deployment
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// How long to listen before it is judged, once history has been read
+    #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub length: Duration,
+    /// Go on for up to this time until all is well, as after a fix
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub wait: Option<Duration>,
+}
+
+/// Formats of `kvtop check`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CheckFormat {
+    /// One line with performance data, as Nagios and its heirs read it
+    Text,
+    /// The contract of docs/reference/json.md
+    Json,
+    /// Metrics
+    Prometheus,
+}
+
+/// `kvtop explain`.
+#[derive(Args, Clone, Debug)]
+pub struct ExplainArgs {
+    /// The finding, such as KVT001; all of them when not given
+    pub id: Option<String>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

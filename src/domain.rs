@@ -7,6 +7,7 @@ mod claim;
 mod cluster;
 mod count;
 mod fact;
+mod finding;
 mod id;
 mod kv;
 mod unit;
@@ -19,9 +20,10 @@ pub use cluster::{
 pub use count::Counters;
 pub use fact::{
     ActiveLoad, BlockSizeNotice, Channel, Decision, Fact, FormulaTerm, Gauge, GaugeName,
-    HistoryNote, HitRate, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote,
-    SourceState, Transport, WarningKind,
+    HistoryNote, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent, RequestPhase,
+    SourceNote, SourceState, Transport, WarningKind,
 };
+pub use finding::{Grade, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
 pub use unit::{BlockSize, Timestamp};

@@ -4,6 +4,7 @@
 //! demo, checks and tests all run this one path.
 
 mod journal;
+mod judge;
 mod kv;
 mod learn;
 mod meters;
@@ -16,10 +17,13 @@ use std::time::Duration;
 use journal::Journal;
 use meters::Meters;
 
+use crate::diagnose::Diagnosis;
 use crate::domain::{Fact, Timestamp};
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Outcome, Semantics};
-use crate::model::{Claims, Cluster, Decisions, RejectLog, Router, Sources, Workers};
+use crate::model::{
+    Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Workers,
+};
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::wire::{self, Facts, Shape};
 
@@ -68,9 +72,28 @@ pub struct Engine {
     times: Times,
     deployment: Known,
     history: History,
+    diagnosis: Diagnosis,
+    prefixes: Prefixes,
+    events: EventCounts,
     frames: u64,
     facts: Facts,
     outcomes: Vec<Outcome>,
+}
+
+/// What is followed of prefixes, to tell a blind router from prompts that share nothing.
+#[derive(Debug, Default)]
+struct Prefixes {
+    reuse: Reuse,
+    returns: Returns,
+    /// Until then nobody needs to follow chains: routers were seen to find prefixes.
+    idle_until: Timestamp,
+}
+
+/// Messages of KV events, as far as they could be read.
+#[derive(Clone, Copy, Debug, Default)]
+struct EventCounts {
+    read: u64,
+    unreadable: u64,
 }
 
 /// The times that were seen.
@@ -133,6 +156,9 @@ impl Engine {
             times: Times::default(),
             deployment: Known::default(),
             history: History::default(),
+            diagnosis: Diagnosis::default(),
+            prefixes: Prefixes::default(),
+            events: EventCounts::default(),
             frames: 0,
             facts: Facts::default(),
             outcomes: Vec::new(),
@@ -160,7 +186,9 @@ impl Engine {
         let source = self.note_origin(frame);
         let kv_before = self.facts.kv.events().len();
         let decoded = wire::decode(frame, &mut self.facts);
-        if self.facts.kv.events().len() > kv_before {
+        let events = self.facts.kv.events().len().saturating_sub(kv_before);
+        if events > 0 {
+            self.events.read += events as u64;
             self.note_kv_origin(frame);
         }
         if !self.facts.other.is_empty() {
@@ -200,6 +228,7 @@ impl Engine {
     }
 
     fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
+        self.events.unreadable += u64::from(carries_kv(&frame.origin));
         if let Some(record) = self.sources.record(source) {
             record.rejects += 1;
         }
@@ -272,6 +301,7 @@ impl Engine {
     /// Returns the picture at `at` for `query`.
     pub fn snapshot(&mut self, query: &ViewQuery, at: Timestamp) -> Snapshot {
         self.roll(at);
+        self.diagnose(at);
         picture::of(self, query, at)
     }
 
@@ -298,6 +328,21 @@ impl Engine {
     /// Returns the time from which rates are measured.
     fn since(&self) -> Timestamp {
         self.times.first.unwrap_or(self.times.cursor)
+    }
+}
+
+/// Returns true for messages that carry KV events.
+fn carries_kv(origin: &Origin) -> bool {
+    match origin {
+        Origin::Nats { subject, .. } | Origin::Jetstream { subject, .. } => {
+            subject.ends_with("kv-events")
+        }
+        Origin::Zmq { .. } => true,
+        Origin::Log { .. }
+        | Origin::Metrics { .. }
+        | Origin::Kube { .. }
+        | Origin::Etcd { .. }
+        | Origin::Health { .. } => false,
     }
 }
 

@@ -10,6 +10,8 @@ pub enum Exit {
     Clean,
     /// Something failed.
     Failed,
+    /// What `kvtop check` found, as monitoring systems read it: 0 good, 1 warning, 2 critical, 3 unknown.
+    Check(u8),
     /// Ended by a signal: 128 and its number.
     Signal(u8),
 }
@@ -20,6 +22,7 @@ impl Exit {
         match self {
             Self::Clean => 0,
             Self::Failed => 1,
+            Self::Check(code) => code,
             Self::Signal(number) => 128 + number,
         }
     }

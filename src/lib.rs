@@ -6,6 +6,7 @@
 //! - [`wire`] turns frames into facts, written in the words of [`domain`];
 //! - [`mirror`] replays the router's index, [`model`] keeps everything else that was established,
 //!   [`metrics`] derives series;
+//! - [`diagnose`] says what is wrong, how sure that is, and what mends it;
 //! - [`engine`] brings them together and makes [`snapshot`]s, which [`report`] writes;
 //! - [`attach`] says which sources are worth having, from what Kubernetes shows.
 //!
@@ -14,6 +15,7 @@
 pub mod attach;
 pub mod cli;
 pub mod clock;
+pub mod diagnose;
 pub mod domain;
 pub mod engine;
 pub mod exit;

@@ -9,7 +9,10 @@ use kvtop::cli::Cli;
 use kvtop::{exit, run};
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return ExitCode::from(refused(&error)),
+    };
     match run::run(&cli) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
@@ -17,5 +20,17 @@ fn main() -> ExitCode {
             drop(writeln!(std::io::stderr(), "kvtop: {}", exit::chain(&error)));
             ExitCode::from(exit::Exit::Failed.code())
         }
+    }
+}
+
+/// Prints why the command line was refused, or the help that it asked for, and returns the exit code.
+/// Monitoring systems take 2 for critical, so that a `check` which cannot be understood ends with 3.
+fn refused(error: &clap::Error) -> u8 {
+    // When nobody reads it, the exit code is all that is left to say.
+    drop(error.print());
+    let is_check = std::env::args_os().skip(1).any(|word| word == "check");
+    match error.exit_code() {
+        2 if is_check => 3,
+        code => u8::try_from(code).unwrap_or(1),
     }
 }

@@ -1,5 +1,6 @@
 //! Headless outputs of a snapshot: JSON, tables, and one line a second.
 
+pub mod check;
 pub mod json;
 mod line;
 mod table;

@@ -1,5 +1,6 @@
 //! The composition root: the only layer that spawns, waits and selects.
 
+mod check;
 mod driver;
 mod headless;
 mod live;
@@ -37,6 +38,14 @@ pub enum RunError {
         /// What there is.
         known: String,
     },
+    /// A finding that is not known.
+    #[error("no finding `{id}`; there are KVT001 to {last}")]
+    Finding {
+        /// What was typed.
+        id: String,
+        /// The last there is.
+        last: &'static str,
+    },
     /// The runtime could not be started.
     #[error("could not start")]
     Start(#[source] io::Error),
@@ -64,6 +73,8 @@ pub fn run(cli: &Cli) -> Result<Exit, RunError> {
             Some(Command::Record(record)) => headless::record(record, &cli.source).await,
             Some(Command::Snapshot(snapshot)) => headless::snapshot(snapshot, &cli.source).await,
             Some(Command::Stat(stat)) => headless::stat(stat, &cli.source).await,
+            Some(Command::Check(check)) => check::check(check, &cli.source).await,
+            Some(Command::Explain(explain)) => check::explain(explain),
         }
     });
     // Nothing that is left may hold up the end: a stuck disk would.

@@ -13,6 +13,7 @@ pub use cluster::{ComponentRow, GraphRow, PodRow};
 use crate::domain::{
     Claim, DpRank, HistoryNote, SourceState, Tier, Timestamp, WorkerId, WorkerRank,
 };
+pub use crate::domain::{Grade, Severity};
 
 /// Everything a front end may show, at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -529,50 +530,6 @@ pub struct DecisionRow {
     pub tree_size: Option<u64>,
     /// Every worker's cost, when the log spells the formula out.
     pub terms: Vec<TermRow>,
-}
-
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Good to know.
-    Info,
-    /// Worth mending.
-    Warning,
-    /// Routing does not do what it is there for.
-    Critical,
-}
-
-impl Severity {
-    /// Returns the name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Critical => "critical",
-        }
-    }
-}
-
-/// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grade {
-    /// Settings say so; no traffic was seen yet.
-    ConfigOnly,
-    /// Behaviour says so.
-    Likely,
-    /// Two sources say so, one of them behaviour.
-    Confirmed,
-}
-
-impl Grade {
-    /// Returns the name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ConfigOnly => "CONFIG ONLY",
-            Self::Likely => "LIKELY",
-            Self::Confirmed => "CONFIRMED",
-        }
-    }
 }
 
 /// One piece of evidence.

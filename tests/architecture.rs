@@ -56,10 +56,11 @@ const LAYERS: &[Layer] = &[
     Layer { name: "metrics", layers: &["domain"], crates: &[] },
     Layer { name: "model", layers: &["domain"], crates: &[] },
     Layer { name: "attach", layers: &["domain", "model"], crates: &[] },
+    Layer { name: "diagnose", layers: &["domain", "mirror", "model", "metrics"], crates: &[] },
     Layer { name: "snapshot", layers: &["domain"], crates: &[] },
     Layer {
         name: "engine",
-        layers: &["domain", "frame", "wire", "mirror", "metrics", "model", "snapshot"],
+        layers: &["domain", "frame", "wire", "mirror", "metrics", "model", "diagnose", "snapshot"],
         crates: &[],
     },
     Layer {

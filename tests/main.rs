@@ -5,10 +5,10 @@
 mod architecture;
 mod captures;
 mod cli;
+mod clusters;
 mod engine;
 mod kube;
 mod live;
-mod clusters;
 mod nats;
 mod recordings;
 mod scenarios;

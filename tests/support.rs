@@ -1,7 +1,7 @@
 //! What tests share.
 
-pub(crate) mod kube_api;
 pub(crate) mod findings;
+pub(crate) mod kube_api;
 pub(crate) mod nats_server;
 pub(crate) mod pictures;
 pub(crate) mod pty;

@@ -36,4 +36,21 @@ impl Counters {
         self.unknown_removals += other.unknown_removals;
         self.cleared += other.cleared;
     }
+
+    /// Returns what was counted since `base`.
+    #[must_use]
+    pub fn since(&self, base: &Self) -> Self {
+        let part = |now: u64, then: u64| now.saturating_sub(then);
+        Self {
+            stores: part(self.stores, base.stores),
+            empty_stores: part(self.empty_stores, base.empty_stores),
+            stored_blocks: part(self.stored_blocks, base.stored_blocks),
+            duplicate_blocks: part(self.duplicate_blocks, base.duplicate_blocks),
+            refused_stores: part(self.refused_stores, base.refused_stores),
+            refused_blocks: part(self.refused_blocks, base.refused_blocks),
+            removed_blocks: part(self.removed_blocks, base.removed_blocks),
+            unknown_removals: part(self.unknown_removals, base.unknown_removals),
+            cleared: part(self.cleared, base.cleared),
+        }
+    }
 }

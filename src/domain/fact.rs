@@ -31,6 +31,8 @@ pub enum Fact {
     Formula(FormulaTerm),
     /// The overlap of a request that was routed (Dynamo 1.3 and later, at the end of the request).
     Overlap(Overlap),
+    /// The length of a request's prompt (Dynamo 1.5 and later, at the end of the request).
+    Prompt(Prompt),
     /// A warning about the index.
     Warning(LogWarning),
     /// A log line that names the block sizes of publisher and engine.
@@ -185,6 +187,15 @@ pub struct Overlap {
     pub overlap_blocks: u64,
 }
 
+/// The length of a request's prompt, from the frontend's log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// The request, as its router called it.
+    pub request: Arc<str>,
+    /// Tokens of its prompt.
+    pub tokens: u64,
+}
+
 /// A warning in a log, about the index of a router or of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogWarning {
@@ -293,6 +304,10 @@ pub enum GaugeName {
     TtftCount,
     /// Requests waiting.
     Queued,
+    /// Sum of the shares of prompts that a router found cached.
+    RouterHitSum,
+    /// Number of these shares.
+    RouterHitCount,
 }
 
 /// One sample of a metric.

@@ -6,6 +6,7 @@ use super::journal::Head;
 use super::{Engine, MIRROR_BUDGET};
 use crate::domain::{ClearScope, KvBatch, KvEvent, KvHead, KvKind, SequenceHash, Tier, WorkerRank};
 use crate::mirror::Outcome;
+use crate::model::Landing;
 use crate::snapshot::{EventKind, Gravity};
 use crate::wire::Shape;
 
@@ -89,6 +90,7 @@ impl Engine {
 
     fn count(&mut self, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
         let Some(index) = self.workers.index_of(event.rank) else { return };
+        self.follow_prefixes(index, event, batch);
         let Some(record) = self.workers.ranks_mut().get_mut(index) else { return };
         record.last_event = record.last_event.max(Some(event.at));
         let counters = &mut record.counters;
@@ -122,6 +124,38 @@ impl Engine {
         }
         self.meters.count_kv(index, event.at, rates);
         self.describe(index, event, outcome, batch);
+    }
+
+    /// Follows chains for what they tell of reuse.
+    fn follow_prefixes(&mut self, index: usize, event: &KvEvent, batch: &KvBatch) {
+        if event.tier != Tier::Device {
+            return;
+        }
+        let rank = u32::try_from(index).unwrap_or(u32::MAX);
+        let second = event.at.seconds();
+        match &event.kind {
+            KvKind::Stored { parent, blocks } => {
+                let blocks = batch.blocks_of(blocks);
+                let (sampled, returned) = self.prefixes.returns.stored(rank, blocks, second);
+                let landing = if event.at < self.prefixes.idle_until {
+                    Landing::default()
+                } else {
+                    let told = self.router.overlaps.best().known > 0;
+                    self.prefixes.reuse.stored(rank, *parent, blocks, told)
+                };
+                let Some(record) = self.workers.ranks_mut().get_mut(index) else { return };
+                let counts = &mut record.reuse;
+                counts.sampled += sampled;
+                counts.returned += returned;
+                counts.roots += u64::from(parent.is_none() && !blocks.is_empty());
+                counts.forks += u64::from(landing.fork);
+                counts.landings += u64::from(landing.landed);
+            }
+            KvKind::Removed { hashes } => {
+                self.prefixes.returns.removed(rank, batch.removed_of(hashes), second);
+            }
+            KvKind::Cleared { .. } => {}
+        }
     }
 
     /// Writes an event into the journal.

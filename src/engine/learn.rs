@@ -3,16 +3,24 @@
 mod cluster;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Engine;
 use super::journal::Head;
 use crate::domain::{
     ActiveLoad, Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
-    Envelope, Fact, Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, RequestEvent,
-    RequestPhase, SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+    Envelope, Fact, Gauge, GaugeName, HitRate, KvEvent, KvKind, LogWarning, Membership, Overlap,
+    RequestEvent, RequestPhase, SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId,
+    WorkerRank,
 };
 use crate::model::{Measured, OverlapBy};
 use crate::snapshot::{EventKind, Gravity};
+
+/// Blocks that workers must hold before a request without overlap says anything.
+const WARM_BLOCKS: u64 = 30;
+
+/// Chains are not followed for this long after a router found a prefix.
+const IDLE_AFTER_HIT: Duration = Duration::from_secs(60);
 
 impl Engine {
     pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, source: &Arc<str>) {
@@ -26,6 +34,13 @@ impl Engine {
                 self.decisions.term(term.clone());
             }
             Fact::Overlap(overlap) => self.overlap(overlap, at),
+            Fact::Prompt(prompt) => {
+                if at >= self.prefixes.idle_until {
+                    // Its stores may still be waiting.
+                    self.apply_kv();
+                }
+                self.prefixes.reuse.length(&prompt.request, prompt.tokens);
+            }
             Fact::Warning(warning) => self.warning(warning, at, source),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
             Fact::Claim(claim) => self.claims.note(claim, at),
@@ -71,6 +86,14 @@ impl Engine {
 
     fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
         self.note_overlap(OverlapBy::Event, hit.rank, hit.overlap_blocks as f64, at);
+        let size = self.claims.any_count(ClaimWhat::BlockSize, ClaimOf::Router);
+        let size = size.or_else(|| self.claims.any_count(ClaimWhat::BlockSize, ClaimOf::Card));
+        let Some((size, _)) = size.filter(|_| hit.isl_blocks > 0) else { return };
+        // The router rounds up to whole blocks.
+        let most = hit.isl_blocks.saturating_mul(size);
+        let least = most.saturating_sub(size).saturating_add(1);
+        let Some(index) = self.workers.index_of(hit.rank) else { return };
+        self.prefixes.reuse.prompt(u32::try_from(index).unwrap_or(u32::MAX), least..=most);
     }
 
     fn request(&mut self, request: &RequestEvent, at: Timestamp) {
@@ -82,6 +105,8 @@ impl Engine {
     fn decision(&mut self, decision: &Decision, at: Timestamp, source: &Arc<str>) {
         if let Some(pod) = self.router.pod(&decision.router) {
             pod.routes = true;
+            pod.routed += u64::from(!decision.forwarded);
+            pod.last_routed = Some(at);
         }
         self.router.decisions += 1;
         if decision.forwarded {
@@ -94,6 +119,9 @@ impl Engine {
         let rank = WorkerRank { worker: decision.worker, dp_rank };
         if let Some(index) = self.workers.index_of(rank) {
             self.meters.routed_to(index).add(at, 1);
+            if let Some(request) = &decision.request {
+                self.prefixes.reuse.request(u32::try_from(index).unwrap_or(u32::MAX), request);
+            }
             if let Some(record) = self.workers.ranks_mut().get_mut(index) {
                 record.routed += 1;
                 if let Some(value) = decision.total_blocks {
@@ -108,7 +136,7 @@ impl Engine {
         }
         if let (Some(logit), Some(0.0)) = (decision.logit, decision.cached_blocks) {
             // Other weights than 1 change the fractions.
-            if self.router.weight.is_none_or(|weight| (weight - 1.0).abs() < 1e-9) {
+            if self.router.weight.is_none_or(is_one) {
                 self.router.fractions.note(logit);
             }
         }
@@ -137,13 +165,24 @@ impl Engine {
     fn overlap(&mut self, overlap: &Overlap, at: Timestamp) {
         let blocks = overlap.overlap_blocks as f64;
         self.note_overlap(OverlapBy::Completion, overlap.rank, blocks, at);
-        if let Some(request) = &overlap.request {
-            self.decisions.overlap(request, blocks);
+        let Some(request) = &overlap.request else { return };
+        if let Some(logit) = self.decisions.overlap(request, blocks)
+            && blocks <= 0.0
+            && self.router.weight.is_none_or(is_one)
+        {
+            self.router.fractions.note(logit);
         }
     }
 
     fn note_overlap(&mut self, by: OverlapBy, rank: WorkerRank, blocks: f64, at: Timestamp) {
         self.router.overlaps.note(by, blocks);
+        // Blocks that wait to be applied are held already.
+        if self.mirror.totals().held + self.facts.kv.blocks().len() as u64 >= WARM_BLOCKS {
+            self.router.warm.note(by, blocks);
+        }
+        if blocks > 0.0 {
+            self.prefixes.idle_until = at.after(IDLE_AFTER_HIT);
+        }
         self.meters.overlap_known[by as usize].add(at, 1);
         self.meters.overlap_hit[by as usize].add(at, u32::from(blocks > 0.0));
         if let Some(record) = self.workers.rank_mut(rank) {
@@ -152,7 +191,8 @@ impl Engine {
     }
 
     fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &Arc<str>) {
-        self.router.warn(warning);
+        let missed = self.holds_parent(warning);
+        self.router.warn(warning, missed);
         let router = self.router.pod(&warning.pod).is_some_and(|pod| pod.is_router(&warning.pod));
         let meters = &mut self.meters;
         let text = match warning.kind {
@@ -177,6 +217,23 @@ impl Engine {
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
         let head = Head { at, who: &warning.pod, kind, gravity, source };
         self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
+    }
+
+    /// Returns true when the mirror holds the parent that a router misses, or is about to.
+    fn holds_parent(&self, warning: &LogWarning) -> bool {
+        let WarningKind::ParentMissing { parent: Some(parent), blocks } = warning.kind else {
+            return false;
+        };
+        let Some(rank) = warning.rank.filter(|_| blocks.is_some_and(|blocks| blocks > 0)) else {
+            return false;
+        };
+        let waits = |event: &KvEvent| match &event.kind {
+            KvKind::Stored { blocks, .. } if event.rank == rank => {
+                self.facts.kv.blocks_of(blocks).iter().any(|block| block.sequence == parent)
+            }
+            KvKind::Stored { .. } | KvKind::Removed { .. } | KvKind::Cleared { .. } => false,
+        };
+        self.mirror.knows(rank, parent) || self.facts.kv.events().iter().any(waits)
     }
 
     fn block_sizes(&mut self, notice: &BlockSizeNotice, at: Timestamp, source: &Arc<str>) {
@@ -214,13 +271,18 @@ impl Engine {
             return;
         }
         let worker = WorkerId(membership.instance.0);
+        self.workers.note_membership(worker, membership, at);
         self.presence(worker, membership.present, at, source);
     }
 
     fn gauge(&mut self, gauge: &Gauge, at: Timestamp) {
         match gauge.name {
             GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
-            GaugeName::TtftSum | GaugeName::TtftCount | GaugeName::Queued => {
+            GaugeName::TtftSum
+            | GaugeName::TtftCount
+            | GaugeName::Queued
+            | GaugeName::RouterHitSum
+            | GaugeName::RouterHitCount => {
                 self.router.gauge(gauge.pod.as_ref(), gauge.name, gauge.value);
                 return;
             }
@@ -267,4 +329,8 @@ impl Engine {
             why => format!("{}: {why}", note.state.name()),
         });
     }
+}
+
+fn is_one(weight: f64) -> bool {
+    (weight - 1.0).abs() < 1e-9
 }

@@ -14,7 +14,7 @@ use crate::snapshot::{
 };
 use crate::wire::Shape;
 
-pub(super) use workers::utilizations;
+pub(super) use workers::{capacity, subjects, utilization, utilizations};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {
     let workers = workers::rows(engine, at);
@@ -41,8 +41,8 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         series: series(engine, query, at),
         events: engine.journal.last(query.events),
         decisions: router::decisions(engine, query.decisions),
-        findings: Vec::new(),
-        checks: Vec::new(),
+        findings: engine.findings(),
+        checks: engine.checks(),
         workers,
     }
 }
@@ -97,7 +97,7 @@ fn tree(engine: &Engine) -> TreeSummary {
 }
 
 /// Returns why the mirror may differ from a router's index.
-fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
+pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
     let mut reasons = Vec::new();
     let ranks = engine.workers.ranks();
     let unknown =

@@ -57,7 +57,13 @@ impl Node {
 
     /// Returns a node without children.
     #[inline]
-    pub(super) const fn of(sequence: u64, tokens: u64, owners: Word, parent: u32, edge: u32) -> Self {
+    pub(super) const fn of(
+        sequence: u64,
+        tokens: u64,
+        owners: Word,
+        parent: u32,
+        edge: u32,
+    ) -> Self {
         Self {
             sequence: halves(sequence),
             tokens: halves(tokens),
@@ -149,7 +155,8 @@ impl Arena {
     /// with these tokens and the same owners. Their places do not depend on what is read, so loads overlap.
     #[inline]
     pub(super) fn run_length(&self, id: u32, owners: Word, tokens: &[TokensHash]) -> usize {
-        let Some((first, after)) = self.nodes.get(id as usize..).and_then(<[Node]>::split_first) else {
+        let Some((first, after)) = self.nodes.get(id as usize..).and_then(<[Node]>::split_first)
+        else {
             return 0;
         };
         let (mut kids, mut next) = (first.kids, id + 1);

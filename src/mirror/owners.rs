@@ -212,11 +212,10 @@ impl Spill {
         match (word & TAG, wanted) {
             (MASK, [only]) => only & !u64::from(word) == 0,
             (SPILLED, _) => match self.many(word) {
-                Some(Many::Bits(bits)) => {
-                    wanted.iter().enumerate().all(|(at, wanted)| {
-                        wanted & !bits.get(at).copied().unwrap_or_default() == 0
-                    })
-                }
+                Some(Many::Bits(bits)) => wanted
+                    .iter()
+                    .enumerate()
+                    .all(|(at, wanted)| wanted & !bits.get(at).copied().unwrap_or_default() == 0),
                 _ => false,
             },
             _ => false,

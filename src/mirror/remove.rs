@@ -68,7 +68,8 @@ impl Tree {
     }
 
     fn remove_on_edges(&mut self, slot: u32, hashes: &[SequenceHash], outcome: &mut Outcome) {
-        let mut removal = Removal { dropped: std::mem::take(&mut self.dropped), ..Removal::default() };
+        let mut removal =
+            Removal { dropped: std::mem::take(&mut self.dropped), ..Removal::default() };
         let mut rest = hashes;
         loop {
             let count = self.shorten(slot, rest, &mut removal.dropped);

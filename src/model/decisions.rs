@@ -73,6 +73,29 @@ impl Overlaps {
         rest.into_iter().fold(first, |best, next| if next.known > best.known { next } else { best })
     }
 
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        for (sum, part) in self.0.iter_mut().zip(&other.0) {
+            sum.known += part.known;
+            sum.zero += part.zero;
+            sum.blocks += part.blocks;
+        }
+    }
+
+    /// Returns what was counted since `base`.
+    #[must_use]
+    pub fn since(&self, base: &Self) -> Self {
+        let mut parts = [Overlap::default(); OverlapBy::ALL.len()];
+        for (part, (now, then)) in parts.iter_mut().zip(self.0.iter().zip(&base.0)) {
+            *part = Overlap {
+                known: now.known.saturating_sub(then.known),
+                zero: now.zero.saturating_sub(then.zero),
+                blocks: (now.blocks - then.blocks).max(0.0),
+            };
+        }
+        Self(parts)
+    }
+
     /// Returns true when `by` spoke about most requests.
     pub fn is_best(&self, by: OverlapBy) -> bool {
         self.0[by as usize].known == self.best().known
@@ -111,16 +134,17 @@ impl Decisions {
         self.last.push_back(DecisionRecord { at, decision, terms, overlap: None });
     }
 
-    /// Adds the overlap of a request to its decision, when the decision named the request.
-    pub fn overlap(&mut self, request: &Arc<str>, blocks: f64) {
+    /// Adds the overlap of a request to its decision, when the decision named the request. Returns the
+    /// decision's cost, once.
+    pub fn overlap(&mut self, request: &Arc<str>, blocks: f64) -> Option<f64> {
         let found = self
             .last
             .iter_mut()
             .rev()
             .find(|record| record.decision.request.as_deref() == Some(request.as_ref()));
-        if let Some(record) = found {
-            record.overlap = Some(blocks);
-        }
+        let record = found?;
+        let first = record.overlap.replace(blocks).is_none();
+        record.decision.logit.filter(|_| first && record.decision.cached_blocks.is_none())
     }
 
     /// Returns the last decisions, oldest first.

@@ -40,7 +40,19 @@ impl Fractions {
     pub fn block_size(&self) -> Option<u32> {
         let fitting = self.misfits.iter().position(|misfits| *misfits == 0)?;
         let size = CANDIDATES[fitting];
+        // At 512 the rounding of the print allows for a quarter of all fractions.
         (self.samples >= MIN_SAMPLES && (2..=256).contains(&size)).then_some(size)
+    }
+
+    /// Returns how many costs were looked at.
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
+    /// Returns the chance that twice the size is meant: that each of the costs happens to be a multiple
+    /// of the smaller fraction too, when either half is as likely.
+    pub fn error(&self) -> f64 {
+        0.5_f64.powi(i32::try_from(self.samples).unwrap_or(i32::MAX))
     }
 }
 

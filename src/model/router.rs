@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::decisions::Overlaps;
 use super::fractions::Fractions;
-use crate::domain::{GaugeName, LogWarning, WarningKind};
+use super::tally::RouterTally;
+use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 
 /// Most pods that are told apart.
 const POD_LIMIT: usize = 4096;
 
 /// Warnings in one pod's log.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PodWarnings {
     /// True once the pod's log was read at all.
     pub read: bool,
@@ -25,6 +26,12 @@ pub struct PodWarnings {
     pub remove: u64,
     /// Every other warning about the index.
     pub other: u64,
+    /// Requests it routed.
+    pub routed: u64,
+    /// When it routed last.
+    pub last_routed: Option<Timestamp>,
+    /// Warnings by kind, of its own log.
+    pub tally: RouterTally,
 }
 
 /// Counts over all routers.
@@ -38,6 +45,8 @@ pub struct Router {
     pub routed: u64,
     /// Requests whose overlap is known.
     pub overlaps: Overlaps,
+    /// Of those, the ones that came when workers held blocks already.
+    pub warm: Overlaps,
     /// What the fractions of logits tell of the block size.
     pub fractions: Fractions,
     /// Tree size of the last decision.
@@ -54,6 +63,7 @@ struct Scraped {
     ttft_sum: [f64; 2],
     ttft_count: [f64; 2],
     queued: Option<f64>,
+    hits: [f64; 2],
 }
 
 impl Router {
@@ -80,6 +90,8 @@ impl Router {
             GaugeName::TtftSum => scraped.ttft_sum = [scraped.ttft_sum[1], value],
             GaugeName::TtftCount => scraped.ttft_count = [scraped.ttft_count[1], value],
             GaugeName::Queued => scraped.queued = Some(value),
+            GaugeName::RouterHitSum => scraped.hits[0] = value,
+            GaugeName::RouterHitCount => scraped.hits[1] = value,
             GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
         }
     }
@@ -99,25 +111,70 @@ impl Router {
         sums(last).or_else(|| sums(|s: &Scraped| (s.ttft_sum[1], s.ttft_count[1])))
     }
 
+    /// Returns the mean share of prompts that routers found cached, by their own metric.
+    pub fn hit_rate(&self) -> Option<f64> {
+        let (sum, count) = self
+            .scrapes
+            .values()
+            .fold((0.0, 0.0), |(a, b), scraped| (a + scraped.hits[0], b + scraped.hits[1]));
+        (count > 0.0).then(|| sum / count)
+    }
+
     /// Returns the requests that wait in all frontends.
     pub fn queued(&self) -> Option<f64> {
         self.scrapes.values().filter_map(|scraped| scraped.queued).reduce(|a, b| a + b)
     }
 
-    /// Counts a warning.
-    pub fn warn(&mut self, warning: &LogWarning) {
+    /// Counts a warning. `held` says that the mirror holds the parent which the warning misses.
+    pub fn warn(&mut self, warning: &LogWarning, held: bool) {
         let Some(pod) = self.pod(&warning.pod) else { return };
+        let tally = &mut pod.tally;
         match warning.kind {
             WarningKind::ParentMissing { blocks, .. } => {
                 pod.parent += 1;
                 pod.parent_empty += u64::from(blocks == Some(0));
+                tally.parent_empty += u64::from(blocks == Some(0));
+                tally.parent_unsaid += u64::from(blocks.is_none());
+                tally.parent_full += u64::from(blocks.is_some_and(|blocks| blocks > 0));
+                tally.parent_held += u64::from(blocks.is_some_and(|blocks| blocks > 0) && held);
             }
-            WarningKind::RemoveMissing { .. } => pod.remove += 1,
-            WarningKind::StaleParent
-            | WarningKind::ApplyFailed
-            | WarningKind::HashMismatch
-            | WarningKind::EventGap => pod.other += 1,
+            WarningKind::RemoveMissing { .. } => {
+                pod.remove += 1;
+                tally.remove += 1;
+            }
+            WarningKind::HashMismatch => {
+                pod.other += 1;
+                tally.hash_mismatch += 1;
+            }
+            WarningKind::EventGap => {
+                pod.other += 1;
+                tally.gaps += 1;
+            }
+            WarningKind::StaleParent | WarningKind::ApplyFailed => pod.other += 1,
         }
+    }
+
+    /// Returns everything that is counted of the routers; warnings of workers' own indexes are not.
+    pub fn tally(&self) -> RouterTally {
+        let mut sum = RouterTally {
+            routed: self.routed,
+            overlaps: self.overlaps,
+            warm: self.warm,
+            ..RouterTally::default()
+        };
+        for (pod, warnings) in &self.pods {
+            sum.gaps += warnings.tally.gaps;
+            if !warnings.is_router(pod) {
+                continue;
+            }
+            sum.parent_full += warnings.tally.parent_full;
+            sum.parent_held += warnings.tally.parent_held;
+            sum.parent_empty += warnings.tally.parent_empty;
+            sum.parent_unsaid += warnings.tally.parent_unsaid;
+            sum.remove += warnings.tally.remove;
+            sum.hash_mismatch += warnings.tally.hash_mismatch;
+        }
+        sum
     }
 }
 

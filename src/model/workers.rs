@@ -6,7 +6,8 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 
 use super::decisions::Overlaps;
-use crate::domain::{Counters, Timestamp, WorkerId, WorkerRank};
+use super::tally::Tally;
+use crate::domain::{Counters, Membership, Timestamp, WorkerId, WorkerRank};
 
 /// Most ranks that are kept; a deployment has some thousand at most.
 pub(super) const RANK_LIMIT: usize = 65_536;
@@ -49,6 +50,23 @@ pub struct RankRecord {
     pub routed: u64,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
+    /// What its stores tell of reuse.
+    pub reuse: ReuseCounts,
+}
+
+/// What a rank's stores tell of reuse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReuseCounts {
+    /// Stores that begin a prompt.
+    pub roots: u64,
+    /// Stores that fork from a prefix that another chain has.
+    pub forks: u64,
+    /// Stores of several blocks under a parent.
+    pub landings: u64,
+    /// Blocks stored, of those that are sampled for returns.
+    pub sampled: u64,
+    /// Blocks among them that had been removed a while ago.
+    pub returned: u64,
 }
 
 impl RankRecord {
@@ -66,6 +84,21 @@ impl RankRecord {
             capacity: None,
             routed: 0,
             overlaps: Overlaps::default(),
+            reuse: ReuseCounts::default(),
+        }
+    }
+
+    /// Returns everything that is counted of it.
+    pub fn tally(&self) -> Tally {
+        Tally {
+            counters: self.counters,
+            roots: self.reuse.roots,
+            forks: self.reuse.forks,
+            landings: self.reuse.landings,
+            sampled: self.reuse.sampled,
+            returned: self.reuse.returned,
+            routed: self.routed,
+            overlaps: self.overlaps,
         }
     }
 }
@@ -81,6 +114,12 @@ pub struct WorkerRecord {
     pub pod: Option<Arc<str>>,
     /// True once discovery said that it left.
     pub gone: bool,
+    /// When it said so.
+    pub left: Option<Timestamp>,
+    /// When discovery was first heard of it; none when it never was.
+    pub joined: Option<Timestamp>,
+    /// Its component, as discovery names it.
+    pub component: Option<Arc<str>>,
 }
 
 /// All workers, in order of first sight.
@@ -92,6 +131,8 @@ pub struct Workers {
     by_id: HashMap<WorkerId, usize>,
     /// Pods that were seen before the worker whose name hashes to theirs.
     pods: HashMap<WorkerId, Arc<str>>,
+    /// Workers that discovery named before anything else did, with their components.
+    announced: HashMap<WorkerId, (Timestamp, Arc<str>)>,
     refused: u64,
 }
 
@@ -123,7 +164,16 @@ impl Workers {
         let index = *self.by_id.entry(id).or_insert(number);
         if index == number {
             let pod = self.pods.get(&id).map(Arc::clone);
-            self.records.push(WorkerRecord { id, number, pod, gone: false });
+            let announced = self.announced.remove(&id);
+            self.records.push(WorkerRecord {
+                id,
+                number,
+                pod,
+                gone: false,
+                left: None,
+                joined: announced.as_ref().map(|(at, _)| *at),
+                component: announced.map(|(_, component)| component),
+            });
         }
         &mut self.records[index]
     }
@@ -160,6 +210,27 @@ impl Workers {
         news
     }
 
+    /// Notes what discovery says of worker `id`.
+    pub fn note_membership(&mut self, id: WorkerId, membership: &Membership, at: Timestamp) {
+        let Some(worker) = self.by_id.get(&id).and_then(|index| self.records.get_mut(*index))
+        else {
+            if membership.present && self.announced.len() < RANK_LIMIT {
+                self.announced.insert(id, (at, Arc::clone(&membership.component)));
+            }
+            if !membership.present {
+                self.announced.remove(&id);
+            }
+            return;
+        };
+        if membership.present {
+            worker.joined.get_or_insert(at);
+            worker.component = Some(Arc::clone(&membership.component));
+            worker.left = None;
+        } else {
+            worker.left = Some(at);
+        }
+    }
+
     /// Notes that there is a pod of this name. With Kubernetes discovery its name gives its id.
     pub fn note_pod(&mut self, pod: &Arc<str>) {
         let id = pod_worker_id(pod);
@@ -192,6 +263,12 @@ impl Workers {
         for record in self.ranks.iter_mut().filter(|record| record.rank.worker == id) {
             record.complete = true;
         }
+    }
+
+    /// Returns how many workers are in discovery.
+    pub fn members(&self) -> u64 {
+        let joined = self.records.iter().filter(|worker| worker.joined.is_some() && !worker.gone);
+        joined.count() as u64 + self.announced.len() as u64
     }
 
     /// Returns how many ranks were refused because there are too many.

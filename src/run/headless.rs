@@ -28,9 +28,9 @@ const LOT: usize = 1024;
 const STEP: Duration = Duration::from_millis(100);
 
 /// How long to wait for a server before the state is printed without one.
-const REACH_WITHIN: Duration = Duration::from_secs(10);
+pub(super) const REACH_WITHIN: Duration = Duration::from_secs(10);
 
-fn print(text: &str) -> Result<(), RunError> {
+pub(super) fn print(text: &str) -> Result<(), RunError> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(RunError::Output)
 }
@@ -42,7 +42,7 @@ fn tell(text: &str) {
 }
 
 /// Waits until the process is asked to end, and returns how.
-async fn ended() -> Exit {
+pub(super) async fn ended() -> Exit {
     let wait = |kind: SignalKind, number| async move {
         match signal(kind) {
             Ok(mut stream) => {
@@ -78,7 +78,7 @@ pub(super) async fn snapshot(args: &SnapshotArgs, source: &SourceArgs) -> Result
 }
 
 /// Plays a whole recording as fast as it can be read.
-fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot, RunError> {
+pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot, RunError> {
     let mut recording = Recording::open(path)?;
     let mut engine = Engine::new(options_for(&recording, path, source.max_memory));
     let mut lot: Vec<Frame> = Vec::with_capacity(LOT);
@@ -145,7 +145,7 @@ async fn listened(
 }
 
 /// Returns true once a source is live and every history that is being read has been.
-fn is_ready(snapshot: &Snapshot) -> bool {
+pub(super) fn is_ready(snapshot: &Snapshot) -> bool {
     use crate::domain::SourceState;
     let live = |state| matches!(state, SourceState::Live | SourceState::Lossy);
     let noted = |name: &str| name == "nats" || name == "zmq";
@@ -157,7 +157,7 @@ fn is_ready(snapshot: &Snapshot) -> bool {
 }
 
 /// Takes in what arrives during one step.
-async fn take(frames: &mut mpsc::Receiver<Frame>, engine: &mut Engine) {
+pub(super) async fn take(frames: &mut mpsc::Receiver<Frame>, engine: &mut Engine) {
     let mut lot = Vec::with_capacity(LOT);
     let step = tokio::time::sleep(STEP);
     tokio::pin!(step);

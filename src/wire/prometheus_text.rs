@@ -73,6 +73,8 @@ fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {
         "sglang_cache_hit_rate" | "trtllm_kv_cache_hit_rate" => (GaugeName::PrefixHitRate, value),
         "dynamo_frontend_time_to_first_token_seconds_sum" => (GaugeName::TtftSum, value),
         "dynamo_frontend_time_to_first_token_seconds_count" => (GaugeName::TtftCount, value),
+        "dynamo_component_router_kv_hit_rate_sum" => (GaugeName::RouterHitSum, value),
+        "dynamo_component_router_kv_hit_rate_count" => (GaugeName::RouterHitCount, value),
         "dynamo_frontend_queued_requests" => (GaugeName::Queued, value),
         _ => return None,
     })

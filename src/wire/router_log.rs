@@ -12,7 +12,7 @@ use fields::Line;
 use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, whole};
 use crate::domain::{
-    BlockSize, BlockSizeNotice, Decision, DpRank, Fact, FormulaTerm, LogWarning, Overlap,
+    BlockSize, BlockSizeNotice, Decision, DpRank, Fact, FormulaTerm, LogWarning, Overlap, Prompt,
     SequenceHash, WarningKind, WorkerId, WorkerRank,
 };
 use crate::frame::{Frame, Origin};
@@ -43,6 +43,7 @@ const READERS: &[(&str, Reader)] = &[
     }),
     ("Event ID gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
     ("Input event gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
+    ("request completed request_id=", prompt),
 ];
 
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
@@ -111,11 +112,28 @@ fn finite(text: &str) -> Option<f64> {
 /// `route request completed … overlap_blocks=N … worker_id=N` (1.5 and later), and the forwarding
 /// line of 1.3 and 1.4.
 fn overlap(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    // At the end of a request the span of the HTTP request comes first, the router's name for it last.
+    let text = line.text();
+    let named = if text.contains("route request completed") {
+        text.rfind("request_id=")
+    } else {
+        text.find("request_id=")
+    };
+    let named = named.and_then(|start| line.tail(start).word("request_id=").map(str::to_owned));
     Some(Fact::Overlap(Overlap {
         router: Arc::clone(pod),
-        request: line.word("request_id=").map(|id| printable(id, 64).into()),
+        request: named.map(|id| printable(&id, 64).into()),
         rank: line.worker_rank()?,
         overlap_blocks: line.integer("overlap_blocks=")?,
+    }))
+}
+
+/// `request completed request_id=… input_tokens=N` (dynamo-llm 1.6.1, `http/service/metrics.rs`).
+fn prompt(line: &Line<'_>, _pod: &Arc<str>) -> Option<Fact> {
+    let line = line.from("request completed request_id=")?;
+    Some(Fact::Prompt(Prompt {
+        request: printable(line.word("request_id=")?, 64).into(),
+        tokens: line.integer("input_tokens=")?,
     }))
 }
 

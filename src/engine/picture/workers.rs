@@ -55,7 +55,11 @@ fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
 }
 
 /// Returns whom claims about a rank may name: its worker, its pod, its component.
-fn subjects(engine: &Engine, record: &RankRecord, pod: Option<&str>) -> Vec<Subject> {
+pub(in crate::engine) fn subjects(
+    engine: &Engine,
+    record: &RankRecord,
+    pod: Option<&str>,
+) -> Vec<Subject> {
     let mut subjects = vec![Subject::Worker(record.rank.worker), Subject::Deployment];
     let Some(pod) = pod else { return subjects };
     subjects.push(Subject::Pod(pod.into()));
@@ -67,7 +71,11 @@ fn subjects(engine: &Engine, record: &RankRecord, pod: Option<&str>) -> Vec<Subj
 }
 
 /// The card wins, then a router's log, then the engine's own log or arguments.
-fn capacity(engine: &Engine, record: &RankRecord, subjects: &[Subject]) -> Option<Sourced<u64>> {
+pub(in crate::engine) fn capacity(
+    engine: &Engine,
+    record: &RankRecord,
+    subjects: &[Subject],
+) -> Option<Sourced<u64>> {
     let claimed = |of| {
         let (value, stored) = engine.claims.count(ClaimWhat::TotalKvBlocks, of, subjects)?;
         let source = stored.claim.source.to_string();
@@ -79,7 +87,10 @@ fn capacity(engine: &Engine, record: &RankRecord, subjects: &[Subject]) -> Optio
 }
 
 /// The engine's own figure wins; otherwise it is used blocks by capacity.
-fn utilization(record: &RankRecord, capacity: Option<&Sourced<u64>>) -> Option<Sourced<f64>> {
+pub(in crate::engine) fn utilization(
+    record: &RankRecord,
+    capacity: Option<&Sourced<u64>>,
+) -> Option<Sourced<f64>> {
     if let Some(measured) = &record.utilization {
         return Some(sourced(measured));
     }

@@ -31,6 +31,11 @@ impl<'a> Line<'a> {
         self.text.find(mark).map(|start| Line { text: Cow::Borrowed(&self.text[start..]) })
     }
 
+    /// Returns the line from byte `start` on, all of it where that is within a letter.
+    pub(super) fn tail(&self, start: usize) -> Line<'_> {
+        Line { text: Cow::Borrowed(self.text.get(start..).unwrap_or(&self.text)) }
+    }
+
     /// Returns what follows the first `mark`, without an opening quote.
     pub(super) fn after(&self, mark: &str) -> Option<&str> {
         let (_, rest) = self.text.split_once(mark)?;

@@ -1,0 +1,47 @@
+//! What is wrong, how sure that is, and what mends it.
+//!
+//! Rules are pure functions of [`Evidence`]; [`Diagnosis`] remembers what they raised. Knows nothing of
+//! frames, screens or clocks.
+
+mod evidence;
+mod fix;
+mod hysteresis;
+mod rules;
+mod sizes;
+mod thresholds;
+mod verdict;
+
+pub use evidence::{
+    Evidence, Ground, PlaneEvidence, RankEvidence, Regret, RouterEvidence, RouterKind, Setting,
+    Settings, SizeByCosts, SizeClaim, TreeEvidence,
+};
+pub use fix::{Api, Change, Component, Fix, Part, Rendered, Targets};
+pub use hysteresis::{Check, Diagnosis, Raised};
+pub use rules::RULES;
+pub use thresholds::Thresholds;
+pub use verdict::{Finding, Proof, Verdict};
+
+/// A rule. Must depend on nothing but the evidence, the time included.
+pub trait Rule: Sync {
+    /// Returns its public id, such as `KVT001`; never reused.
+    fn id(&self) -> &'static str;
+
+    /// Returns its public name, such as `block-size-mismatch`.
+    fn name(&self) -> &'static str;
+
+    /// Returns one paragraph for people: what it means, how it is judged, what mends it.
+    fn about(&self) -> &'static str;
+
+    /// Returns the ids of findings that follow from this one, and are not shown beside it.
+    fn explains(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Judges the evidence.
+    fn judge(&self, evidence: &Evidence) -> Verdict;
+}
+
+/// Returns the rule with public id `id`, in capitals or not.
+pub fn rule(id: &str) -> Option<&'static dyn Rule> {
+    RULES.iter().copied().find(|rule| rule.id().eq_ignore_ascii_case(id))
+}

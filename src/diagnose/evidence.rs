@@ -1,0 +1,265 @@
+//! What rules look at: plain values, counted over one window.
+//!
+//! The engine fills it in; rules read nothing else, so that a rule is a pure function.
+
+use std::sync::Arc;
+
+use super::fix::Targets;
+use super::thresholds::Thresholds;
+use crate::domain::{ClaimOf, DpRank, Timestamp, WorkerId, WorkerRank};
+use crate::model::{RouterTally, SizeByStores, Tally};
+
+/// Everything that rules may look at.
+#[derive(Clone, Debug, Default)]
+pub struct Evidence {
+    /// The moment.
+    pub at: Timestamp,
+    /// From when on things are counted.
+    pub since: Timestamp,
+    /// When the first frame arrived.
+    pub attached: Timestamp,
+    /// Where lines are drawn.
+    pub thresholds: Thresholds,
+    /// Dynamo's version, major and minor, when known.
+    pub version: Option<(u32, u32)>,
+    /// One entry for each rank, in order of first sight.
+    pub ranks: Vec<RankEvidence>,
+    /// All routers together.
+    pub router: RouterEvidence,
+    /// Everybody's block sizes, as claimed.
+    pub sizes: Vec<SizeClaim>,
+    /// Settings, as far as they are known.
+    pub settings: Settings,
+    /// The mirror.
+    pub tree: TreeEvidence,
+    /// How events reach kvtop.
+    pub plane: PlaneEvidence,
+    /// What a fix would be applied to, when it is known.
+    pub targets: Option<Targets>,
+}
+
+/// One rank of a worker.
+#[derive(Clone, Debug)]
+pub struct RankEvidence {
+    /// The rank.
+    pub rank: WorkerRank,
+    /// Its short name.
+    pub alias: Arc<str>,
+    /// Its pod.
+    pub pod: Option<Arc<str>>,
+    /// What discovery or its pod says that it does.
+    pub role: Option<Arc<str>>,
+    /// True once it left discovery.
+    pub gone: bool,
+    /// When it left.
+    pub left: Option<Timestamp>,
+    /// True when discovery knows it.
+    pub registered: bool,
+    /// True when its blocks from before kvtop attached are known.
+    pub past_known: bool,
+    /// Counts of the window.
+    pub tally: Tally,
+    /// Blocks that a router which saw every event would hold for it.
+    pub accepted: u64,
+    /// Blocks that it holds.
+    pub held: u64,
+    /// Blocks that its engine has room for.
+    pub capacity: Option<u64>,
+    /// Share of its blocks in use, 0 to 1.
+    pub utilization: Option<f64>,
+    /// Share of prompt tokens that its engine found cached, 0 to 1.
+    pub hit_rate: Option<f64>,
+    /// When its last KV event happened.
+    pub last_event: Option<Timestamp>,
+}
+
+/// What routers say.
+#[derive(Clone, Debug, Default)]
+pub struct RouterEvidence {
+    /// True when any router's log is read.
+    pub read: bool,
+    /// Pods that routed in the last minute.
+    pub pods: Vec<Arc<str>>,
+    /// Counts of the window.
+    pub tally: RouterTally,
+    /// Weight of the prefill term, as printed.
+    pub weight: Option<f64>,
+    /// The router's block size, as its costs betray it.
+    pub inferred: Option<SizeByCosts>,
+    /// The publisher's block size, as the lengths of chains tell it.
+    pub chains: Option<SizeByStores>,
+    /// What choices gave away, over the last decisions that print every worker's cost.
+    pub regret: Option<Regret>,
+    /// Mean share of prompts found cached, by the router's own metric, since it started.
+    pub hit_rate: Option<f64>,
+}
+
+/// A block size that follows from the fractions of costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SizeByCosts {
+    /// Tokens per block.
+    pub tokens: u32,
+    /// Costs looked at.
+    pub samples: u64,
+    /// The chance that a larger size is meant, when every fraction is as likely as any.
+    pub error: f64,
+}
+
+/// Overlap that was passed up for load.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Regret {
+    /// Decisions looked at.
+    pub decisions: u64,
+    /// Of those, the ones that did not take the worker with the most cached blocks.
+    pub passed_up: u64,
+    /// Cached blocks of the best worker, over all decisions.
+    pub best_blocks: f64,
+    /// Cached blocks of the chosen worker, over all decisions.
+    pub chosen_blocks: f64,
+}
+
+/// How a value is known, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ground {
+    /// Nobody set it: the default of the version.
+    Default,
+    /// A setting says so.
+    Setting,
+    /// The running process says so.
+    Observed,
+}
+
+/// Somebody's block size.
+#[derive(Clone, Debug)]
+pub struct SizeClaim {
+    /// Whose.
+    pub of: ClaimOf,
+    /// The worker, where it is one's.
+    pub worker: Option<WorkerId>,
+    /// The pod, where it is one's.
+    pub pod: Option<Arc<str>>,
+    /// Tokens per block.
+    pub tokens: u32,
+    /// How it is known.
+    pub ground: Ground,
+    /// Where it was read.
+    pub source: Arc<str>,
+    /// The text it was read from.
+    pub raw: Arc<str>,
+    /// When it was said first.
+    pub at: Timestamp,
+    /// When it was said last.
+    pub last: Timestamp,
+}
+
+/// A setting with where it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// Its value.
+    pub value: T,
+    /// How it is known.
+    pub ground: Ground,
+    /// Where it was read.
+    pub source: Arc<str>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What reads the size declared on the frontend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RouterKind {
+    /// Nobody says which router this is.
+    #[default]
+    Unknown,
+    /// The router inside `dynamo.frontend`, which hashes with the model card's size.
+    Frontend,
+    /// A router with a block size of its own: `dynamo.router`, a gateway plugin.
+    OwnSize,
+}
+
+/// Settings, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Which kind of router this is.
+    pub router_kind: RouterKind,
+    /// How requests are routed.
+    pub router_mode: Option<Setting<Arc<str>>>,
+    /// Weight, or credit, of the overlap.
+    pub overlap_weight: Option<Setting<f64>>,
+    /// Randomness of the choice.
+    pub temperature: Option<Setting<f64>>,
+    /// Whether the router follows KV events.
+    pub kv_events: Option<Setting<bool>>,
+    /// Whether routers tell each other what they routed.
+    pub replica_sync: Option<Setting<bool>>,
+    /// Whether workers publish events, by worker.
+    pub publishes: Vec<(WorkerId, Setting<bool>)>,
+    /// Whether engines reuse prefixes, by worker.
+    pub prefix_reuse: Vec<(WorkerId, Setting<bool>)>,
+}
+
+/// The mirror's totals.
+#[derive(Clone, Debug, Default)]
+pub struct TreeEvidence {
+    /// Blocks over all ranks, as a router that saw every event would count them.
+    pub accepted: u64,
+    /// Blocks over all ranks.
+    pub held: u64,
+    /// Missing parents under which refused blocks hang.
+    pub orphan_roots: u64,
+    /// Refused blocks.
+    pub orphan_blocks: u64,
+    /// Why the mirror may differ from a router's index.
+    pub incomplete: Vec<String>,
+}
+
+/// How events reach kvtop.
+#[derive(Clone, Debug, Default)]
+pub struct PlaneEvidence {
+    /// JetStream, NATS core or ZMQ, once an event was seen.
+    pub name: Option<Arc<str>>,
+    /// Sources that do not deliver, with their reasons.
+    pub down: Vec<String>,
+    /// Frames that kvtop itself lost, at least.
+    pub dropped: u64,
+    /// Reasons for which KV events could not be read, with counts.
+    pub unreadable: Vec<String>,
+    /// Members of discovery that serve requests.
+    pub members: u64,
+}
+
+impl Evidence {
+    /// Returns the ranks that are in discovery, or that discovery never spoke of.
+    pub fn present(&self) -> impl Iterator<Item = &RankEvidence> {
+        self.ranks.iter().filter(|rank| !rank.gone)
+    }
+
+    /// Returns the sum of what was counted of present ranks.
+    pub fn total(&self) -> Tally {
+        let mut sum = Tally::default();
+        for rank in self.present() {
+            sum.add(&rank.tally);
+        }
+        sum
+    }
+
+    /// Returns true when a router's warnings and decisions would have been seen.
+    pub fn hears_router(&self) -> bool {
+        self.router.read && self.router.tally.routed > 0
+    }
+
+    /// Returns the short name of a worker.
+    pub fn alias(&self, worker: WorkerId) -> Arc<str> {
+        let rank = self.ranks.iter().find(|rank| rank.rank.worker == worker);
+        rank.map_or_else(|| Arc::from("?"), |rank| Arc::clone(&rank.alias))
+    }
+
+    /// Returns the name of a rank: `w0`, or `w0/1` for a further data-parallel rank.
+    pub fn name_of(rank: &RankEvidence) -> String {
+        if rank.rank.dp_rank == DpRank(0) {
+            rank.alias.to_string()
+        } else {
+            format!("{}/{}", rank.alias, rank.rank.dp_rank)
+        }
+    }
+}

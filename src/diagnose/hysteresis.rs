@@ -1,0 +1,256 @@
+//! What was raised and resolved: rules look at windows, findings last.
+//!
+//! A finding is raised by what was counted over the last minutes. It is cleared by proof alone: by a
+//! rule that is clear over the last half minute, never by silence.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::evidence::Evidence;
+use super::verdict::{Finding, Verdict};
+use super::{RULES, Rule};
+use crate::domain::Timestamp;
+use crate::model::{RouterTally, Tally};
+
+/// Findings are raised by what was counted over this time.
+const LONG: Duration = Duration::from_secs(300);
+
+/// Findings are cleared by proof over this time.
+const SHORT: Duration = Duration::from_secs(30);
+
+/// How long a resolved finding is still shown.
+const RESOLVED_FOR: Duration = Duration::from_secs(60);
+
+/// Time between two marks.
+const MARK_EVERY: Duration = Duration::from_secs(5);
+
+/// Most ranks whose counts are marked. In larger deployments everything since the start counts.
+const MARKED_RANKS: usize = 2048;
+
+/// Up to this many ranks are judged whenever there is something new, else once a second.
+const EAGER_RANKS: usize = 256;
+
+/// The counts at one moment.
+#[derive(Clone, Debug)]
+struct Mark {
+    at: Timestamp,
+    ranks: Vec<Tally>,
+    router: RouterTally,
+}
+
+/// What is remembered of one rule.
+#[derive(Debug, Default)]
+struct State {
+    verdict: Option<Verdict>,
+    raised: Option<(Timestamp, Finding)>,
+    resolved: Option<(Timestamp, Timestamp, Finding)>,
+    /// What was counted before proves nothing any more.
+    epoch: Timestamp,
+    raises: u64,
+}
+
+/// Everything that was raised and resolved.
+#[derive(Debug, Default)]
+pub struct Diagnosis {
+    states: Vec<State>,
+    marks: VecDeque<Mark>,
+    judged: Option<(u64, u64)>,
+}
+
+/// A finding as it stands.
+#[derive(Clone, Debug)]
+pub struct Raised<'a> {
+    /// Its rule.
+    pub rule: &'static dyn Rule,
+    /// What is wrong.
+    pub finding: &'a Finding,
+    /// When it was raised.
+    pub raised: Timestamp,
+    /// When it was resolved; none while it is true.
+    pub resolved: Option<Timestamp>,
+    /// Findings that follow from it.
+    pub explains: Vec<&'static str>,
+}
+
+impl std::fmt::Debug for dyn Rule {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(self.id())
+    }
+}
+
+/// A rule with what it says now.
+#[derive(Clone, Debug)]
+pub struct Check<'a> {
+    /// The rule.
+    pub rule: &'static dyn Rule,
+    /// What it says; a raised finding counts as found until it is resolved.
+    pub verdict: &'a Verdict,
+    /// The finding that it follows from, when it does.
+    pub explained_by: Option<&'static str>,
+    /// How often it was raised.
+    pub raises: u64,
+}
+
+impl Diagnosis {
+    /// Returns true when it is worth judging again, after `frames` frames.
+    pub fn is_due(&self, at: Timestamp, frames: u64, ranks: usize) -> bool {
+        match self.judged {
+            None => true,
+            Some((second, seen)) => {
+                at.seconds() != second || (frames != seen && ranks <= EAGER_RANKS)
+            }
+        }
+    }
+
+    /// Judges `evidence`, whose counts are of everything since the start.
+    pub fn judge(&mut self, evidence: &Evidence, frames: u64) {
+        let at = evidence.at;
+        self.judged = Some((at.seconds(), frames));
+        self.states.resize_with(RULES.len(), State::default);
+        let short = self.before(at.before(SHORT)).map(|mark| over(evidence, mark));
+        let long = self.before(at.before(LONG)).map(|mark| over(evidence, mark));
+        let long = long.as_ref().unwrap_or(evidence);
+        for (rule, state) in RULES.iter().zip(&mut self.states) {
+            let later = state.epoch > long.since;
+            let since = later.then(|| newest(&self.marks, state.epoch)).flatten();
+            let since = since.map(|mark| over(evidence, mark));
+            state.look(*rule, since.as_ref().unwrap_or(long), short.as_ref());
+        }
+        self.mark(evidence);
+    }
+
+    /// Returns what is wrong, the cause first, and then what was resolved lately.
+    pub fn raised(&self) -> Vec<Raised<'_>> {
+        let hidden = self.hidden();
+        let mut found: Vec<Raised<'_>> = Vec::new();
+        for (rule, state) in RULES.iter().zip(&self.states) {
+            let Some((raised, finding)) = &state.raised else { continue };
+            if hidden.iter().any(|(_, id)| *id == rule.id()) {
+                continue;
+            }
+            let explains = hidden.iter().filter(|(cause, _)| *cause == rule.id());
+            let explains = explains.map(|(_, id)| *id).collect();
+            found.push(Raised { rule: *rule, finding, raised: *raised, resolved: None, explains });
+        }
+        // Stable: equally severe ones stay in the order of the registry.
+        found.sort_by_key(|raised| std::cmp::Reverse(raised.finding.severity));
+        for (rule, state) in RULES.iter().zip(&self.states) {
+            if let (None, Some((raised, resolved, finding))) = (&state.raised, &state.resolved) {
+                let (raised, resolved) = (*raised, Some(*resolved));
+                let explains = Vec::new();
+                found.push(Raised { rule: *rule, finding, raised, resolved, explains });
+            }
+        }
+        found
+    }
+
+    /// Returns every rule with what it says.
+    pub fn checks(&self) -> Vec<Check<'_>> {
+        let hidden = self.hidden();
+        let states = RULES.iter().zip(&self.states);
+        let checks = states.filter_map(|(rule, state)| {
+            let explained = hidden.iter().find(|(_, id)| *id == rule.id());
+            Some(Check {
+                rule: *rule,
+                verdict: state.verdict.as_ref()?,
+                explained_by: explained.map(|(cause, _)| *cause),
+                raises: state.raises,
+            })
+        });
+        checks.collect()
+    }
+
+    /// Returns the raised findings that follow from others, each after its cause.
+    fn hidden(&self) -> Vec<(&'static str, &'static str)> {
+        let is_raised = |id: &str| {
+            let mut states = RULES.iter().zip(&self.states);
+            states.any(|(rule, state)| rule.id() == id && state.raised.is_some())
+        };
+        let mut hidden: Vec<(&'static str, &'static str)> = Vec::new();
+        for rule in RULES {
+            // What is a consequence itself explains nothing on its own.
+            if !is_raised(rule.id()) || hidden.iter().any(|(_, id)| *id == rule.id()) {
+                continue;
+            }
+            for id in rule.explains() {
+                if is_raised(id) && !hidden.iter().any(|(_, known)| known == id) {
+                    hidden.push((rule.id(), id));
+                }
+            }
+        }
+        hidden
+    }
+
+    fn mark(&mut self, evidence: &Evidence) {
+        let due = self.marks.back().is_none_or(|last| evidence.at.since(last.at) >= MARK_EVERY);
+        if !due || evidence.ranks.len() > MARKED_RANKS {
+            return;
+        }
+        let ranks = evidence.ranks.iter().map(|rank| rank.tally).collect();
+        self.marks.push_back(Mark { at: evidence.at, ranks, router: evidence.router.tally });
+        let oldest = evidence.at.before(LONG + MARK_EVERY * 2);
+        while self.marks.front().is_some_and(|mark| mark.at < oldest) {
+            self.marks.pop_front();
+        }
+    }
+
+    fn before(&self, at: Timestamp) -> Option<&Mark> {
+        newest(&self.marks, at)
+    }
+}
+
+/// Returns the newest mark that is not after `at`.
+fn newest(marks: &VecDeque<Mark>, at: Timestamp) -> Option<&Mark> {
+    marks.iter().rev().find(|mark| mark.at <= at)
+}
+
+/// Returns `evidence` with what was counted since `mark`.
+fn over(evidence: &Evidence, mark: &Mark) -> Evidence {
+    let mut window = evidence.clone();
+    window.since = mark.at;
+    for (rank, base) in window.ranks.iter_mut().zip(&mark.ranks) {
+        rank.tally = rank.tally.since(base);
+    }
+    window.router.tally = window.router.tally.since(&mark.router);
+    window
+}
+
+impl State {
+    fn look(&mut self, rule: &dyn Rule, long: &Evidence, short: Option<&Evidence>) {
+        let at = long.at;
+        if self.resolved.as_ref().is_some_and(|(_, resolved, _)| at.since(*resolved) > RESOLVED_FOR)
+        {
+            self.resolved = None;
+        }
+        let verdict = rule.judge(long);
+        match (self.raised.take(), verdict) {
+            (None, Verdict::Found(finding)) => {
+                self.raises += 1;
+                self.resolved = None;
+                self.raised = Some((at, (*finding).clone()));
+                self.verdict = Some(Verdict::Found(finding));
+            }
+            (None, verdict) => self.verdict = Some(verdict),
+            (Some((raised, before)), verdict) => {
+                let aged = at.since(raised) >= SHORT;
+                let cured = match (short.map(|short| rule.judge(short)), &verdict) {
+                    (Some(clear @ Verdict::Clear { .. }), _) if aged => Some(clear),
+                    (_, Verdict::Clear { .. }) if aged => Some(verdict.clone()),
+                    _ => None,
+                };
+                if let Some(clear) = cured {
+                    self.epoch = at.before(SHORT);
+                    self.resolved = Some((raised, at, before));
+                    self.verdict = Some(clear);
+                    return;
+                }
+                let finding = match verdict {
+                    Verdict::Found(finding) => *finding,
+                    Verdict::Clear { .. } | Verdict::Unknown { .. } => before,
+                };
+                self.verdict = Some(Verdict::Found(Box::new(finding.clone())));
+                self.raised = Some((raised, finding));
+            }
+        }
+    }
+}

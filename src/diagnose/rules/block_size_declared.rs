@@ -1,0 +1,97 @@
+//! KVT016: the size declared on the frontend differs from what the workers use.
+
+use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
+use crate::diagnose::fix::{Change, Fix, Part};
+use crate::diagnose::rules::blind::{self, Sight};
+use crate::diagnose::{Finding, Rule, Verdict};
+use crate::domain::{ClaimOf, Grade, Severity};
+
+pub(super) struct BlockSizeDeclared;
+
+impl Rule for BlockSizeDeclared {
+    fn id(&self) -> &'static str {
+        "KVT016"
+    }
+
+    fn name(&self) -> &'static str {
+        "block-size-declared"
+    }
+
+    fn about(&self) -> &'static str {
+        "DYN_KV_CACHE_BLOCK_SIZE (--kv-cache-block-size, 16 when nobody sets it) on the frontend should say \
+         what the workers use. The router inside dynamo.frontend does not read it, from 0.9 to 1.6: it takes \
+         the size of the workers' model card, so that a wrong value there does not by itself explain a cold \
+         router. A router of its own and gateway plugins do hash with a size that is set on them; there a \
+         difference is KVT001. Judged by the setting on the frontend's pod against the sizes that workers \
+         claim. A warning when somebody set it; once requests are seen to find blocks, a default that nobody \
+         reads is worth a note only."
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let Some(worker) = evidence.worker_size() else {
+            return Verdict::unknown(
+                "the workers' block size: no model card, pod or log names one",
+            );
+        };
+        let declared: Vec<&SizeClaim> = evidence.sizes_of(ClaimOf::Declared).collect();
+        if declared.is_empty() {
+            return Verdict::unknown(
+                "what the frontend declares: its pod or manifest (DYN_KV_CACHE_BLOCK_SIZE) was not seen",
+            );
+        }
+        let odd = declared.iter().filter(|claim| claim.tokens != worker.tokens);
+        match odd.max_by_key(|claim| (claim.ground, claim.last)) {
+            None => {
+                Verdict::clear(format!("the frontend declares {}, as workers use", worker.tokens))
+            }
+            Some(claim) => found(evidence, claim, worker).into(),
+        }
+    }
+}
+
+fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Finding {
+    let (d, w) = (declared.tokens, worker.tokens);
+    let decides = evidence.settings.router_kind == RouterKind::OwnSize;
+    let sees = matches!(blind::look(evidence), Sight::Sees { .. } | Sight::Metric { .. });
+    let set = declared.ground > Ground::Default;
+    let severity = if set || decides || !sees { Severity::Warning } else { Severity::Info };
+    let effect = match evidence.settings.router_kind {
+        RouterKind::OwnSize => {
+            "This router hashes requests with it: no request finds a cached block."
+        }
+        RouterKind::Frontend => {
+            "The router inside the frontend does not read it but takes the model card's size: by itself it \
+             does not explain a cold router. Declared, not in effect here."
+        }
+        RouterKind::Unknown => {
+            "The router inside dynamo.frontend does not read it; a router of its own does, and then no \
+             request finds a cached block."
+        }
+    };
+    Finding {
+        severity,
+        grade: if decides && sees { Grade::Likely } else { Grade::ConfigOnly },
+        // The users' own words.
+        summary: format!(
+            "Frontend KV block size ({d}) does not match worker block size ({w}). Set \
+             DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend or configure tokens_per_block={d} on workers."
+        ),
+        effect: effect.into(),
+        proofs: vec![
+            declared.proof("declared on the frontend"),
+            worker.proof(format!("{} block size", worker.of.name())),
+        ],
+        refuted_by: "A frontend that declares what the workers use.".into(),
+        competing: vec!["KVT001 names what is in effect, where something is.".into()],
+        fix: Some(Fix {
+            sentence: format!("Set DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend."),
+            change: Some(Change::Env {
+                on: Part::Frontend,
+                name: "DYN_KV_CACHE_BLOCK_SIZE",
+                value: w.to_string(),
+            }),
+            restarts: "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)"
+                .into(),
+        }),
+    }
+}

@@ -1,0 +1,392 @@
+//! KVT001: engine, publisher and router cut prompts into blocks of different sizes.
+//!
+//! Two places can be wrong. Between engine and publisher, stores arrive empty or not at all, and the
+//! router's index stays empty. Between workers and router, the index fills, nothing warns, and no
+//! request ever finds a block (PROTOCOL 10.2 has the table).
+
+use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
+use crate::diagnose::fix::{Change, Fix};
+use crate::diagnose::rules::blind::{self, Sight};
+use crate::diagnose::{Finding, Proof, Rule, Verdict};
+use crate::domain::{ClaimOf, Grade, Severity};
+use crate::model::Tally;
+
+pub(super) struct BlockSizeMismatch;
+
+impl Rule for BlockSizeMismatch {
+    fn id(&self) -> &'static str {
+        "KVT001"
+    }
+
+    fn name(&self) -> &'static str {
+        "block-size-mismatch"
+    }
+
+    fn about(&self) -> &'static str {
+        "Engine, publisher and router must cut prompts into blocks of the same number of tokens. Where \
+         engine and publisher differ, stores arrive without blocks (engine smaller, or any difference \
+         with vLLM and SGLang), or only removals arrive (engine larger, TensorRT-LLM): the router's \
+         index stays empty, and its log fills with \"Failed to find parent block\" (num_blocks=0) and \
+         \"Failed to find block to remove\". Where the router differs from the workers, its index fills \
+         and nothing warns, but no request finds a block. The router inside dynamo.frontend takes its \
+         size from the workers' model card, so the cure is on the workers: make --kv-block-size and the \
+         engine's tokens_per_block (vLLM: --block-size) the same. Judged by the share of empty stores, \
+         by removals without stores, by log lines that name both sizes, by requests without overlap \
+         although engines reuse prefixes, and by claims that differ; half of 20 stores, 20 removals or \
+         12 requests are enough. Refuted by stores with blocks and by one request with overlap."
+    }
+
+    fn explains(&self) -> &'static [&'static str] {
+        &["KVT015", "KVT007", "KVT009", "KVT014", "KVT017", "KVT018", "KVT020", "KVT003"]
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        if let Some(finding) = published(evidence) {
+            return finding.into();
+        }
+        let sight = blind::look(evidence);
+        if let Sight::Blind(proofs) = &sight
+            && let Some(finding) = routed(evidence, proofs)
+        {
+            return finding.into();
+        }
+        let total = evidence.total();
+        let sees = matches!(sight, Sight::Sees { .. });
+        let publishes = is_publishing(evidence, &total);
+        if !(sees && publishes)
+            && let Some(finding) = configured(evidence)
+        {
+            return finding.into();
+        }
+        rest(evidence, &sight, publishes)
+    }
+}
+
+/// Returns true when stores arrive with blocks in them.
+fn is_publishing(evidence: &Evidence, total: &Tally) -> bool {
+    let empty = total.counters.empty_stores as f64;
+    let stores = total.counters.stores as f64;
+    total.full_stores() >= 5 && empty < evidence.thresholds.empty_share_well * stores
+}
+
+/// What is said when nothing was found.
+fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
+    let total = evidence.total();
+    let size = evidence.worker_size().map(|claim| claim.tokens);
+    let router = evidence.router_size().map(|(tokens, _)| tokens);
+    let agree = size.is_some() && size == router;
+    let sized = size.map_or(String::new(), |size| format!(" of {size} tokens"));
+    match sight {
+        Sight::Sees { hits, known } if publishes => Verdict::clear(format!(
+            "{} of {} stores hold blocks{sized}; {hits} of {known} requests found some",
+            total.full_stores(),
+            total.counters.stores
+        )),
+        Sight::Sees { hits, known } if total.counters.stores == 0 => {
+            Verdict::clear(format!("{hits} of {known} requests found blocks; no store was seen"))
+        }
+        Sight::Metric { rate } if publishes => Verdict::clear(format!(
+            "{} of {} stores hold blocks{sized}; routers find {:.0} % of prompts cached",
+            total.full_stores(),
+            total.counters.stores,
+            rate * 100.0
+        )),
+        Sight::Blind(_) => Verdict::unknown(
+            "the size that workers publish with: no request finds a block, and nobody names it",
+        ),
+        _ if !publishes => Verdict::unknown(format!(
+            "stores: {} were seen, {} are needed",
+            total.counters.stores, evidence.thresholds.min_stores
+        )),
+        _ if agree => Verdict::unknown(format!(
+            "requests that come again: workers and router claim blocks{sized}, no overlap was seen"
+        )),
+        _ => Verdict::unknown("what routers find cached: no log, event or metric says so"),
+    }
+}
+
+/// Engine and publisher differ, as stores show.
+fn published(evidence: &Evidence) -> Option<Finding> {
+    let limits = &evidence.thresholds;
+    let bad = |tally: &Tally| {
+        let (stores, empty) = (tally.counters.stores, tally.counters.empty_stores);
+        stores >= limits.min_stores && empty as f64 >= limits.empty_share * stores as f64
+    };
+    let total = evidence.total();
+    let worst = evidence
+        .present()
+        .filter(|rank| bad(&rank.tally))
+        .max_by_key(|rank| rank.tally.counters.empty_stores);
+    let empties = worst.is_some() || bad(&total);
+    let removals = only_removals(evidence, &total);
+    let split = evidence.split_workers();
+    let said = split.iter().find(|(_, engine)| engine.ground == Ground::Observed);
+    let healthy = is_publishing(evidence, &total);
+    if !(empties || removals || (said.is_some() && !healthy)) {
+        return None;
+    }
+    let counted = match worst {
+        Some(rank) if !bad(&total) => &rank.tally,
+        _ => &total,
+    };
+    let mut proofs = published_proofs(evidence, counted, empties, removals);
+    let behaviours = proofs.len();
+    for (publisher, engine) in split.iter().take(4) {
+        let who = engine.who(evidence);
+        proofs.push(publisher.proof(format!("publisher block size, {who}")));
+        proofs.push(engine.proof(format!("engine block size, {who}")));
+    }
+    let heard = evidence.router.tally.parent_empty + evidence.router.tally.remove > 0;
+    let both = behaviours > 0 && (said.is_some() || heard);
+    let sizes = said.or(split.first()).copied();
+    Some(Finding {
+        severity: Severity::Critical,
+        grade: if both { Grade::Confirmed } else { Grade::Likely },
+        summary: published_summary(evidence, sizes, counted, empties, removals),
+        effect: "The router's index stays empty: every request is routed by load alone, and its prompt \
+                 is computed anew."
+            .into(),
+        proofs,
+        refuted_by: "Stores that hold blocks, from the same workers.".into(),
+        competing: vec![
+            "KVT016: the size declared on the frontend cannot empty a store; workers publish without it."
+                .into(),
+            "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
+        ],
+        fix: Some(worker_fix(evidence, sizes)),
+    })
+}
+
+/// Removals of blocks that nobody stored, and no stores, while requests are served.
+fn only_removals(evidence: &Evidence, total: &Tally) -> bool {
+    let limits = &evidence.thresholds;
+    let counters = &total.counters;
+    let overlap = evidence.router.tally.overlaps.best();
+    let served = evidence.router.tally.routed >= limits.min_routed_removals;
+    total.full_stores() == 0
+        && counters.unknown_removals >= limits.min_removals
+        && counters.unknown_removals == counters.removed_blocks
+        && served
+        && overlap.known == overlap.zero
+}
+
+fn published_proofs(
+    evidence: &Evidence,
+    counted: &Tally,
+    empties: bool,
+    removals: bool,
+) -> Vec<Proof> {
+    let plane = evidence.plane.name.as_deref().unwrap_or("events").to_owned();
+    let counters = &counted.counters;
+    let mut proofs = Vec::new();
+    if empties {
+        let value = format!("{} of {}", counters.empty_stores, counters.stores);
+        proofs.push(Proof::new("stores without blocks", value, plane.clone()).at(evidence.at));
+    }
+    if removals {
+        let value = format!(
+            "{} removed blocks, all unknown; {} stores with blocks",
+            counters.removed_blocks,
+            counted.full_stores()
+        );
+        proofs.push(Proof::new("removals without stores", value, plane).at(evidence.at));
+    }
+    let heard = &evidence.router.tally;
+    if heard.parent_empty > 0 {
+        let value = format!("{} with num_blocks=0", heard.parent_empty);
+        proofs.push(Proof::new("\"Failed to find parent block\"", value, "routers' logs"));
+    }
+    if heard.remove > 0 {
+        let claim = "\"Failed to find block to remove\"";
+        proofs.push(Proof::new(claim, heard.remove.to_string(), "routers' logs"));
+    }
+    if evidence.router.inferred.is_some()
+        && let Some(inferred) = evidence.router.inferred
+    {
+        proofs.push(evidence.cost_proof(inferred.tokens));
+    }
+    proofs
+}
+
+fn published_summary(
+    evidence: &Evidence,
+    sizes: Option<(&SizeClaim, &SizeClaim)>,
+    counted: &Tally,
+    empties: bool,
+    removals: bool,
+) -> String {
+    let counters = &counted.counters;
+    let seen = if empties {
+        format!("{} of {} stores arrived without blocks", counters.empty_stores, counters.stores)
+    } else if removals {
+        format!("{} removals arrived and no store with blocks", counters.removed_blocks)
+    } else {
+        "no store with blocks arrived".to_owned()
+    };
+    match sizes {
+        Some((publisher, engine)) => format!(
+            "Workers publish blocks of {} tokens, their engines cut blocks of {}: {seen}.",
+            publisher.tokens, engine.tokens
+        ),
+        None => match evidence.worker_size() {
+            Some(claim) => format!(
+                "Workers publish blocks of {} tokens, their engines cut another size: {seen}.",
+                claim.tokens
+            ),
+            None => {
+                format!("Workers' publishers and engines cut blocks of different sizes: {seen}.")
+            }
+        },
+    }
+}
+
+fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeClaim)>) -> Fix {
+    let publisher = sizes.map(|(publisher, _)| publisher.tokens);
+    let publisher = publisher.or_else(|| evidence.worker_size().map(|claim| claim.tokens));
+    let size = publisher.map_or("the size they publish".to_owned(), |size| size.to_string());
+    let engine = match sizes {
+        Some((_, engine)) => {
+            format!(", or publish the engine's size (--kv-block-size {})", engine.tokens)
+        }
+        None => ", or publish the engine's size (--kv-block-size)".to_owned(),
+    };
+    Fix {
+        sentence: format!(
+            "Roll the workers one by one with tokens_per_block: {size} in the engine's configuration \
+             (vLLM: --block-size {size}){engine}. Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does \
+             not help."
+        ),
+        change: None,
+        restarts: "every worker, one after the other; their caches start empty".into(),
+    }
+}
+
+/// Router and workers differ: the router is blind although the index is full, and the sizes differ.
+fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
+    let (router, router_proof) = evidence.router_size()?;
+    let claimed = [ClaimOf::Publisher, ClaimOf::Engine]
+        .into_iter()
+        .find_map(|of| evidence.agreed(of))
+        .filter(|claim| claim.ground > Ground::Default);
+    let chains = evidence.router.chains;
+    let workers = chains.map(|chains| chains.tokens).or(claimed.map(|claim| claim.tokens))?;
+    if workers == router {
+        return None;
+    }
+    let mut proofs = proofs.to_vec();
+    proofs.push(router_proof);
+    if let Some(chains) = chains {
+        let value = format!(
+            "{}: {} of {} prompts are as long as blocks of {} make their chains",
+            chains.tokens, chains.agreeing, chains.prompts, chains.tokens
+        );
+        proofs.push(Proof::new("publisher block size", value, "stores, and lengths of prompts"));
+    }
+    if let Some(claim) = claimed {
+        proofs.push(claim.proof("workers' block size"));
+    }
+    if let Some(inferred) = evidence.router.inferred
+        && inferred.tokens == router
+    {
+        proofs.push(evidence.cost_proof(router));
+    }
+    let blind = evidence.router.tally.warm.best();
+    Some(Finding {
+        severity: Severity::Critical,
+        grade: if claimed.is_some() || evidence.router.inferred.is_some_and(|i| i.tokens == router)
+        {
+            Grade::Confirmed
+        } else {
+            Grade::Likely
+        },
+        summary: format!(
+            "The router hashes requests in blocks of {router} tokens, workers publish blocks of \
+             {workers}: {} of {} requests found nothing although {} blocks are cached.",
+            blind.zero, blind.known, evidence.tree.held
+        ),
+        effect: "No request matches any cached block: requests are routed by load alone.".into(),
+        proofs,
+        refuted_by: "One request with overlap.".into(),
+        competing: vec![
+            "KVT015: hashes may differ for other reasons; here the sizes themselves do.".into(),
+            "KVT007: a router without history warns of missing parents; this one does not.".into(),
+        ],
+        fix: Some(router_fix(evidence, router, workers)),
+    })
+}
+
+fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
+    use crate::diagnose::evidence::RouterKind;
+    if evidence.settings.router_kind == RouterKind::OwnSize {
+        return Fix {
+            sentence: format!(
+                "Start the router with DYN_ROUTER_BLOCK_SIZE={workers} (a gateway plugin: \
+                 DYN_KV_CACHE_BLOCK_SIZE={workers}); it hashes with {router} now."
+            ),
+            change: Some(Change::Env {
+                on: crate::diagnose::Part::Router,
+                name: "DYN_ROUTER_BLOCK_SIZE",
+                value: workers.to_string(),
+            }),
+            restarts: "the router; it reads its index anew".into(),
+        };
+    }
+    Fix {
+        sentence: format!(
+            "Roll the workers one by one with --kv-block-size {workers} (vLLM: --block-size {workers}), so \
+             that their model cards say what they publish; the router takes its size from the card. A \
+             router of its own (dynamo.router) needs --router-block-size {workers}."
+        ),
+        change: None,
+        restarts: "every worker, one after the other; their caches start empty".into(),
+    }
+}
+
+/// Settings differ, and nothing was seen yet.
+fn configured(evidence: &Evidence) -> Option<Finding> {
+    let split = evidence.split_workers();
+    let sizes = split.first().copied();
+    let router = evidence.agreed(ClaimOf::Router);
+    let worker = [ClaimOf::Publisher, ClaimOf::Engine]
+        .into_iter()
+        .find_map(|of| evidence.agreed(of))
+        .filter(|claim| claim.ground > Ground::Default);
+    let (summary, proofs, fix) = if let Some((publisher, engine)) = sizes {
+        let who = engine.who(evidence);
+        (
+            format!(
+                "Workers are set to publish blocks of {} tokens, their engines to cut blocks of {}.",
+                publisher.tokens, engine.tokens
+            ),
+            vec![
+                publisher.proof(format!("publisher block size, {who}")),
+                engine.proof(format!("engine block size, {who}")),
+            ],
+            worker_fix(evidence, sizes),
+        )
+    } else if let (Some(router), Some(worker)) = (router, worker)
+        && router.tokens != worker.tokens
+        && router.ground > Ground::Default
+    {
+        (
+            format!(
+                "The router is set to hash blocks of {} tokens, workers to publish blocks of {}.",
+                router.tokens, worker.tokens
+            ),
+            vec![router.proof("router block size"), worker.proof("workers' block size")],
+            router_fix(evidence, router.tokens, worker.tokens),
+        )
+    } else {
+        return None;
+    };
+    Some(Finding {
+        severity: Severity::Critical,
+        grade: Grade::ConfigOnly,
+        summary,
+        effect: "Once requests come, none will find a cached block.".into(),
+        proofs,
+        refuted_by: "Stores that hold blocks, and requests with overlap.".into(),
+        competing: Vec::new(),
+        fix: Some(fix),
+    })
+}

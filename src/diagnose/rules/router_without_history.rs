@@ -1,0 +1,117 @@
+//! KVT007: the router lost its index while the workers kept their caches.
+
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::fix::{Change, Fix};
+use crate::diagnose::{Finding, Proof, Rule, Verdict};
+use crate::domain::{Grade, Severity};
+
+pub(super) struct RouterWithoutHistory;
+
+impl Rule for RouterWithoutHistory {
+    fn id(&self) -> &'static str {
+        "KVT007"
+    }
+
+    fn name(&self) -> &'static str {
+        "router-without-history"
+    }
+
+    fn about(&self) -> &'static str {
+        "A router that was restarted, or switched to KV mode, while the workers kept their caches does \
+         not know the blocks that were stored before. Whatever hangs under them it refuses: \"Failed to \
+         find parent block\" with num_blocks above 0. Hot prefixes are never evicted, so that they are \
+         never stored again, and it does not heal by itself (Dynamo 0.9 keeps one hour of events). Judged \
+         by at least 20 such warnings whose parents kvtop itself holds; where kvtop attached late and \
+         holds too few of them, it is likely at best. Make caches and index start again together: roll \
+         the workers one by one. On 0.9 set DYN_LOCAL_INDEXER=true on the workers, so that the next \
+         router recovers by itself. Restarting the frontend makes it worse."
+    }
+
+    fn explains(&self) -> &'static [&'static str] {
+        &["KVT014", "KVT018", "KVT017"]
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let tally = &evidence.router.tally;
+        let limits = &evidence.thresholds;
+        if !evidence.router.read {
+            return Verdict::unknown("a router's log: its warnings tell what it lacks");
+        }
+        let full = tally.parent_full;
+        if tally.parent_held >= limits.min_parent_warnings {
+            return found(evidence).into();
+        }
+        if full + tally.parent_unsaid >= limits.min_parent_warnings {
+            return Verdict::unknown(format!(
+                "the past: routers miss parents of {full} stores with blocks, {} of which kvtop holds",
+                tally.parent_held
+            ));
+        }
+        if tally.routed == 0 {
+            return Verdict::unknown("requests: none was routed yet");
+        }
+        Verdict::clear(match full {
+            0 => format!("no router misses a parent; {} requests routed", tally.routed),
+            few => format!("{few} stores refused for want of a parent, {} routed", tally.routed),
+        })
+    }
+}
+
+fn found(evidence: &Evidence) -> Finding {
+    let tally = &evidence.router.tally;
+    let warm = tally.warm.best();
+    let known = evidence.present().filter(|rank| rank.tally.counters.stores > 0);
+    // Parents that kvtop holds as orphans were refused by everybody who came late.
+    let orphaned = evidence.tree.orphan_blocks > evidence.tree.accepted;
+    let seen = known.count();
+    let mut proofs = vec![
+        Proof::new(
+            "\"Failed to find parent block\" with blocks",
+            tally.parent_full.to_string(),
+            "routers' logs",
+        )
+        .at(evidence.at),
+        Proof::new(
+            "of those, parents that the mirror holds",
+            tally.parent_held.to_string(),
+            format!("mirror of {seen} ranks"),
+        )
+        .at(evidence.at),
+    ];
+    if warm.known > 0 {
+        let value = format!("{} of {}", warm.zero, warm.known);
+        proofs.push(Proof::new("requests without overlap", value, "routers' logs and events"));
+    }
+    if tally.parent_empty == 0 {
+        let claim = "warnings with num_blocks=0, which would mean KVT001";
+        proofs.push(Proof::new(claim, "0", "routers' logs"));
+    }
+    let pods = evidence.present().filter_map(|rank| rank.pod.clone());
+    let mut pods: Vec<_> = pods.collect();
+    pods.dedup();
+    Finding {
+        severity: Severity::Critical,
+        grade: if orphaned { Grade::Likely } else { Grade::Confirmed },
+        summary: format!(
+            "The router lost its history while the workers kept their caches: it refused {} stores for \
+             want of parents, {} of which the workers hold.",
+            tally.parent_full, tally.parent_held
+        ),
+        effect: "Requests miss what workers have cached, until it is evicted and stored again."
+            .into(),
+        proofs,
+        refuted_by: "A router whose warnings name parents that no worker holds (KVT014).".into(),
+        competing: vec![
+            "KVT001: stores hold blocks, so that publisher and engine agree.".into(),
+            "KVT014: lost events would be missing in the mirror too.".into(),
+        ],
+        fix: Some(Fix {
+            sentence:
+                "Roll the workers one by one, so that their caches and the router's index start \
+                       again together; do not restart the frontend."
+                    .into(),
+            change: Some(Change::Roll { pods }),
+            restarts: "every worker, one after the other; their caches start empty".into(),
+        }),
+    }
+}

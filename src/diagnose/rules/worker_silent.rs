@@ -1,0 +1,127 @@
+//! KVT003: a worker serves requests and publishes nothing.
+
+use crate::diagnose::evidence::{Evidence, RankEvidence};
+use crate::diagnose::fix::Fix;
+use crate::diagnose::{Finding, Proof, Rule, Verdict};
+use crate::domain::{Grade, Severity};
+
+pub(super) struct WorkerSilent;
+
+impl Rule for WorkerSilent {
+    fn id(&self) -> &'static str {
+        "KVT003"
+    }
+
+    fn name(&self) -> &'static str {
+        "worker-silent"
+    }
+
+    fn about(&self) -> &'static str {
+        "A worker that publishes no KV events looks empty to the router: requests go elsewhere, or come to \
+         it for load alone. Publishing is asked for on the worker: TensorRT-LLM \
+         --publish-events-and-metrics (from 1.3 --publish-kv-events), vLLM and SGLang --kv-events-config \
+         (vLLM stopped publishing by itself in 1.1). Judged for each rank: no event at all while at least \
+         10 requests went to it and none of them found a block (30 where no router says what it found), \
+         and other workers do publish. Decode workers of a disaggregated deployment publish nothing by \
+         design and are not judged."
+    }
+
+    fn explains(&self) -> &'static [&'static str] {
+        &["KVT011"]
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let judged: Vec<&RankEvidence> =
+            evidence.present().filter(|rank| must_publish(rank, evidence)).collect();
+        let loud = judged.iter().filter(|rank| speaks(rank)).count();
+        if loud == 0 {
+            return Verdict::unknown("KV events: kvtop sees none from any worker");
+        }
+        let silent: Vec<&RankEvidence> =
+            judged.iter().copied().filter(|rank| is_silent(rank, evidence)).collect();
+        if silent.is_empty() {
+            let quiet = judged.iter().filter(|rank| !speaks(rank) && rank.tally.routed > 0).count();
+            return if quiet == 0 {
+                Verdict::clear(format!("{loud} of {} ranks publish", judged.len()))
+            } else {
+                Verdict::unknown(format!("requests to {quiet} ranks that published nothing so far"))
+            };
+        }
+        found(evidence, &silent, loud).into()
+    }
+}
+
+/// Returns true for ranks that publish when all is well. Where prompts are computed apart, only the
+/// workers that do publish.
+fn must_publish(rank: &RankEvidence, evidence: &Evidence) -> bool {
+    let is = |rank: &RankEvidence, what: &str| {
+        rank.role.as_deref().is_some_and(|role| role.to_ascii_lowercase().contains(what))
+    };
+    let apart = evidence.present().any(|rank| is(rank, "prefill"));
+    !is(rank, "decode") && (!apart || is(rank, "prefill"))
+}
+
+fn speaks(rank: &RankEvidence) -> bool {
+    let counters = &rank.tally.counters;
+    counters.stores + counters.removed_blocks + counters.cleared > 0
+}
+
+fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
+    let limits = &evidence.thresholds;
+    let overlap = rank.tally.overlap();
+    let enough = if overlap.known > 0 {
+        overlap.known >= limits.min_silent_routed && overlap.zero == overlap.known
+    } else {
+        rank.tally.routed >= limits.min_silent_routed_unseen
+    };
+    // What it published before still counts: it may just find everything cached.
+    !speaks(rank) && rank.held == 0 && enough && rank.tally.routed >= limits.min_silent_routed
+}
+
+fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {
+    let names: Vec<String> = silent.iter().map(|rank| Evidence::name_of(rank)).collect();
+    let routed: u64 = silent.iter().map(|rank| rank.tally.routed).sum();
+    let set = |rank: &RankEvidence| {
+        let settings = evidence.settings.publishes.iter();
+        settings.filter(|(worker, _)| *worker == rank.rank.worker).map(|(_, set)| set).next()
+    };
+    let mut proofs = vec![
+        Proof::new(
+            format!("events of {}", names.join(", ")),
+            format!("0, while {routed} requests were routed to it"),
+            "KV events, routers' logs",
+        )
+        .at(evidence.at),
+        Proof::new("ranks that publish", loud.to_string(), "KV events").at(evidence.at),
+    ];
+    let off: Vec<_> = silent.iter().filter_map(|rank| set(rank)).filter(|set| !set.value).collect();
+    for setting in &off {
+        proofs
+            .push(Proof::new("publishes events", "no", setting.source.to_string()).at(setting.at));
+    }
+    let is = if silent.len() == 1 { "publishes" } else { "publish" };
+    Finding {
+        severity: Severity::Critical,
+        grade: if off.is_empty() { Grade::Likely } else { Grade::Confirmed },
+        summary: format!(
+            "{} {is} no KV events, although {routed} requests were routed there; {loud} other ranks do.",
+            names.join(", ")
+        ),
+        effect: "The router takes it for empty: what it has cached is never found.".into(),
+        proofs,
+        refuted_by: "One event from it.".into(),
+        competing: vec![
+            "KVT004: kvtop sees events of other workers, so that the event plane is visible."
+                .into(),
+        ],
+        fix: Some(Fix {
+            sentence: format!(
+                "Roll {} with KV events switched on: --publish-events-and-metrics (TensorRT-LLM; from 1.3 \
+                 --publish-kv-events), --kv-events-config with enable_kv_cache_events (vLLM, SGLang).",
+                names.join(", ")
+            ),
+            change: None,
+            restarts: "that worker; its cache starts empty".into(),
+        }),
+    }
+}

@@ -1,0 +1,78 @@
+//! KVT002: workers of one model use blocks of different sizes.
+
+use crate::diagnose::evidence::{Evidence, Ground};
+use crate::diagnose::fix::Fix;
+use crate::diagnose::{Finding, Proof, Rule, Verdict};
+use crate::domain::{ClaimOf, Grade, Severity};
+
+pub(super) struct WorkersDisagree;
+
+impl Rule for WorkersDisagree {
+    fn id(&self) -> &'static str {
+        "KVT002"
+    }
+
+    fn name(&self) -> &'static str {
+        "workers-disagree"
+    }
+
+    fn about(&self) -> &'static str {
+        "All workers of a model must use blocks of the same size: the router hashes each request once, \
+         with one size. Routers refuse workers whose model card differs from the first one's (the \
+         checksum of the card covers the size), with an error that does not name the size. Judged by the \
+         sizes that workers which are present claim. Roll the odd ones out with the size of the others."
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let sizes = evidence.sizes_by_worker();
+        match sizes.as_slice() {
+            [] => Verdict::unknown("workers' block sizes: no model card, pod or log names one"),
+            [(size, _)] => Verdict::clear(format!(
+                "Auto-configured KV block size: {size} (from worker reports)"
+            )),
+            [(most, _), odd @ ..] => {
+                let named = |(size, who): &(u32, Vec<_>)| format!("{size} ({})", who.join(", "));
+                let all: Vec<String> = sizes.iter().map(named).collect();
+                let odd: Vec<String> =
+                    odd.iter().flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
+                let claims = [ClaimOf::Card, ClaimOf::Publisher];
+                let claims = claims.into_iter().flat_map(|of| evidence.sizes_of(of));
+                let proofs: Vec<Proof> = claims
+                    .filter(|claim| claim.ground > Ground::Default)
+                    .take(16)
+                    .map(|claim| {
+                        claim.proof(format!(
+                            "{} block size, {}",
+                            claim.of.name(),
+                            claim.who(evidence)
+                        ))
+                    })
+                    .collect();
+                Finding {
+                    severity: Severity::Critical,
+                    grade: Grade::ConfigOnly,
+                    summary: format!("Workers use blocks of different sizes: {}.", all.join("; ")),
+                    effect:
+                        "The router hashes with one size: it refuses the other workers, or never \
+                             finds their blocks."
+                            .into(),
+                    proofs,
+                    refuted_by: "Cards that agree, or workers of different models.".into(),
+                    competing: vec![
+                        "A roll-out that changes the size disagrees until it is through.".into(),
+                    ],
+                    fix: Some(Fix {
+                        sentence: format!(
+                            "Roll {} with blocks of {most} tokens, as the others have \
+                             (--kv-block-size {most}, engine included).",
+                            odd.join(", ")
+                        ),
+                        change: None,
+                        restarts: "those workers; their caches start empty".into(),
+                    }),
+                }
+                .into()
+            }
+        }
+    }
+}

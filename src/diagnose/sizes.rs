@@ -1,0 +1,113 @@
+//! Block sizes as several rules compare them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::evidence::{Evidence, Ground, SizeClaim};
+use super::verdict::Proof;
+use crate::domain::{ClaimOf, WorkerId};
+
+impl Evidence {
+    /// Returns the claims about `of` of workers that are present, of pods and of the deployment.
+    pub fn sizes_of(&self, of: ClaimOf) -> impl Iterator<Item = &SizeClaim> {
+        self.sizes.iter().filter(move |claim| {
+            let left = |worker: WorkerId| {
+                self.ranks.iter().any(|rank| rank.rank.worker == worker && rank.gone)
+            };
+            claim.of == of && !claim.worker.is_some_and(left)
+        })
+    }
+
+    /// Returns the one size that all claims about `of` agree on, the best claim first.
+    pub fn agreed(&self, of: ClaimOf) -> Option<&SizeClaim> {
+        let best = self.sizes_of(of).max_by_key(|claim| (claim.ground, claim.last))?;
+        let same = |claim: &SizeClaim| claim.tokens == best.tokens || claim.ground < best.ground;
+        self.sizes_of(of).all(same).then_some(best)
+    }
+
+    /// Returns the size that workers hash and publish with: what they say of their publisher, of their
+    /// engine, and of their card, in this order.
+    pub fn worker_size(&self) -> Option<&SizeClaim> {
+        [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card]
+            .into_iter()
+            .find_map(|of| self.agreed(of))
+    }
+
+    /// Returns the size that the router hashes requests with, and where that is from.
+    pub fn router_size(&self) -> Option<(u32, Proof)> {
+        if let Some(claim) = self.agreed(ClaimOf::Router) {
+            return Some((claim.tokens, claim.proof("router block size")));
+        }
+        if let Some(inferred) = self.router.inferred {
+            return Some((inferred.tokens, self.cost_proof(inferred.tokens)));
+        }
+        // Inside the frontend the router takes the card's size (dynamo-llm 0.9.0,
+        // `discovery/watcher.rs:388`).
+        let card = self.agreed(ClaimOf::Card)?;
+        Some((card.tokens, card.proof("router block size, from the model card")))
+    }
+
+    /// Returns the evidence that costs give for a block size.
+    pub fn cost_proof(&self, tokens: u32) -> Proof {
+        let (samples, error) =
+            self.router.inferred.map_or((0, 0.0), |inferred| (inferred.samples, inferred.error));
+        let value = format!("{tokens}: {samples} costs are multiples of 1/{tokens}");
+        let odds = if error < 1e-9 { "less than 1e-9".to_owned() } else { format!("{error:.1e}") };
+        Proof::new("router block size", value, format!("routers' logs; chance of error {odds}"))
+    }
+
+    /// Returns pairs of claims about one worker whose engine and publisher differ.
+    pub fn split_workers(&self) -> Vec<(&SizeClaim, &SizeClaim)> {
+        let mut pairs = Vec::new();
+        for publisher in self.sizes_of(ClaimOf::Publisher) {
+            let engine = self
+                .sizes_of(ClaimOf::Engine)
+                .filter(|engine| engine.worker == publisher.worker && engine.pod == publisher.pod)
+                .max_by_key(|engine| (engine.ground, engine.last));
+            if let Some(engine) = engine
+                && engine.tokens != publisher.tokens
+                && engine.ground.max(publisher.ground) > Ground::Default
+            {
+                pairs.push((publisher, engine));
+            }
+        }
+        pairs
+    }
+
+    /// Returns the sizes that workers which are present claim for themselves, with who claims them.
+    pub fn sizes_by_worker(&self) -> Vec<(u32, Vec<Arc<str>>)> {
+        let mut sizes: Vec<(u32, BTreeSet<Arc<str>>)> = Vec::new();
+        // A worker's card is what it agreed to be routed by; its publisher what it does.
+        for of in [ClaimOf::Card, ClaimOf::Publisher] {
+            for claim in self.sizes_of(of).filter(|claim| claim.ground > Ground::Default) {
+                let name = claim.who(self);
+                match sizes.iter_mut().find(|(tokens, _)| *tokens == claim.tokens) {
+                    Some((_, names)) => drop(names.insert(name)),
+                    None => sizes.push((claim.tokens, BTreeSet::from([name]))),
+                }
+            }
+            if !sizes.is_empty() {
+                break;
+            }
+        }
+        sizes.sort_by_key(|(tokens, names)| (std::cmp::Reverse(names.len()), *tokens));
+        sizes.into_iter().map(|(tokens, names)| (tokens, names.into_iter().collect())).collect()
+    }
+}
+
+impl SizeClaim {
+    /// Returns the claim as evidence called `claim`.
+    pub fn proof(&self, claim: impl Into<String>) -> Proof {
+        Proof::new(claim, format!("{} tokens ({})", self.tokens, self.raw), self.source.to_string())
+            .at(self.at)
+    }
+
+    /// Returns whom it is about.
+    pub fn who(&self, evidence: &Evidence) -> Arc<str> {
+        match (&self.worker, &self.pod) {
+            (Some(worker), _) => evidence.alias(*worker),
+            (None, Some(pod)) => Arc::clone(pod),
+            (None, None) => Arc::from("the deployment"),
+        }
+    }
+}

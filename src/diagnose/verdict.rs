@@ -1,0 +1,106 @@
+//! What a rule says.
+
+use super::fix::Fix;
+use crate::domain::{Grade, Severity, Timestamp};
+
+/// What a rule says of the evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// Looked at and found good.
+    Clear {
+        /// A few words on what was looked at.
+        note: String,
+    },
+    /// The evidence does not decide; never shown as good.
+    Unknown {
+        /// What is missing.
+        missing: String,
+    },
+    /// Something is wrong.
+    Found(Box<Finding>),
+}
+
+impl Verdict {
+    /// Returns the verdict that all is well.
+    pub fn clear(note: impl Into<String>) -> Self {
+        Self::Clear { note: note.into() }
+    }
+
+    /// Returns the verdict that something is missing.
+    pub fn unknown(missing: impl Into<String>) -> Self {
+        Self::Unknown { missing: missing.into() }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure it is.
+    pub grade: Grade,
+    /// What is wrong, in one sentence with numbers.
+    pub summary: String,
+    /// What it does to requests.
+    pub effect: String,
+    /// What it rests on, and what speaks against it.
+    pub proofs: Vec<Proof>,
+    /// What would refute it.
+    pub refuted_by: String,
+    /// Other causes that were weighed, and why they lost.
+    pub competing: Vec<String>,
+    /// What mends it.
+    pub fix: Option<Fix>,
+}
+
+impl From<Finding> for Verdict {
+    fn from(finding: Finding) -> Self {
+        Self::Found(Box::new(finding))
+    }
+}
+
+/// One piece of evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// What it is about.
+    pub claim: String,
+    /// What was seen.
+    pub value: String,
+    /// Where.
+    pub source: String,
+    /// When; none for what has no time.
+    pub at: Option<Timestamp>,
+    /// True when it speaks against the finding.
+    pub against: bool,
+}
+
+impl Proof {
+    /// Returns evidence for a finding.
+    pub fn new(
+        claim: impl Into<String>,
+        value: impl Into<String>,
+        source: impl Into<String>,
+    ) -> Self {
+        Self {
+            claim: claim.into(),
+            value: value.into(),
+            source: source.into(),
+            at: None,
+            against: false,
+        }
+    }
+
+    /// Returns the evidence with the time at which it was seen.
+    #[must_use]
+    pub fn at(mut self, at: Timestamp) -> Self {
+        self.at = Some(at);
+        self
+    }
+
+    /// Returns it as evidence against the finding.
+    #[must_use]
+    pub fn against(mut self) -> Self {
+        self.against = true;
+        self
+    }
+}

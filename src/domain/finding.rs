@@ -1,0 +1,45 @@
+//! How much a finding matters, and how sure it is.
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Worth looking at.
+    Warning,
+    /// Routing does not do what it is for.
+    Critical,
+}
+
+impl Severity {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// Settings say so; no traffic was seen yet.
+    ConfigOnly,
+    /// Behaviour says so.
+    Likely,
+    /// Two sources say so, one of them behaviour.
+    Confirmed,
+}
+
+impl Grade {
+    /// Returns the name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ConfigOnly => "CONFIG ONLY",
+            Self::Likely => "LIKELY",
+            Self::Confirmed => "CONFIRMED",
+        }
+    }
+}

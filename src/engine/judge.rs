@@ -1,0 +1,269 @@
+//! Evidence for rules, and their verdicts as rows of a snapshot.
+
+use std::sync::Arc;
+
+use super::{Engine, MINUTE};
+use crate::diagnose::{
+    Evidence, Ground, PlaneEvidence, RankEvidence, Regret, RouterEvidence, RouterKind, Setting,
+    Settings, SizeByCosts, SizeClaim, TreeEvidence, Verdict,
+};
+use crate::domain::{
+    Basis, ClaimOf, ClaimValue, ClaimWhat, SourceState, Subject, Timestamp, WorkerId,
+};
+use crate::model::{DecisionRecord, StoredClaim};
+use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
+
+impl Engine {
+    /// Lets the rules look at what is known at `at`.
+    pub(super) fn diagnose(&mut self, at: Timestamp) {
+        if !self.diagnosis.is_due(at, self.frames, self.workers.ranks().len()) {
+            return;
+        }
+        let evidence = self.evidence(at);
+        self.diagnosis.judge(&evidence, self.frames);
+    }
+
+    fn evidence(&self, at: Timestamp) -> Evidence {
+        let attached = self.times.first.unwrap_or(at);
+        Evidence {
+            at,
+            since: attached,
+            attached,
+            version: self.version(),
+            ranks: self.rank_evidence(),
+            router: self.router_evidence(at),
+            sizes: self.claims.all().filter_map(|stored| self.size_claim(stored)).collect(),
+            settings: self.settings(),
+            tree: self.tree_evidence(),
+            plane: self.plane_evidence(),
+            ..Evidence::default()
+        }
+    }
+
+    /// Returns Dynamo's version as numbers, when somebody names it.
+    fn version(&self) -> Option<(u32, u32)> {
+        let claimed = self.claims.text(ClaimWhat::DynamoVersion).map(|(text, _)| text.to_string());
+        let text = self.options.version.as_ref().map(|(text, _)| text.clone()).or(claimed)?;
+        let mut parts = text.split('.');
+        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    }
+
+    fn rank_evidence(&self) -> Vec<RankEvidence> {
+        let ranks = self.workers.ranks().iter().map(|record| {
+            let worker = self.workers.worker(record.rank.worker);
+            let pod = worker.and_then(|worker| worker.pod.clone());
+            let counts = self.mirror.counts(record.rank);
+            let subjects = super::picture::subjects(self, record, pod.as_deref());
+            let capacity = super::picture::capacity(self, record, &subjects);
+            let utilization = super::picture::utilization(record, capacity.as_ref());
+            RankEvidence {
+                rank: record.rank,
+                alias: self.workers.alias(record.rank.worker).into(),
+                role: worker.and_then(|worker| worker.component.clone()),
+                gone: worker.is_some_and(|worker| worker.gone),
+                left: worker.and_then(|worker| worker.left),
+                registered: worker.is_some_and(|worker| worker.joined.is_some() && !worker.gone),
+                past_known: record.complete,
+                tally: record.tally(),
+                accepted: counts.accepted[0],
+                held: counts.held[0],
+                capacity: capacity.map(|capacity| capacity.value),
+                utilization: utilization.map(|utilization| utilization.value),
+                hit_rate: record.hit_rate.as_ref().map(|measured| measured.value),
+                last_event: record.last_event,
+                pod,
+            }
+        });
+        ranks.collect()
+    }
+
+    fn router_evidence(&self, at: Timestamp) -> RouterEvidence {
+        let router = &self.router;
+        let mut tally = router.tally();
+        tally.lost = self.history.lost;
+        tally.unreadable = self.events.unreadable;
+        tally.events = self.events.read;
+        let routers: Vec<_> =
+            router.pods().filter(|(pod, known)| known.read && known.is_router(pod)).collect();
+        let lately = |last: Option<Timestamp>| last.is_some_and(|last| at.since(last) <= MINUTE);
+        let fractions = &router.fractions;
+        RouterEvidence {
+            read: !routers.is_empty(),
+            pods: routers
+                .iter()
+                .filter(|(_, known)| lately(known.last_routed))
+                .map(|(pod, _)| Arc::clone(pod))
+                .collect(),
+            tally,
+            weight: router.weight,
+            inferred: fractions.block_size().map(|tokens| SizeByCosts {
+                tokens,
+                samples: fractions.samples(),
+                error: fractions.error(),
+            }),
+            chains: self.prefixes.reuse.publisher_size(),
+            regret: regret(self.decisions.last()),
+            hit_rate: router.hit_rate(),
+        }
+    }
+
+    fn size_claim(&self, stored: &StoredClaim) -> Option<SizeClaim> {
+        let claim = &stored.claim;
+        let ClaimValue::Count(tokens) = claim.value else { return None };
+        if claim.what != ClaimWhat::BlockSize {
+            return None;
+        }
+        let (worker, pod) = match &claim.subject {
+            Subject::Worker(worker) => (Some(*worker), None),
+            Subject::Pod(pod) => match self.workers.in_pod(pod) {
+                Some(worker) => (Some(worker), None),
+                None => (None, Some(Arc::clone(pod))),
+            },
+            Subject::Component { .. } | Subject::Deployment => (None, None),
+        };
+        Some(SizeClaim {
+            of: claim.of,
+            worker,
+            pod,
+            tokens: u32::try_from(tokens).ok().filter(|tokens| *tokens > 0)?,
+            ground: match claim.basis {
+                _ if claim.of == ClaimOf::Declared => Ground::Setting,
+                Basis::Observed => Ground::Observed,
+                Basis::Default => Ground::Default,
+                Basis::Manifest | Basis::File | Basis::Setting => Ground::Setting,
+            },
+            source: Arc::clone(&claim.source),
+            raw: Arc::clone(&claim.raw),
+            at: stored.first,
+            last: stored.last,
+        })
+    }
+
+    fn settings(&self) -> Settings {
+        let mut routes = self.router.pods().filter(|(_, known)| known.routes).peekable();
+        let any = routes.peek().is_some();
+        let router_kind = if any && routes.all(|(pod, _)| pod.contains("frontend")) {
+            RouterKind::Frontend
+        } else {
+            RouterKind::Unknown
+        };
+        let mode = self.claims.text(ClaimWhat::RouterMode).map(|(mode, stored)| Setting {
+            value: Arc::clone(mode),
+            ground: Ground::Setting,
+            source: Arc::clone(&stored.claim.source),
+            at: stored.first,
+        });
+        Settings { router_kind, router_mode: mode, ..Settings::default() }
+    }
+
+    fn tree_evidence(&self) -> TreeEvidence {
+        let totals = self.mirror.totals();
+        TreeEvidence {
+            accepted: totals.accepted,
+            held: totals.held,
+            orphan_roots: totals.orphan_roots,
+            orphan_blocks: totals.orphan_blocks,
+            incomplete: super::picture::incomplete(self, totals.shed_blocks),
+        }
+    }
+
+    fn plane_evidence(&self) -> PlaneEvidence {
+        let mut plane = PlaneEvidence {
+            name: self.deployment.plane.map(Arc::from),
+            members: self.workers.members(),
+            ..PlaneEvidence::default()
+        };
+        for (name, record) in self.sources.all() {
+            let Some(note) = &record.note else { continue };
+            if note.state == SourceState::Down {
+                plane.down.push(format!("{name}: {}", note.why));
+            }
+            plane.dropped += note.dropped.max(note.drops_uncounted);
+        }
+        for (origin, why, record) in self.rejects.reasons() {
+            if ["nats", "jetstream", "zmq"].contains(&origin) {
+                plane.unreadable.push(format!("{} times: {why}", record.count));
+            }
+        }
+        plane
+    }
+
+    /// Returns what is wrong, as rows.
+    pub(super) fn findings(&self) -> Vec<FindingRow> {
+        let rows = self.diagnosis.raised().into_iter().map(|raised| {
+            let finding = raised.finding;
+            let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
+                claim: proof.claim.clone(),
+                value: proof.value.clone(),
+                source: proof.source.clone(),
+                at: proof.at,
+                against: proof.against,
+            });
+            FindingRow {
+                id: raised.rule.id(),
+                name: raised.rule.name(),
+                severity: finding.severity,
+                grade: finding.grade,
+                summary: finding.summary.clone(),
+                effect: finding.effect.clone(),
+                evidence: proofs.collect(),
+                refuted_by: finding.refuted_by.clone(),
+                competing: finding.competing.clone(),
+                fix: finding.fix.as_ref().map(|fix| {
+                    let shown = fix.render(None);
+                    FixRow {
+                        sentence: shown.sentence,
+                        yaml: shown.yaml,
+                        kubectl: shown.kubectl,
+                        restarts: shown.restarts,
+                        verify: shown.verify,
+                    }
+                }),
+                explains: raised.explains,
+                raised: raised.raised,
+                resolved: raised.resolved,
+            }
+        });
+        rows.collect()
+    }
+
+    /// Returns every check with its verdict, as rows by id.
+    pub(super) fn checks(&self) -> Vec<CheckRow> {
+        let rows = self.diagnosis.checks().into_iter().map(|check| {
+            let (verdict, note) = match (check.verdict, check.explained_by) {
+                (Verdict::Found(finding), Some(cause)) => {
+                    let missing = format!("explained by {cause}; judged again once that is cured");
+                    (CheckVerdict::Unknown { missing }, finding.summary.clone())
+                }
+                (Verdict::Found(finding), None) => (CheckVerdict::Found, finding.summary.clone()),
+                (Verdict::Clear { note }, _) => (CheckVerdict::Clear, note.clone()),
+                (Verdict::Unknown { missing }, _) => {
+                    (CheckVerdict::Unknown { missing: missing.clone() }, String::new())
+                }
+            };
+            CheckRow { id: check.rule.id(), name: check.rule.name(), verdict, note }
+        });
+        let mut rows: Vec<CheckRow> = rows.collect();
+        rows.sort_by_key(|row| row.id);
+        rows
+    }
+}
+
+/// Returns what choices gave away; none when no decision spells out every worker's cost.
+fn regret(decisions: &std::collections::VecDeque<DecisionRecord>) -> Option<Regret> {
+    let mut sum = Regret::default();
+    for record in decisions.iter().filter(|record| record.terms.len() > 1) {
+        let chosen = |worker: WorkerId| worker == record.decision.worker;
+        let best = record.terms.iter().map(|term| term.cached_blocks).fold(0.0, f64::max);
+        let taken = record.terms.iter().filter(|term| {
+            chosen(term.rank.worker)
+                && record.decision.dp_rank.is_none_or(|rank| rank == term.rank.dp_rank)
+        });
+        let taken = taken.map(|term| term.cached_blocks).fold(0.0, f64::max);
+        sum.decisions += 1;
+        sum.passed_up += u64::from(taken < best);
+        sum.best_blocks += best;
+        sum.chosen_blocks += taken;
+    }
+    (sum.decisions > 0).then_some(sum)
+}

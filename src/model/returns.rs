@@ -1,0 +1,61 @@
+//! Blocks that are stored again after they were removed: what a cache that is too small looks like.
+
+use std::collections::HashMap;
+
+use crate::domain::{Block, SequenceHash};
+
+/// One block in sixteen is followed.
+const SAMPLE_MASK: u64 = 0xF0;
+
+/// Most removed blocks that are remembered.
+const LIMIT: usize = 32_768;
+
+/// A removal is remembered this long, in seconds.
+const SPAN: u64 = 600;
+
+/// Remembers a sample of removed blocks.
+#[derive(Debug, Default)]
+pub struct Returns {
+    removed: HashMap<(u32, SequenceHash), u64>,
+}
+
+impl Returns {
+    /// Notes blocks that the rank numbered `rank` removed in `second`.
+    pub fn removed(&mut self, rank: u32, hashes: &[SequenceHash], second: u64) {
+        for hash in hashes.iter().filter(|hash| hash.0 & SAMPLE_MASK == 0) {
+            if self.removed.len() >= LIMIT {
+                self.removed.clear();
+            }
+            self.removed.insert((rank, *hash), second);
+        }
+    }
+
+    /// Returns how many of `blocks` are sampled, and how many of those had been removed lately.
+    pub fn stored(&mut self, rank: u32, blocks: &[Block], second: u64) -> (u64, u64) {
+        let (mut sampled, mut returned) = (0, 0);
+        for block in blocks.iter().filter(|block| block.sequence.0 & SAMPLE_MASK == 0) {
+            sampled += 1;
+            let before = self.removed.remove(&(rank, block.sequence));
+            returned += u64::from(before.is_some_and(|then| second.saturating_sub(then) <= SPAN));
+        }
+        (sampled, returned)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::TokensHash;
+
+    #[test]
+    fn a_block_returns_once_for_each_removal() {
+        let block = Block { sequence: SequenceHash(0x100), tokens: TokensHash(1) };
+        let mut returns = Returns::default();
+
+        assert_eq!(returns.stored(0, &[block], 1), (1, 0));
+        returns.removed(0, &[block.sequence], 2);
+        assert_eq!(returns.stored(1, &[block], 3), (1, 0), "another rank's");
+        assert_eq!(returns.stored(0, &[block], 3), (1, 1));
+        assert_eq!(returns.stored(0, &[block], 4), (1, 0));
+    }
+}

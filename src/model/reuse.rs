@@ -1,0 +1,257 @@
+//! What stores tell of reuse: where prompts begin, where they fork, how deep they reach.
+//!
+//! A router that finds nothing cached is right when prompts share nothing, and blind when engines reuse
+//! prefixes all the same. Stores show which: a prompt whose first block is cached begins without a
+//! store at the root, and two prompts that share a prefix fork from one block.
+
+use std::collections::{HashMap, VecDeque};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use crate::domain::{Block, SequenceHash};
+
+/// Most blocks whose place is remembered.
+const LINK_LIMIT: usize = 65_536;
+
+/// Most prompts of a rank that wait for their store.
+const WAIT_LIMIT: usize = 6;
+
+/// Most prompts of a rank whose length is still to be told.
+const OPEN_LIMIT: usize = 64;
+
+/// A prompt waits for this many stores of its rank.
+const WAIT_STORES: usize = 8;
+
+/// Block sizes that are weighed.
+const SIZES: [u32; 12] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048];
+
+/// Fewer prompts prove nothing.
+const MIN_VOTES: u32 = 8;
+
+/// What is remembered of a block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    /// Its place in its chain from 1; 0 when the chain's begin was not seen.
+    depth: u32,
+    /// The block that followed it first.
+    child: Option<SequenceHash>,
+}
+
+/// A prompt whose store is still to come, or whose length is.
+#[derive(Clone, Debug)]
+struct Waiting {
+    request: Option<Arc<str>>,
+    tokens: Option<RangeInclusive<u64>>,
+    /// How long chains of its rank were after the stores since.
+    depths: Vec<u64>,
+}
+
+/// How a store continues what was known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Landing {
+    /// It begins a prompt.
+    pub root: bool,
+    /// It shares its parent with another chain: a cached prefix was used again.
+    pub fork: bool,
+    /// Several blocks at once follow a parent: most likely the rest of a prompt whose head is cached.
+    pub landed: bool,
+}
+
+/// A size as behaviour tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeByStores {
+    /// Tokens per block.
+    pub tokens: u32,
+    /// Prompts whose chains are as long as blocks of this size make them.
+    pub agreeing: u32,
+    /// Prompts that were compared.
+    pub prompts: u32,
+}
+
+/// Follows chains of blocks, within bounds, to see reuse and the publisher's block size.
+#[derive(Debug, Default)]
+pub struct Reuse {
+    links: HashMap<(u32, SequenceHash), Link>,
+    waiting: HashMap<u32, VecDeque<Waiting>>,
+    votes: [u32; SIZES.len()],
+    prompts: u32,
+    /// True once it stopped for want of anybody who says what routers find.
+    full: bool,
+}
+
+impl Reuse {
+    /// Follows a store of the rank numbered `rank`. `keep` says whether to go on once the memory is
+    /// used up.
+    pub fn stored(
+        &mut self,
+        rank: u32,
+        parent: Option<SequenceHash>,
+        blocks: &[Block],
+        keep: bool,
+    ) -> Landing {
+        let Some(first) = blocks.first() else { return Landing::default() };
+        let mut landing = Landing {
+            root: parent.is_none(),
+            landed: parent.is_some() && blocks.len() > 1,
+            fork: false,
+        };
+        if self.links.len() + blocks.len() > LINK_LIMIT {
+            self.links.clear();
+            self.full = !keep;
+        }
+        if self.full {
+            self.full = !keep;
+            return landing;
+        }
+        let mut depth = 0;
+        if let Some(parent) = parent {
+            let link = self.links.entry((rank, parent)).or_default();
+            landing.fork = link.child.is_some_and(|child| child != first.sequence);
+            link.child.get_or_insert(first.sequence);
+            depth = link.depth;
+        }
+        let anchored = parent.is_none() || depth > 0;
+        for (block, next) in blocks.iter().zip(blocks.iter().skip(1).map(Some).chain([None])) {
+            depth += u32::from(anchored);
+            let link = self.links.entry((rank, block.sequence)).or_default();
+            link.depth = if anchored { depth } else { 0 };
+            if let Some(next) = next {
+                link.child.get_or_insert(next.sequence);
+            }
+        }
+        if anchored {
+            self.compare(rank, u64::from(depth));
+        }
+        landing
+    }
+
+    /// Notes that a prompt of that many tokens goes to the rank numbered `rank`.
+    pub fn prompt(&mut self, rank: u32, tokens: RangeInclusive<u64>) {
+        self.wait(rank, Waiting { request: None, tokens: Some(tokens), depths: Vec::new() });
+    }
+
+    /// Notes that `request` goes to the rank numbered `rank`; its length is told at its end.
+    pub fn request(&mut self, rank: u32, request: &Arc<str>) {
+        let request = Some(Arc::clone(request));
+        self.wait(rank, Waiting { request, tokens: None, depths: Vec::new() });
+    }
+
+    /// Notes that the prompt of `request` had `tokens` tokens.
+    pub fn length(&mut self, request: &str, tokens: u64) {
+        for waiting in self.waiting.values_mut() {
+            let place = waiting.iter().position(|one| one.request.as_deref() == Some(request));
+            if let Some(prompt) = place.and_then(|place| waiting.remove(place)) {
+                vote(&mut self.votes, &(tokens..=tokens), &prompt.depths);
+                self.prompts += 1;
+                return;
+            }
+        }
+    }
+
+    fn wait(&mut self, rank: u32, prompt: Waiting) {
+        let waiting = self.waiting.entry(rank).or_default();
+        let limit = if prompt.request.is_some() { OPEN_LIMIT } else { WAIT_LIMIT };
+        if waiting.len() >= limit
+            && let Some(Waiting { tokens: Some(tokens), depths, .. }) = waiting.pop_front()
+        {
+            vote(&mut self.votes, &tokens, &depths);
+            self.prompts += 1;
+        }
+        waiting.push_back(prompt);
+    }
+
+    /// Notes that a chain now is `depth` blocks long.
+    fn compare(&mut self, rank: u32, depth: u64) {
+        let Some(waiting) = self.waiting.get_mut(&rank) else { return };
+        for prompt in &mut *waiting {
+            if prompt.depths.len() < WAIT_STORES {
+                prompt.depths.push(depth);
+            }
+        }
+        waiting.retain(|prompt| {
+            let Some(tokens) =
+                prompt.tokens.as_ref().filter(|_| prompt.depths.len() >= WAIT_STORES)
+            else {
+                return true;
+            };
+            vote(&mut self.votes, tokens, &prompt.depths);
+            self.prompts += 1;
+            false
+        });
+    }
+
+    /// Returns the size that the lengths of chains prove; none while they do not.
+    pub fn publisher_size(&self) -> Option<SizeByStores> {
+        let (at, votes) = self.votes.iter().copied().enumerate().max_by_key(|(_, votes)| *votes)?;
+        let second =
+            self.votes.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, v)| *v);
+        let second = second.max().unwrap_or(0);
+        let clear = votes >= MIN_VOTES && votes >= 2 * second && votes * 2 >= self.prompts;
+        clear.then_some(SizeByStores { tokens: SIZES[at], agreeing: votes, prompts: self.prompts })
+    }
+
+    /// Forgets what sizes were seen, as when workers start anew.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+}
+
+/// Lets a prompt vote for the sizes that give one of `depths`.
+fn vote(votes: &mut [u32; SIZES.len()], tokens: &RangeInclusive<u64>, depths: &[u64]) {
+    for (votes, size) in votes.iter_mut().zip(SIZES.map(u64::from)) {
+        let fitting = tokens.start() / size..=tokens.end() / size;
+        *votes += u32::from(depths.iter().any(|depth| *depth > 0 && fitting.contains(depth)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::TokensHash;
+
+    fn chain(from: u64, count: u64) -> Vec<Block> {
+        (from..from + count)
+            .map(|n| Block { sequence: SequenceHash(n), tokens: TokensHash(n) })
+            .collect()
+    }
+
+    #[test]
+    fn two_prompts_that_share_a_prefix_fork_from_its_last_block() {
+        let mut reuse = Reuse::default();
+
+        let first = reuse.stored(0, None, &chain(10, 4), true);
+        let second = reuse.stored(0, Some(SequenceHash(11)), &chain(20, 2), true);
+        let again = reuse.stored(0, Some(SequenceHash(13)), &chain(30, 1), true);
+
+        assert!(first.root && !first.fork);
+        assert!(second.fork && second.landed && !second.root);
+        assert!(!again.fork && !again.landed);
+    }
+
+    #[test]
+    fn the_length_of_chains_gives_the_size_of_their_blocks() {
+        let mut reuse = Reuse::default();
+        for n in 0..12_u64 {
+            let tokens = 320 + n * 37;
+            let request: Arc<str> = n.to_string().into();
+            reuse.request(0, &request);
+            reuse.stored(0, None, &chain(1000 * (n + 1), tokens / 32), true);
+            reuse.length(&request, tokens);
+        }
+
+        let found = reuse.publisher_size();
+
+        assert_eq!(found, Some(SizeByStores { tokens: 32, agreeing: 12, prompts: 12 }));
+    }
+
+    #[test]
+    fn chains_whose_begin_was_not_seen_prove_nothing() {
+        let mut reuse = Reuse::default();
+        for n in 0..12_u64 {
+            reuse.prompt(0, 320..=320);
+            reuse.stored(0, Some(SequenceHash(n)), &chain(1000 * (n + 1), 10), true);
+        }
+
+        assert_eq!(reuse.publisher_size(), None);
+    }
+}

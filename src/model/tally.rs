@@ -1,0 +1,117 @@
+//! Counts that rules compare over windows: what happened since a moment is a difference.
+
+use super::decisions::{Overlap, Overlaps};
+use crate::domain::Counters;
+
+/// Everything that is counted of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// KV events.
+    pub counters: Counters,
+    /// Stores that begin a prompt.
+    pub roots: u64,
+    /// Stores that fork from a prefix that another chain has.
+    pub forks: u64,
+    /// Stores of several blocks under a parent.
+    pub landings: u64,
+    /// Blocks stored, of those that are sampled for returns.
+    pub sampled: u64,
+    /// Blocks among them that had been removed a while ago.
+    pub returned: u64,
+    /// Requests routed to it.
+    pub routed: u64,
+    /// What routers found cached for them.
+    pub overlaps: Overlaps,
+}
+
+/// Everything that is counted of the routers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RouterTally {
+    /// Requests routed.
+    pub routed: u64,
+    /// What routers found cached for them.
+    pub overlaps: Overlaps,
+    /// The same for requests that came when workers held blocks already.
+    pub warm: Overlaps,
+    /// Warnings about missing parents, of stores with blocks.
+    pub parent_full: u64,
+    /// Of those, the ones whose parent the mirror holds.
+    pub parent_held: u64,
+    /// Warnings about missing parents, of stores without blocks.
+    pub parent_empty: u64,
+    /// Warnings about missing parents whose blocks are not told.
+    pub parent_unsaid: u64,
+    /// Warnings about removed blocks that are missing.
+    pub remove: u64,
+    /// Warnings about gaps in event numbers.
+    pub gaps: u64,
+    /// Warnings about hashes that differ between workers.
+    pub hash_mismatch: u64,
+    /// Messages of KV events that are missing by their publishers' numbers.
+    pub lost: u64,
+    /// Messages of KV events that could not be read.
+    pub unreadable: u64,
+    /// KV events read.
+    pub events: u64,
+}
+
+impl Tally {
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        self.counters.add(&other.counters);
+        self.roots += other.roots;
+        self.forks += other.forks;
+        self.landings += other.landings;
+        self.sampled += other.sampled;
+        self.returned += other.returned;
+        self.routed += other.routed;
+        self.overlaps.add(&other.overlaps);
+    }
+
+    /// Returns what was counted since `base`.
+    #[must_use]
+    pub fn since(&self, base: &Self) -> Self {
+        Self {
+            counters: self.counters.since(&base.counters),
+            roots: self.roots.saturating_sub(base.roots),
+            forks: self.forks.saturating_sub(base.forks),
+            landings: self.landings.saturating_sub(base.landings),
+            sampled: self.sampled.saturating_sub(base.sampled),
+            returned: self.returned.saturating_sub(base.returned),
+            routed: self.routed.saturating_sub(base.routed),
+            overlaps: self.overlaps.since(&base.overlaps),
+        }
+    }
+
+    /// Returns what routers found cached, as told by whoever told most.
+    pub fn overlap(&self) -> Overlap {
+        self.overlaps.best()
+    }
+
+    /// Returns the stores that hold blocks.
+    pub fn full_stores(&self) -> u64 {
+        self.counters.stores.saturating_sub(self.counters.empty_stores)
+    }
+}
+
+impl RouterTally {
+    /// Returns what was counted since `base`.
+    #[must_use]
+    pub fn since(&self, base: &Self) -> Self {
+        Self {
+            routed: self.routed.saturating_sub(base.routed),
+            overlaps: self.overlaps.since(&base.overlaps),
+            warm: self.warm.since(&base.warm),
+            parent_full: self.parent_full.saturating_sub(base.parent_full),
+            parent_held: self.parent_held.saturating_sub(base.parent_held),
+            parent_empty: self.parent_empty.saturating_sub(base.parent_empty),
+            parent_unsaid: self.parent_unsaid.saturating_sub(base.parent_unsaid),
+            remove: self.remove.saturating_sub(base.remove),
+            gaps: self.gaps.saturating_sub(base.gaps),
+            hash_mismatch: self.hash_mismatch.saturating_sub(base.hash_mismatch),
+            lost: self.lost.saturating_sub(base.lost),
+            unreadable: self.unreadable.saturating_sub(base.unreadable),
+            events: self.events.saturating_sub(base.events),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! `kvtop check` and `kvtop explain`.
+
+use std::time::Duration;
+
+use super::RunError;
+use super::headless::{REACH_WITHIN, at_the_end_of, ended, is_ready, print, take};
+use super::live::{self, Live};
+use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
+use crate::clock;
+use crate::diagnose::{self, RULES};
+use crate::domain::Timestamp;
+use crate::engine::Engine;
+use crate::exit::Exit;
+use crate::report;
+use crate::snapshot::{Snapshot, ViewQuery};
+
+/// Judges a deployment once and says so.
+pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    let snapshot = match &args.replay {
+        Some(path) => at_the_end_of(path, source).map(Box::new),
+        None => match listened(args, source).await {
+            Ok(Ok(snapshot)) => Ok(snapshot),
+            Ok(Err(exit)) => return Ok(exit),
+            Err(error) => Err(error),
+        },
+    };
+    let snapshot = match snapshot {
+        Ok(snapshot) => snapshot,
+        Err(error) => {
+            // What could not be looked at is unknown, and neither good nor bad.
+            print(&format!("KVTOP UNKNOWN - {}\n", crate::exit::chain(&error)))?;
+            return Ok(Exit::Check(3));
+        }
+    };
+    let status = report::check::Status::of(&snapshot);
+    print(&match args.output {
+        CheckFormat::Text => report::check::text(&snapshot),
+        CheckFormat::Json => report::check::json(&snapshot) + "\n",
+        CheckFormat::Prometheus => report::check::prometheus(&snapshot),
+    })?;
+    Ok(Exit::Check(status.exit()))
+}
+
+/// Listens to a live deployment until it can be judged, or with `--wait` until all is well.
+async fn listened(
+    args: &CheckArgs,
+    source: &SourceArgs,
+) -> Result<Result<Box<Snapshot>, Exit>, RunError> {
+    let Live { mut frames, sources, label } = live::start(source)?;
+    let mut engine = Engine::new(live::engine_options(&label, source));
+    let started = clock::now();
+    let mut ready: Option<Timestamp> = None;
+    let ended = ended();
+    tokio::pin!(ended);
+    let snapshot = loop {
+        tokio::select! {
+            exit = &mut ended => return Ok(Err(exit)),
+            () = take(&mut frames, &mut engine) => {}
+        }
+        let now = clock::now();
+        let snapshot = engine.snapshot(&ViewQuery::default(), now);
+        if ready.is_none() && is_ready(&snapshot) {
+            ready = Some(now);
+        }
+        let listened = ready.map(|ready| now.since(ready));
+        if is_enough(args, &snapshot, listened, now.since(started)) {
+            break snapshot;
+        }
+    };
+    live::stop(&sources).await;
+    Ok(Ok(Box::new(snapshot)))
+}
+
+/// Returns true when there is nothing to wait for any more.
+fn is_enough(
+    args: &CheckArgs,
+    snapshot: &Snapshot,
+    listened: Option<Duration>,
+    waited: Duration,
+) -> bool {
+    let Some(listened) = listened else { return waited >= args.wait.unwrap_or(REACH_WITHIN) };
+    let judged = listened >= args.length;
+    match args.wait {
+        None => judged,
+        Some(wait) => {
+            let well = report::check::Status::of(snapshot) == report::check::Status::Ok;
+            (judged && well) || listened >= wait
+        }
+    }
+}
+
+/// Prints what a finding means.
+pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
+    let Some(id) = &args.id else {
+        let lines = RULES.iter().map(|rule| format!("{}  {}\n", rule.id(), rule.name()));
+        let mut lines: Vec<String> = lines.collect();
+        lines.sort();
+        print(&lines.concat())?;
+        return Ok(Exit::Clean);
+    };
+    let Some(rule) = diagnose::rule(id) else {
+        let last = RULES.iter().map(|rule| rule.id()).max().unwrap_or_default();
+        return Err(RunError::Finding { id: id.clone(), last });
+    };
+    print(&format!("{} {}\n\n{}\n", rule.id(), rule.name(), rule.about()))?;
+    Ok(Exit::Clean)
+}

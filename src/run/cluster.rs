@@ -1,0 +1,292 @@
+//! The sources of a deployment on Kubernetes: opened and closed as what is wanted changes.
+//!
+//! What to open is decided by `attach`; here it is only done. The task below owns every source, so
+//! that whoever suspends or ends kvtop has one to talk to.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use tokio::sync::watch;
+
+use super::live;
+use crate::attach::{Login, NatsTarget, Wanted};
+use crate::clock;
+use crate::domain::{Role, SecretRef, SourceNote, SourceState};
+use crate::source::forward::Forwarder;
+use crate::source::kube::{self, KubeClient, KubeHandle, KubeSpec};
+use crate::source::logs::{self, LogStart, LogTarget};
+use crate::source::metrics::{self, ScrapeTarget};
+use crate::source::nats::{self, Credential, NatsOptions, NatsSpec, Secret};
+use crate::source::reach::{self, Reach};
+use crate::source::{Desired, Emitter, SourceHandle};
+
+/// How long after a NATS server could not be reached it is tried again.
+const REACH_AGAIN: Duration = Duration::from_secs(5);
+
+/// What a cluster is opened with.
+pub(super) struct ClusterSpec {
+    pub(super) client: KubeClient,
+    pub(super) emitter: Emitter,
+    /// Logins that the user gave; they win over those of the pods.
+    pub(super) nats: NatsOptions,
+    /// True when the user named a NATS server, which then is the only one.
+    pub(super) nats_named: bool,
+    pub(super) port_forward: bool,
+    /// What is wanted, as the engine learns of it.
+    pub(super) wanted: watch::Receiver<Wanted>,
+}
+
+/// Opens the sources of a deployment and keeps them as wanted. Must be called within a runtime.
+pub(super) fn spawn(spec: ClusterSpec) -> SourceHandle {
+    let (desired, asked) = watch::channel(Desired::Running);
+    let (shown, state) = watch::channel(SourceState::Connecting);
+    let task = tokio::spawn(Cluster::open(spec, shown).run(asked));
+    SourceHandle { name: "cluster".into(), desired, state, task }
+}
+
+struct Cluster {
+    client: KubeClient,
+    emitter: Emitter,
+    options: NatsOptions,
+    nats_named: bool,
+    wanted: watch::Receiver<Wanted>,
+    shown: watch::Sender<SourceState>,
+    kubernetes: KubeHandle,
+    /// Logs, metrics and port-forwards.
+    others: Vec<SourceHandle>,
+    forwarder: Option<Forwarder>,
+    logs: watch::Sender<Vec<LogTarget>>,
+    scrapes: watch::Sender<Vec<ScrapeTarget>>,
+    /// The NATS source, with what it was opened for.
+    nats: Option<(NatsTarget, SourceHandle)>,
+    /// True while a wanted NATS server could not be reached.
+    unreached: bool,
+}
+
+impl Cluster {
+    fn open(spec: ClusterSpec, shown: watch::Sender<SourceState>) -> Self {
+        let ClusterSpec { client, emitter, nats, nats_named, port_forward, wanted } = spec;
+        let kubernetes = kube::spawn(KubeSpec::new(client.clone()), emitter.clone());
+        let mut others = Vec::new();
+        let forwarder = port_forward.then(|| {
+            let (forwarder, handle) = Forwarder::spawn(client.clone(), emitter.clone());
+            others.push(handle);
+            forwarder
+        });
+        let (logs, log_targets) = watch::channel(Vec::new());
+        others.push(logs::spawn(client.client(), emitter.clone(), log_targets));
+        let (scrapes, scrape_targets) = watch::channel(Vec::new());
+        let reach = Reach::new(forwarder.clone());
+        others.push(metrics::spawn(reach, emitter.clone(), scrape_targets));
+        Self {
+            client,
+            emitter,
+            options: nats,
+            nats_named,
+            wanted,
+            shown,
+            kubernetes,
+            others,
+            forwarder,
+            logs,
+            scrapes,
+            nats: None,
+            unreached: false,
+        }
+    }
+
+    async fn run(mut self, mut asked: watch::Receiver<Desired>) {
+        self.shown.send_replace(SourceState::Live);
+        loop {
+            let again = async {
+                if self.unreached {
+                    tokio::time::sleep(REACH_AGAIN).await;
+                } else {
+                    std::future::pending::<()>().await;
+                }
+            };
+            tokio::select! {
+                changed = asked.changed() => {
+                    let desired = *asked.borrow_and_update();
+                    if changed.is_err() || desired == Desired::Stopped {
+                        break;
+                    }
+                    self.obey(desired).await;
+                }
+                changed = self.wanted.changed() => {
+                    if changed.is_err() {
+                        break;
+                    }
+                    self.follow().await;
+                }
+                () = again => self.follow().await,
+            }
+        }
+        let all: Vec<&SourceHandle> = self.handles().collect();
+        live::end(&all).await;
+        self.shown.send_replace(SourceState::Ended);
+    }
+
+    fn handles(&self) -> impl Iterator<Item = &SourceHandle> {
+        let nats = self.nats.iter().map(|(_, handle)| handle);
+        std::iter::once(&self.kubernetes.source).chain(&self.others).chain(nats)
+    }
+
+    async fn obey(&self, desired: Desired) {
+        let all: Vec<&SourceHandle> = self.handles().collect();
+        if desired == Desired::Suspended {
+            live::pause(&all).await;
+            self.shown.send_replace(SourceState::Suspended);
+        } else {
+            for handle in all {
+                handle.desired.send_replace(desired);
+            }
+            self.shown.send_replace(SourceState::Live);
+        }
+    }
+
+    /// Opens and closes what differs from what is wanted.
+    async fn follow(&mut self) {
+        let wanted = self.wanted.borrow_and_update().clone();
+        let names: BTreeSet<Arc<str>> =
+            wanted.config_maps.iter().map(|name| name.as_str().into()).collect();
+        self.kubernetes.config_maps.send_if_modified(|known| replace(known, names));
+        let logs = wanted.logs.iter().map(log_target).collect();
+        self.logs.send_if_modified(|known| replace(known, logs));
+        let scrapes = wanted.scrapes.iter().map(scrape_target).collect();
+        self.scrapes.send_if_modified(|known| replace(known, scrapes));
+        if !self.nats_named {
+            self.follow_nats(wanted.nats).await;
+        }
+    }
+
+    async fn follow_nats(&mut self, wanted: Option<NatsTarget>) {
+        // A deployment that is rolled has no pods for a moment; its server is still the same.
+        let Some(target) = wanted else { return };
+        if self.nats.as_ref().is_some_and(|(known, _)| *known == target) {
+            return;
+        }
+        match self.open_nats(&target).await {
+            Ok(handle) => {
+                if let Some((_, old)) = self.nats.replace((target, handle)) {
+                    live::end(&[&old]).await;
+                }
+                self.unreached = false;
+            }
+            Err(why) => {
+                self.unreached = true;
+                self.tell(&why);
+            }
+        }
+    }
+
+    async fn open_nats(&self, target: &NatsTarget) -> Result<SourceHandle, String> {
+        let home = self.client.namespace();
+        let reached = reach::nats(&target.servers, home, self.forwarder.as_ref())
+            .await
+            .map_err(|error| crate::exit::chain(&error))?;
+        let servers: Vec<&str> = reached.servers.iter().map(nats::Address::as_str).collect();
+        let options = NatsOptions { url: Some(servers.join(",")), ..self.options.clone() };
+        let env = |name: &str| std::env::var(name).ok();
+        let read = |path: &std::path::Path| std::fs::read_to_string(path);
+        let mut resolved =
+            nats::resolve(&options, &env, &read).map_err(|error| crate::exit::chain(&error))?;
+        resolved.provenance =
+            format!("{}, {}; {}", target.from, reached.provenance, resolved.provenance);
+        if resolved.credential == Credential::None {
+            resolved.credential = self.login(target).await?;
+        }
+        // Workers of one deployment may have a namespace each; then all of them are heard.
+        let namespace = match target.dynamo_namespaces.as_slice() {
+            [only] => Some(Arc::clone(only)),
+            _ => None,
+        };
+        let spec = NatsSpec { name: "nats".into(), resolved, namespace };
+        Ok(nats::spawn(spec, self.emitter.clone()))
+    }
+
+    /// Returns the login of the pods, for when the user gave none.
+    async fn login(&self, target: &NatsTarget) -> Result<Credential, String> {
+        Ok(match &target.login {
+            Login::Unset | Login::Withheld => Credential::None,
+            Login::Password { user, password } => {
+                let Some(user) = user else {
+                    return Err("the pods log in to NATS with a user that is not in a Secret; \
+                                give it with --nats-user and --nats-password-file"
+                        .to_owned());
+                };
+                let user = self.secret(target, user).await?;
+                Credential::User { user, password: self.hidden(target, password).await? }
+            }
+            Login::Token(secret) => Credential::Token(self.hidden(target, secret).await?),
+            Login::Nkey(secret) => Credential::Nkey(self.hidden(target, secret).await?),
+            Login::Creds(secret) => Credential::Creds(self.hidden(target, secret).await?),
+        })
+    }
+
+    async fn hidden(&self, target: &NatsTarget, secret: &SecretRef) -> Result<Secret, String> {
+        self.secret(target, secret).await.map(Secret::new)
+    }
+
+    /// Reads one value of a Secret, which takes a right of its own.
+    async fn secret(&self, target: &NatsTarget, secret: &SecretRef) -> Result<String, String> {
+        let path = format!("/api/v1/namespaces/{}/secrets/{}", target.secrets_in, secret.name);
+        let object = self.client.get_json(&path).await.map_err(|error| {
+            format!(
+                "the login of NATS is in Secret `{}`: {error}; give it with --nats-user, or \
+                 see `kvtop rbac --secret`",
+                secret.name
+            )
+        })?;
+        let encoded = object["data"][secret.key.as_ref()].as_str().unwrap_or_default();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).unwrap_or_default();
+        String::from_utf8(bytes)
+            .map_err(|_| format!("Secret `{}` holds no text under that key", secret.name))
+    }
+
+    fn tell(&self, why: &str) {
+        let note = SourceNote {
+            source: "nats".into(),
+            state: SourceState::Down,
+            why: why.into(),
+            retry_ms: Some(u64::try_from(REACH_AGAIN.as_millis()).unwrap_or(u64::MAX)),
+            rtt_us: None,
+            dropped: 0,
+            drops_uncounted: 0,
+            interruptions: 0,
+            history: None,
+            at: clock::now(),
+        };
+        // With nobody to hear it the task ends by itself.
+        self.emitter.note(&note);
+    }
+}
+
+/// Puts `new` into `known` and returns true, when it differs.
+fn replace<T: PartialEq>(known: &mut T, new: T) -> bool {
+    let differs = *known != new;
+    *known = new;
+    differs
+}
+
+fn log_target(target: &crate::attach::LogTarget) -> LogTarget {
+    let fresh = matches!(target.role, Role::Frontend | Role::StandaloneRouter);
+    LogTarget {
+        namespace: Arc::clone(&target.namespace),
+        pod: Arc::clone(&target.pod),
+        container: Arc::clone(&target.container),
+        start: if fresh { LogStart::Recent } else { LogStart::Beginning },
+    }
+}
+
+fn scrape_target(target: &crate::attach::ScrapeTarget) -> ScrapeTarget {
+    ScrapeTarget {
+        namespace: Arc::clone(&target.namespace),
+        pod: Arc::clone(&target.pod),
+        ip: Arc::clone(&target.ip),
+        port: target.port,
+        path: target.path.into(),
+    }
+}
