@@ -11,7 +11,6 @@ pub mod metrics;
 pub mod nats;
 mod notes;
 pub mod reach;
-mod refusal;
 pub mod simulator;
 
 use std::sync::Arc;

@@ -1,6 +1,8 @@
 //! What tests share.
 
+pub(crate) mod endpoint;
 pub(crate) mod findings;
+pub(crate) mod frames;
 pub(crate) mod kube_api;
 pub(crate) mod nats_server;
 pub(crate) mod pictures;

@@ -14,13 +14,12 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use kube::Client;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::domain::SourceState;
+use crate::source::kube::{KubeClient, Refusal};
 use crate::source::notes::Notes;
-use crate::source::refusal::Refusal;
 use crate::source::{Desired, Emitter, SourceHandle};
 
 pub use place::destination;
@@ -106,7 +105,7 @@ impl From<Refusal> for ForwardError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::Forbidden(why) => Self::Forbidden(why),
-            Refusal::NotFound(why) => Self::Nowhere(why),
+            Refusal::Missing(why) => Self::Nowhere(why),
             other => Self::Failed(other.to_string()),
         }
     }
@@ -140,7 +139,7 @@ impl Forwarder {
     ///
     /// It runs on a thread with a runtime of its own, so that nothing that the engine, the disk or
     /// the screen does keeps a forwarded socket waiting.
-    pub fn spawn(client: Client, emitter: Emitter) -> (Self, SourceHandle) {
+    pub fn spawn(client: KubeClient, emitter: Emitter) -> (Self, SourceHandle) {
         let name: Arc<str> = NAME.into();
         let (desired, wanted) = watch::channel(Desired::Running);
         let (state_shown, state) = watch::channel(SourceState::Connecting);

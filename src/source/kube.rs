@@ -9,3 +9,4 @@ pub use client::{KubeClient, connect};
 pub use error::KubeConfigError;
 pub use options::KubeOptions;
 pub use refusal::Refusal;
+pub(super) use refusal::deepest;

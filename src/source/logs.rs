@@ -13,11 +13,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Client;
 use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 use crate::domain::SourceState;
+use crate::source::kube::KubeClient;
 use crate::source::notes::{Notes, how_many};
 use crate::source::{Desired, Emitter, SourceHandle};
 
@@ -84,7 +84,7 @@ impl Default for LogLimits {
 
 /// Starts the source. Must be called within a runtime.
 pub fn spawn(
-    client: Client,
+    client: KubeClient,
     emitter: Emitter,
     targets: watch::Receiver<Vec<LogTarget>>,
 ) -> SourceHandle {
@@ -93,7 +93,7 @@ pub fn spawn(
 
 /// Starts the source with other limits.
 pub fn spawn_with(
-    client: Client,
+    client: KubeClient,
     emitter: Emitter,
     targets: watch::Receiver<Vec<LogTarget>>,
     limits: LogLimits,
@@ -135,7 +135,7 @@ struct Counts {
 }
 
 struct Source {
-    client: Client,
+    client: KubeClient,
     emitter: Emitter,
     limits: LogLimits,
     wanted: watch::Receiver<Desired>,

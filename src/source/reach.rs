@@ -12,8 +12,8 @@ use tokio::time::timeout;
 use crate::source::forward::{
     Destination, ForwardError, Forwarded, Forwarder, PodPort, destination,
 };
+use crate::source::kube::deepest;
 use crate::source::nats::Address;
-use crate::source::refusal::deepest;
 
 /// How long a direct connection may take, name resolution included. Inside a cluster it takes
 /// milliseconds; outside, the wait is on the way of everything that follows.
@@ -137,6 +137,11 @@ async fn tcp(host: &str) -> Result<TcpStream, String> {
     }
 }
 
+/// Returns `ip` as it is written before a port.
+pub(super) fn bracketed(ip: &str) -> String {
+    if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() }
+}
+
 /// How to reach pods.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
@@ -151,8 +156,7 @@ impl Reach {
 
     /// Connects to a port of a pod whose address is `ip`.
     pub(super) async fn connect(&self, ip: &str, pod: &PodPort) -> Result<Line, String> {
-        let host = if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() };
-        let direct = match tcp(&format!("{host}:{}", pod.port)).await {
+        let direct = match tcp(&format!("{}:{}", bracketed(ip), pod.port)).await {
             Ok(stream) => return Ok(Line::Direct(stream)),
             Err(error) => error,
         };

@@ -147,6 +147,13 @@ impl FakeKube {
         self.folder.write("kubeconfig", &text)
     }
 
+    /// Returns a client with the kubeconfig of the tests.
+    pub(crate) async fn client(&self) -> kvtop::source::kube::KubeClient {
+        let kubeconfig = Some(self.kubeconfig());
+        let options = kvtop::source::kube::KubeOptions { kubeconfig, ..Default::default() };
+        kvtop::source::kube::connect(options).await.unwrap()
+    }
+
     /// Returns the folder of the kubeconfig.
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder

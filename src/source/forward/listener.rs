@@ -19,9 +19,10 @@ use crate::source::Desired;
 const CONNECTIONS: usize = 2;
 
 /// A client that does not take what has come for so long is cut off. The server behind the forward
-/// must never wait for kvtop; a NATS server cuts such a client off after 10 s, during which it slows
-/// its publishers (36-fold, PERFORMANCE section 4).
-pub(super) const STALLED: Duration = Duration::from_secs(2);
+/// must not wait for kvtop: while it does, a NATS server slows its publishers (36-fold, PERFORMANCE
+/// section 4), and by itself it would end that only after 10 s. The NATS reader has a thread that does
+/// nothing else; when it takes nothing for half a second, it or the machine is frozen.
+const STALLED: Duration = Duration::from_millis(500);
 
 /// How long a pod may take to accept what the client sends.
 const UNTAKEN: Duration = Duration::from_secs(10);
@@ -135,7 +136,7 @@ async fn copy(
         let mut rest = &chunk[..length];
         while !rest.is_empty() {
             let stalled = || {
-                let why = format!("cut off: nothing was taken for {} s", patience.as_secs());
+                let why = format!("cut off: nothing was taken for {} s", patience.as_secs_f32());
                 io::Error::new(io::ErrorKind::TimedOut, why)
             };
             let written = timeout(patience, to.write(rest)).await.map_err(|_| stalled())??;

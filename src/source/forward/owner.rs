@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use kube::Client;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
@@ -17,8 +16,8 @@ use super::{
 };
 use crate::domain::SourceState;
 use crate::source::Desired;
+use crate::source::kube::{KubeClient, Refusal};
 use crate::source::notes::Notes;
-use crate::source::refusal::Refusal;
 
 /// How long finding a pod and opening a connection may take.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -50,7 +49,7 @@ enum Report {
 }
 
 pub(super) struct Owner {
-    client: Client,
+    client: KubeClient,
     /// What the listeners use.
     forwarder: Forwarder,
     notes: Notes,
@@ -70,7 +69,7 @@ pub(super) struct Owner {
 
 impl Owner {
     pub(super) fn new(
-        client: Client,
+        client: KubeClient,
         forwarder: Forwarder,
         notes: Notes,
         shown: watch::Sender<Vec<Forward>>,
@@ -116,7 +115,9 @@ impl Owner {
         }
         drop(self.tasks);
         self.shown.send_replace(Vec::new());
-        self.notes.ended();
+        if self.asked {
+            self.notes.ended();
+        }
     }
 
     fn obey(&mut self, command: Command) {
@@ -188,9 +189,6 @@ impl Owner {
     }
 
     fn say(&mut self, wanted: Desired) {
-        if !self.asked {
-            return;
-        }
         let now = Instant::now();
         self.failure.take_if(|(at, _)| now.duration_since(*at) >= FAILURE_SHOWN);
         let mut parts: Vec<String> = self.shown.borrow().iter().map(described).collect();
@@ -207,7 +205,9 @@ impl Owner {
         let retry = missing.map(|(_, left)| Duration::from_secs(left.as_secs()));
         self.notes.set(state, &text, retry);
         self.notes.count(0, self.interruptions);
-        self.notes.tell();
+        if self.asked {
+            self.notes.tell();
+        }
     }
 }
 
@@ -228,7 +228,7 @@ fn key_of(to: &Destination) -> Key {
 }
 
 /// Opens a connection and hands it to whoever waits.
-async fn answer(client: Client, key: Key, waiting: Waiting, open: Arc<Open>) -> Report {
+async fn answer(client: KubeClient, key: Key, waiting: Waiting, open: Arc<Open>) -> Report {
     let alive = Arc::downgrade(&open);
     let mut tried = attempt(&client, &waiting.to, Arc::clone(&open)).await;
     if matches!(tried, Err(ForwardError::Forbidden(_))) {
@@ -251,7 +251,7 @@ async fn answer(client: Client, key: Key, waiting: Waiting, open: Arc<Open>) -> 
 }
 
 async fn attempt(
-    client: &Client,
+    client: &KubeClient,
     to: &Destination,
     open: Arc<Open>,
 ) -> Result<Forwarded, ForwardError> {

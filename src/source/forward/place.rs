@@ -8,11 +8,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-use kube::api::ListParams;
-use kube::{Api, Client};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::{Destination, ForwardError, PodPort};
-use crate::source::refusal::Refusal;
+use crate::source::kube::{KubeClient, Refusal};
 
 /// Returns what `host` and `port` name inside a cluster, seen from `home`; none for an address that
 /// is no name of a cluster.
@@ -43,17 +43,17 @@ pub fn destination(host: &str, port: u16, home: &str) -> Option<Destination> {
 
 /// Returns a ready pod of `destination`.
 pub(super) async fn resolve(
-    client: &Client,
+    client: &KubeClient,
     destination: &Destination,
 ) -> Result<PodPort, ForwardError> {
     let (namespace, service, port) = match destination {
         Destination::Pod(pod) => return Ok(pod.clone()),
         Destination::Service { namespace, service, port } => (namespace, service, *port),
     };
-    let services: Api<Service> = Api::namespaced(client.clone(), namespace);
-    let found = match services.get(service).await.map_err(Refusal::from) {
+    let path = format!("/api/v1/namespaces/{namespace}/services/{service}");
+    let found = match get::<Service>(client, &path).await {
         Ok(found) => Some(found),
-        Err(Refusal::NotFound(_)) => {
+        Err(Refusal::Missing(_)) => {
             return Err(ForwardError::Nowhere(format!(
                 "there is no service `{service}` in namespace `{namespace}`"
             )));
@@ -62,9 +62,11 @@ pub(super) async fn resolve(
         Err(Refusal::Forbidden(_)) => None,
         Err(refusal) => return Err(refusal.into()),
     };
-    let slices: Api<EndpointSlice> = Api::namespaced(client.clone(), namespace);
-    let label = format!("kubernetes.io/service-name={service}");
-    let listed = slices.list(&ListParams::default().labels(&label)).await.map_err(Refusal::from);
+    let path = format!(
+        "/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices\
+         ?labelSelector=kubernetes.io%2Fservice-name%3D{service}"
+    );
+    let listed = get::<List<EndpointSlice>>(client, &path).await;
     let picked = match (listed, &found) {
         (Ok(list), _) => in_slices(&list.items, found.as_ref(), port),
         (Err(Refusal::Forbidden(_)), Some(found)) => {
@@ -124,24 +126,37 @@ fn in_slices(
 
 /// Returns the first pod, by name, that `service` selects and that is ready.
 async fn in_pods(
-    client: &Client,
+    client: &KubeClient,
     namespace: &str,
     service: &Service,
     port: u16,
 ) -> Result<Option<(Arc<str>, u16)>, ForwardError> {
     let selector = service.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     let Some(selector) = selector.filter(|selector| !selector.is_empty()) else { return Ok(None) };
-    let pods: Api<Pod> = Api::namespaced(client.clone(), namespace);
-    let list =
-        pods.list(&ListParams::default().labels(&labels(selector))).await.map_err(Refusal::from)?;
+    let labels = labels(selector);
+    let path = format!("/api/v1/namespaces/{namespace}/pods?labelSelector={labels}");
+    let list = get::<List<Pod>>(client, &path).await?;
     let target = port_of(service, port).and_then(|spec| spec.target_port.clone());
     let target = target.unwrap_or(IntOrString::Int(i32::from(port)));
     Ok(list.items.iter().filter_map(|pod| ready_pod(pod, &target)).min())
 }
 
 fn labels(selector: &BTreeMap<String, String>) -> String {
-    let pairs: Vec<String> = selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    pairs.join(",")
+    // Names and values of labels have no other letter that would have to be written so.
+    let pair = |(key, value): (&String, &String)| format!("{}%3D{value}", key.replace('/', "%2F"));
+    selector.iter().map(pair).collect::<Vec<_>>().join("%2C")
+}
+
+/// The objects of a list.
+#[derive(Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
+struct List<T> {
+    items: Vec<T>,
+}
+
+async fn get<T: DeserializeOwned>(client: &KubeClient, path: &str) -> Result<T, Refusal> {
+    let body = client.get(path).await?;
+    serde_json::from_slice(&body).map_err(|error| Refusal::Unreadable(error.to_string()))
 }
 
 fn ready_pod(pod: &Pod, port: &IntOrString) -> Option<(Arc<str>, u16)> {

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use k8s_openapi::api::core::v1::Pod;
+use kube::Api;
 use kube::api::Portforwarder;
-use kube::{Api, Client};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tokio::sync::Notify;
 
 use super::PodPort;
-use crate::source::refusal::Refusal;
+use crate::source::kube::{KubeClient, Refusal};
 
 /// A connection to a port of a pod. Closed when dropped.
 ///
@@ -45,16 +45,22 @@ impl Drop for Open {
 impl Forwarded {
     /// Opens a connection.
     pub(super) async fn open(
-        client: &Client,
+        client: &KubeClient,
         pod: &PodPort,
         open: Arc<Open>,
     ) -> Result<Self, Refusal> {
-        let pods: Api<Pod> = Api::namespaced(client.clone(), &pod.namespace);
-        let mut forwarder = pods.portforward(&pod.pod, &[pod.port]).await?;
+        let pods: Api<Pod> = Api::namespaced(client.client(), &pod.namespace);
+        let opened = pods.portforward(&pod.pod, &[pod.port]).await;
+        let mut forwarder = opened.map_err(|error| match error {
+            kube::Error::Api(status) => {
+                Refusal::of_answer(status.code, None, status.message.as_bytes())
+            }
+            other => Refusal::of_transport(&other, client.server()),
+        })?;
         let stream = forwarder.take_stream(pod.port);
         let trouble = forwarder.take_error(pod.port);
         let (Some(stream), Some(trouble)) = (stream, trouble) else {
-            return Err(Refusal::Unreachable("the client gave no stream".to_owned()));
+            return Err(Refusal::Unreadable("the client gave no stream".to_owned()));
         };
         let trouble: Trouble = Box::pin(trouble);
         Ok(Self { pod: pod.clone(), stream, trouble, forwarder, _open: open })
@@ -89,7 +95,13 @@ impl AsyncRead for Forwarded {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.poll_trouble(context)?;
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if read.is_ready() && buffer.filled().len() == before {
+            // The reason for the end comes before the end.
+            self.poll_trouble(context)?;
+        }
+        read
     }
 }
 

@@ -122,7 +122,7 @@ impl KubeClient {
     }
 
     /// Sends a GET and returns the response once its head is there. Fails unless it is a 200.
-    pub(super) async fn open(&self, path: &str) -> Result<Response<Body>, Refusal> {
+    pub(in crate::source) async fn open(&self, path: &str) -> Result<Response<Body>, Refusal> {
         let request = Request::get(path)
             .header(header::ACCEPT, "application/json")
             .body(Body::empty())

@@ -83,7 +83,7 @@ pub enum Refusal {
 impl Refusal {
     /// Returns the reason behind an answer that is not a 200. Bodies are `Status` objects or plain
     /// text.
-    pub(super) fn of_answer(status: u16, after: Option<Duration>, body: &[u8]) -> Self {
+    pub(in crate::source) fn of_answer(status: u16, after: Option<Duration>, body: &[u8]) -> Self {
         let message = message(body);
         match status {
             401 => Self::Unauthorized,
@@ -96,7 +96,7 @@ impl Refusal {
     }
 
     /// Returns the reason why there was no answer.
-    pub(super) fn of_transport(error: &kube::Error, server: &Arc<str>) -> Self {
+    pub(in crate::source) fn of_transport(error: &kube::Error, server: &Arc<str>) -> Self {
         if let kube::Error::Auth(_) = error {
             return Self::NoCredentials(format!(
                 "the credentials cannot be renewed ({}): log in again",
@@ -136,7 +136,7 @@ impl Refusal {
 }
 
 /// Returns what the innermost cause says: the others only say that there was one.
-fn deepest(error: &(dyn Error + 'static)) -> String {
+pub(in crate::source) fn deepest(error: &(dyn Error + 'static)) -> String {
     let mut last = error;
     while let Some(cause) = last.source() {
         last = cause;

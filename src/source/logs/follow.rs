@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::Client;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
@@ -14,7 +13,7 @@ use super::request::{self, Answer, From, Piece, Reading};
 use super::{LogLimits, LogStart, LogTarget};
 use crate::clock;
 use crate::frame::{Frame, Origin};
-use crate::source::refusal::Refusal;
+use crate::source::kube::{KubeClient, Refusal};
 use crate::source::{Desired, Emitter};
 
 /// The first wait after an end.
@@ -56,7 +55,7 @@ pub(super) enum Phase {
 
 /// The follow of one container.
 pub(super) struct Follow {
-    pub(super) client: Client,
+    pub(super) client: KubeClient,
     pub(super) emitter: Emitter,
     pub(super) target: LogTarget,
     pub(super) limits: LogLimits,
@@ -139,7 +138,7 @@ impl Follow {
             End::Refused(Refusal::Forbidden(why)) => {
                 past.forbidden += 1;
                 if past.forbidden >= FORBIDDEN_BELIEVED {
-                    self.stand(Phase::Not(format!("may not `get pods/log`: {why}")));
+                    self.stand(Phase::Not(format!("`get pods/log` is not permitted: {why}")));
                     return Some(RETRY_FORBIDDEN);
                 }
             }
@@ -164,7 +163,7 @@ impl Follow {
     async fn after_end(&self, past: &mut Past) -> bool {
         let instance = match request::look(&self.client, &self.target).await {
             Ok(instance) => instance,
-            Err(Refusal::NotFound(_)) => {
+            Err(Refusal::Missing(_)) => {
                 self.stand(Phase::Not("the pod is gone".to_owned()));
                 return true;
             }

@@ -1,16 +1,17 @@
 //! What is asked of `pods/log`, and the lines that come.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
-use kube::client::{Body, Client};
+use kube::client::Body;
 
 use super::LogTarget;
 use super::lines::{Splitter, Stamped};
-use crate::source::refusal::{Refusal, deepest};
+use crate::source::kube::{KubeClient, Refusal, deepest};
 
 /// How long the API server may take to begin an answer. One whose storage stalls lets requests hang.
 const HEADERS: Duration = Duration::from_secs(15);
@@ -93,22 +94,21 @@ pub(super) enum Answer {
 
 /// Asks for the log of `target`.
 pub(super) async fn open(
-    client: &Client,
+    client: &KubeClient,
     target: &LogTarget,
     from: From,
 ) -> Result<Answer, Refusal> {
-    let request = http::Request::get(uri(target, from))
-        .body(Body::empty())
-        .map_err(|error| Refusal::Unreachable(error.to_string()))?;
-    let response = answered(client.send(request)).await?;
-    match response.status().as_u16() {
-        204 => Ok(Answer::NotScheduled),
-        200 => Ok(Answer::Open(Box::new(Reading {
+    let path = uri(target, from);
+    let opening = client.open(&path);
+    let late = || Refusal::Slow { server: Arc::clone(client.server()), limit: HEADERS };
+    match tokio::time::timeout(HEADERS, opening).await.map_err(|_| late())? {
+        Ok(response) => Ok(Answer::Open(Box::new(Reading {
             body: response.into_body(),
             splitter: Splitter::default(),
             received: 0,
         }))),
-        _ => Err(Refusal::read(response).await),
+        Err(Refusal::Failed { status: 204, .. }) => Ok(Answer::NotScheduled),
+        Err(refusal) => Err(refusal),
     }
 }
 
@@ -140,15 +140,12 @@ pub(super) struct Instance {
 }
 
 /// Looks at the pod of `target`.
-pub(super) async fn look(client: &Client, target: &LogTarget) -> Result<Instance, Refusal> {
-    let pods: kube::Api<Pod> = kube::Api::namespaced(client.clone(), &target.namespace);
-    Ok(instance(&answered(pods.get(&target.pod)).await?, &target.container))
-}
-
-async fn answered<T>(asked: impl Future<Output = Result<T, kube::Error>>) -> Result<T, Refusal> {
-    let waited = HEADERS.as_secs();
-    let late = || Refusal::Unreachable(format!("the API server did not answer within {waited} s"));
-    Ok(tokio::time::timeout(HEADERS, asked).await.map_err(|_| late())??)
+pub(super) async fn look(client: &KubeClient, target: &LogTarget) -> Result<Instance, Refusal> {
+    let LogTarget { namespace, pod, container, .. } = target;
+    let body = client.get(&format!("/api/v1/namespaces/{namespace}/pods/{pod}")).await?;
+    let pod: Pod =
+        serde_json::from_slice(&body).map_err(|error| Refusal::Unreadable(error.to_string()))?;
+    Ok(instance(&pod, container))
 }
 
 fn instance(pod: &Pod, container: &str) -> Instance {

@@ -15,8 +15,8 @@ use super::{MetricsLimits, ScrapeTarget};
 use crate::clock;
 use crate::frame::{Frame, Origin};
 use crate::source::forward::PodPort;
-use crate::source::reach::Reach;
-use crate::source::refusal::deepest;
+use crate::source::kube::deepest;
+use crate::source::reach::{Reach, bracketed};
 use crate::source::{Desired, Emitter};
 
 /// How the scrapes of one endpoint are doing.
@@ -119,7 +119,8 @@ impl Scraper {
         };
         let patience = self.limits.timeout;
         let asked = timeout(patience, self.ask(&mut connection.sender)).await;
-        let body = asked.map_err(|_| format!("no answer within {} s", patience.as_secs()))??;
+        let body =
+            asked.map_err(|_| format!("no answer within {} s", patience.as_secs_f32()))??;
         *kept = Some(connection);
         let origin = Origin::Metrics {
             pod: Arc::clone(&self.target.pod),
@@ -138,7 +139,7 @@ impl Scraper {
         let patience = self.limits.connect;
         let opened = timeout(patience, opening).await;
         let (sender, connection) =
-            opened.map_err(|_| format!("no connection within {} s", patience.as_secs()))??;
+            opened.map_err(|_| format!("no connection within {} s", patience.as_secs_f32()))??;
         let task = tokio::spawn(async move {
             // Its end shows in the sender.
             drop(connection.await);
@@ -150,8 +151,9 @@ impl Scraper {
         let words = |error: hyper::Error| deepest(&error);
         sender.ready().await.map_err(words)?;
         let ScrapeTarget { ip, port, path, .. } = &self.target;
+        let host = bracketed(ip);
         let request = http::Request::get(&**path)
-            .header(http::header::HOST, format!("{ip}:{port}"))
+            .header(http::header::HOST, format!("{host}:{port}"))
             .header(http::header::ACCEPT, "text/plain")
             .header(http::header::USER_AGENT, "kvtop")
             .body(Empty::new())

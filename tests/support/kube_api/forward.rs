@@ -53,19 +53,19 @@ pub(super) async fn serve(
         None => None,
     };
     let mut cut = shared.cut_forwards.subscribe();
-    match connected {
-        Some(target) => tokio::select! {
+    if let Some(target) = connected {
+        tokio::select! {
             done = pump(&mut web, target) => done?,
-            _ = cut.changed() => {}
-        },
-        None => {
-            let text =
-                format!("\u{1}error forwarding port {0} to pod: connection refused", forward.port);
-            let message = Message::binary(text.into_bytes());
-            web.send(message).await.map_err(io::Error::other)?;
+            _ = cut.changed() => return Ok(()),
         }
+    } else {
+        let text =
+            format!("\u{1}error forwarding port {} to pod: connection refused", forward.port);
+        let message = Message::binary(text.into_bytes());
+        web.send(message).await.map_err(io::Error::other)?;
     }
-    Ok(())
+    // As recorded: the end of a connection is told, that of the API server is not.
+    web.close(None).await.map_err(io::Error::other)
 }
 
 async fn pump(web: &mut WebSocketStream<Socket>, mut target: TcpStream) -> io::Result<()> {

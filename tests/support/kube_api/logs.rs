@@ -57,7 +57,7 @@ impl Log {
     pub(super) fn text(&self, from: usize, options: &Options) -> String {
         let from = from.saturating_sub(self.dropped).min(self.lines.len());
         let lines = self.lines[from..].iter().filter(|(at, _)| at.0 >= options.since);
-        lines
+        let mut text: String = lines
             .map(|(at, line)| {
                 if options.timestamps {
                     format!("{} {line}\n", rfc3339(*at))
@@ -65,7 +65,9 @@ impl Log {
                     format!("{line}\n")
                 }
             })
-            .collect()
+            .collect();
+        text.truncate(options.limit.unwrap_or(text.len()));
+        text
     }
 
     /// Returns the number of the first line for a request that begins now.
@@ -87,6 +89,8 @@ pub(super) struct Options {
     timestamps: bool,
     pub(super) follow: bool,
     tail: Option<usize>,
+    /// Bytes after which the answer is cut.
+    limit: Option<usize>,
     /// Microseconds since 1970. The kubelet's grain is one second.
     since: u64,
 }
@@ -104,6 +108,7 @@ impl Options {
         Self {
             timestamps: head.flag("timestamps"),
             follow: head.flag("follow"),
+            limit: head.parameter("limitBytes").and_then(|text| text.parse().ok()),
             tail: head.parameter("tailLines").and_then(|text| text.parse().ok()),
             since: time.or(span).unwrap_or(0),
         }
