@@ -101,6 +101,11 @@ impl Emitter {
         Self { frames: self.frames.clone(), dropped: Arc::default() }
     }
 
+    /// Returns true while there is someone to receive frames.
+    pub fn is_heard(&self) -> bool {
+        !self.frames.is_closed()
+    }
+
     /// Returns how many frames this emitter and its clones dropped.
     pub fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)

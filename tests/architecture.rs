@@ -26,6 +26,7 @@ const LAYERS: &[Layer] = &[
             "bytes",
             "futures_util",
             "http",
+            "http_body_util",
             "jiff",
             "k8s_openapi",
             "kube",

@@ -1,8 +1,30 @@
 //! The Kubernetes source against a fake API that answers as a real one was recorded to.
 
-use kvtop::source::kube::{KubeClient, KubeOptions, connect};
+mod fails;
+mod follows;
+mod readonly;
+
+use std::time::Duration;
+
+use kvtop::domain::{SourceNote, SourceState};
+use kvtop::frame::{Body, Frame, KubeChange, Origin};
+use kvtop::source::kube::{KubeClient, KubeHandle, KubeOptions, KubeSpec, Pace, connect, spawn};
+use kvtop::source::{Desired, Emitter, FRAME_BUFFER};
+use kvtop::wire::health;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout};
 
 use crate::support::kube_api::FakeKube;
+
+/// A source on a fake API, and all that it emitted.
+struct Watched {
+    handle: KubeHandle,
+    frames: mpsc::Receiver<Frame>,
+    seen: Vec<Frame>,
+    /// Changes up to here were waited for.
+    read: usize,
+}
 
 /// Returns a client of `kube`, with the kubeconfig of the tests.
 async fn client(kube: &FakeKube) -> KubeClient {
@@ -10,22 +32,117 @@ async fn client(kube: &FakeKube) -> KubeClient {
     connect(options).await.unwrap()
 }
 
-#[tokio::test]
-async fn the_api_is_reached_with_and_without_tls() {
-    for kube in [FakeKube::start(), FakeKube::start_tls()] {
-        let client = client(&kube).await;
+/// Waits that a test can wait for.
+fn pace() -> Pace {
+    let ms = Duration::from_millis;
+    Pace { first: ms(20), last: ms(100), slow: ms(150), grace: ms(100), probe: ms(100) }
+}
 
-        assert_eq!(client.version().await.unwrap(), "v1.36.2", "{}", kube.url());
+async fn watched(kube: &FakeKube) -> Watched {
+    watched_at(kube, pace()).await
+}
+
+async fn watched_at(kube: &FakeKube, pace: Pace) -> Watched {
+    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
+    let spec = KubeSpec { pace, ..KubeSpec::new(client(kube).await) };
+    let handle = spawn(spec, Emitter::new(sender));
+    Watched { handle, frames, seen: Vec::new(), read: 0 }
+}
+
+/// What a frame says of an object: kind, change, name, and the object.
+fn change(frame: &Frame) -> Option<(&str, KubeChange, String, Value)> {
+    let Origin::Kube { kind, change } = &frame.origin else {
+        return None;
+    };
+    let object: Value = serde_json::from_slice(bytes(frame)).unwrap();
+    let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+    Some((kind, *change, name, object))
+}
+
+fn bytes(frame: &Frame) -> &[u8] {
+    match &frame.body {
+        Body::Whole(bytes) => bytes,
+        Body::Parts(_) => panic!("objects come in one piece"),
     }
 }
 
-#[tokio::test]
-async fn lists_are_the_recorded_ones() {
-    let kube = FakeKube::demo();
+fn note(frame: &Frame) -> Option<SourceNote> {
+    let Origin::Health { source } = &frame.origin else {
+        return None;
+    };
+    Some(health::decode(source, frame.at, bytes(frame)).unwrap())
+}
 
-    let list =
-        client(&kube).await.get_json("/api/v1/namespaces/gtc-demo/pods?limit=2").await.unwrap();
+impl Watched {
+    /// Takes the next frame, or fails after a while.
+    async fn next(&mut self, what: &str) -> &Frame {
+        let next = timeout(Duration::from_secs(10), self.frames.recv()).await;
+        let Ok(Some(frame)) = next else {
+            self.fail(what);
+        };
+        self.seen.push(frame);
+        self.seen.last().unwrap()
+    }
 
-    assert_eq!(list["items"].as_array().unwrap().len(), 2);
-    assert!(list["metadata"]["continue"].is_string(), "{}", list["metadata"]);
+    fn fail(&self, what: &str) -> ! {
+        let last: Vec<String> = self.seen.iter().rev().take(8).map(shown).collect();
+        panic!("waited in vain for {what}; last, newest first:\n{}", last.join("\n"));
+    }
+
+    /// Waits for a change that has not been waited for yet, and returns the object.
+    async fn change(&mut self, kind: &str, wanted: KubeChange, name: &str) -> Value {
+        loop {
+            while self.read < self.seen.len() {
+                self.read += 1;
+                if let Some((k, c, n, object)) = change(&self.seen[self.read - 1]) {
+                    if (k, c, n.as_str()) == (kind, wanted, name) {
+                        return object;
+                    }
+                }
+            }
+            self.next(&format!("{} {kind} {name}", wanted.name())).await;
+        }
+    }
+
+    /// Waits for a note from now on that satisfies `wanted`, and returns it.
+    async fn note(&mut self, what: &str, wanted: impl Fn(&SourceNote) -> bool) -> SourceNote {
+        // Notes come all the time, so that waiting for the next is not enough.
+        let end = Instant::now() + Duration::from_secs(10);
+        loop {
+            let what = if Instant::now() < end { what } else { self.fail(what) };
+            if let Some(note) = note(self.next(what).await).filter(&wanted) {
+                return note;
+            }
+        }
+    }
+
+    async fn live(&mut self) -> SourceNote {
+        self.note("live", |note| note.state == SourceState::Live).await
+    }
+
+    async fn down(&mut self) -> SourceNote {
+        self.note("down", |note| note.state == SourceState::Down).await
+    }
+
+    /// Returns what came until `span` after now.
+    async fn during(&mut self, span: Duration) -> Vec<Frame> {
+        let end = Instant::now() + span;
+        let before = self.seen.len();
+        while let Ok(Some(frame)) = tokio::time::timeout_at(end, self.frames.recv()).await {
+            self.seen.push(frame);
+        }
+        self.seen[before..].to_vec()
+    }
+
+    fn want(&self, desired: Desired) {
+        self.handle.source.desired.send(desired).unwrap();
+    }
+}
+
+fn shown(frame: &Frame) -> String {
+    match (change(frame), note(frame)) {
+        (Some((kind, change, name, _)), _) => format!("{} {kind} {name}", change.name()),
+        (None, Some(note)) => format!("{} \"{}\"", note.state.name(), note.why),
+        (None, None) => format!("{frame:?}"),
+    }
 }

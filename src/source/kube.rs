@@ -1,12 +1,88 @@
 //! The Kubernetes source: the objects of one namespace, and their changes.
+//!
+//! Watches graph deployments, pods, endpoint slices, worker metadata and named config maps. Sends GET
+//! requests and nothing else: no access reviews, no Secrets. Objects are trimmed, and secrets taken
+//! out, before they become frames.
 
 mod client;
+mod condition;
 mod error;
+mod known;
+mod lines;
 mod options;
+mod pace;
+mod redact;
 mod refusal;
+mod resource;
+mod run;
+mod status;
+mod trim;
+mod watch;
+
+pub mod rbac;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::watch as channel;
+
+use crate::domain::SourceState;
+use crate::source::{Desired, Emitter, SourceHandle};
 
 pub use client::{KubeClient, connect};
+pub use condition::MissingRight;
 pub use error::KubeConfigError;
 pub use options::KubeOptions;
+pub use pace::Pace;
 pub use refusal::Refusal;
 pub(super) use refusal::deepest;
+
+use run::{Outside, Source};
+
+/// A Kubernetes source to start.
+#[derive(Clone)]
+pub struct KubeSpec {
+    /// Its name in notes.
+    pub name: Arc<str>,
+    /// Whom to ask, and for which namespace.
+    pub client: KubeClient,
+    /// How long it waits.
+    pub pace: Pace,
+}
+
+impl KubeSpec {
+    /// Returns the source `kubernetes` of `client`.
+    pub fn new(client: KubeClient) -> Self {
+        Self { name: "kubernetes".into(), client, pace: Pace::default() }
+    }
+}
+
+/// A running Kubernetes source.
+#[derive(Debug)]
+pub struct KubeHandle {
+    /// The source.
+    pub source: SourceHandle,
+    /// The config maps of the namespace to watch, by name; none at the start.
+    pub config_maps: channel::Sender<BTreeSet<Arc<str>>>,
+    /// The rights that are missing, as far as is known.
+    pub missing: channel::Receiver<Arc<[MissingRight]>>,
+}
+
+impl fmt::Debug for KubeSpec {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("KubeSpec").field(&self.name).field(&self.client).finish()
+    }
+}
+
+/// Starts a source. Must be called within a runtime.
+pub fn spawn(spec: KubeSpec, emitter: Emitter) -> KubeHandle {
+    let name = Arc::clone(&spec.name);
+    let (desired, wanted) = channel::channel(Desired::Running);
+    let (shown, state) = channel::channel(SourceState::Connecting);
+    let (config_maps, config_maps_wanted) = channel::channel(BTreeSet::new());
+    let (missing_shown, missing) = channel::channel(Arc::from([]));
+    let outside = Outside { wanted, config_maps: config_maps_wanted, missing: missing_shown };
+    let task = tokio::spawn(Source::new(spec, emitter, outside, shown).run());
+    KubeHandle { source: SourceHandle { name, desired, state, task }, config_maps, missing }
+}

@@ -52,6 +52,8 @@ pub(super) struct Shared {
     cut: watch::Sender<u64>,
     /// Grows when port-forwards are to be cut.
     cut_forwards: watch::Sender<u64>,
+    /// False while nothing new is accepted.
+    listening: watch::Sender<bool>,
 }
 
 impl Shared {
@@ -74,7 +76,6 @@ pub(crate) struct FakeKube {
     folder: Folder,
     address: SocketAddr,
     tls: Option<tls::Identity>,
-    listening: watch::Sender<bool>,
 }
 
 impl FakeKube {
@@ -111,13 +112,13 @@ impl FakeKube {
             ended: watch::Sender::new(0),
             cut: watch::Sender::new(0),
             cut_forwards: watch::Sender::new(0),
+            listening: watch::Sender::new(true),
         });
-        let listening = watch::Sender::new(true);
         let listener = serve::bind(SocketAddr::from(([127, 0, 0, 1], 0)));
         let address = listener.local_addr().unwrap();
         let acceptor = tls.as_ref().map(tls::Identity::acceptor);
-        runtime.spawn(serve::run(Arc::clone(&shared), listener, acceptor, listening.subscribe()));
-        Self { shared, runtime: Some(runtime), folder: Folder::new(), address, tls, listening }
+        runtime.spawn(serve::run(Arc::clone(&shared), listener, acceptor));
+        Self { shared, runtime: Some(runtime), folder: Folder::new(), address, tls }
     }
 
     /// Returns the address as in a kubeconfig.
@@ -293,19 +294,19 @@ impl FakeKube {
 
     /// Goes away as with SIGKILL: nothing is left.
     pub(crate) fn stop(&self) -> &Self {
-        self.listening.send_replace(false);
+        self.shared.listening.send_replace(false);
         self.cut_streams()
     }
 
     /// Goes away as with SIGTERM: nothing new is accepted, open streams live on.
     pub(crate) fn stop_accepting(&self) -> &Self {
-        self.listening.send_replace(false);
+        self.shared.listening.send_replace(false);
         self
     }
 
     /// Comes back at the same address, with the same objects.
     pub(crate) fn start_again(&self) -> &Self {
-        self.listening.send_replace(true);
+        self.shared.listening.send_replace(true);
         self
     }
 

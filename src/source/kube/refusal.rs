@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::error::{KubeConfigError, chain};
+use super::error::chain;
 
 /// The longest part of a server's message that is repeated.
 const MESSAGE: usize = 200;
@@ -109,11 +109,6 @@ impl Refusal {
             return Self::Untrusted { server, why };
         }
         Self::Unreachable { server, why }
-    }
-
-    /// Returns the reason why credentials could not be renewed.
-    pub(super) fn of_renewal(error: &KubeConfigError) -> Self {
-        Self::NoCredentials(clip(&error.sentence()))
     }
 
     /// Returns true when the server itself was not reached, as opposed to saying no.

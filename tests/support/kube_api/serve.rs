@@ -29,8 +29,8 @@ pub(super) async fn run(
     shared: Arc<Shared>,
     first: std::net::TcpListener,
     tls: Option<TlsAcceptor>,
-    mut listening: watch::Receiver<bool>,
 ) {
+    let mut listening = shared.listening.subscribe();
     let address = first.local_addr().unwrap();
     let mut listener = Some(TcpListener::from_std(first).unwrap());
     loop {
@@ -84,7 +84,16 @@ async fn connection(shared: Arc<Shared>, stream: TcpStream, tls: Option<TlsAccep
 }
 
 async fn requests(shared: Arc<Shared>, mut socket: Socket) -> io::Result<()> {
-    while let Some(head) = http::read(&mut socket).await? {
+    let mut listening = shared.listening.subscribe();
+    loop {
+        // Idle connections are closed when the listener is.
+        let read = tokio::select! {
+            read = http::read(&mut socket) => read?,
+            _ = listening.wait_for(|listening| !listening) => None,
+        };
+        let Some(head) = read else {
+            return Ok(());
+        };
         let delay = shared.state().delay;
         tokio::time::sleep(delay).await;
         let answer = answer(&mut shared.state(), &head);
@@ -110,7 +119,6 @@ async fn requests(shared: Arc<Shared>, mut socket: Socket) -> io::Result<()> {
             }
         }
     }
-    Ok(())
 }
 
 /// Counts an open stream.

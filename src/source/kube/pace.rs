@@ -1,0 +1,37 @@
+//! How long the source waits before it asks again.
+
+use std::time::Duration;
+
+/// The waits of a Kubernetes source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// After the first failure.
+    pub first: Duration,
+    /// After many failures.
+    pub last: Duration,
+    /// Before it asks again for what is forbidden or not installed.
+    pub slow: Duration,
+    /// How long a 403 is taken for the start of a server, whose first answers are 403 to everyone.
+    pub grace: Duration,
+    /// Between two questions whether the server still answers.
+    pub probe: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(250),
+            last: Duration::from_secs(5),
+            slow: Duration::from_secs(30),
+            grace: Duration::from_secs(2),
+            probe: Duration::from_secs(5),
+        }
+    }
+}
+
+impl Pace {
+    /// Returns the wait after `failures` in a row.
+    pub(super) fn after(&self, failures: u32) -> Duration {
+        self.first.saturating_mul(1 << failures.min(8)).min(self.last)
+    }
+}

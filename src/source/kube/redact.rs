@@ -1,0 +1,118 @@
+//! Secrets are taken out of objects before anything else sees them.
+//!
+//! By name (of variables, keys, flags), and by shape (user and password in URLs, well-known prefixes of
+//! tokens), wherever the text stands. References to Secrets stay; they are names.
+
+mod text;
+
+use serde_json::Value;
+
+pub(super) use text::scrub;
+
+/// What stands where a secret was.
+pub(super) const REDACTED: &str = "(redacted)";
+
+/// What the name of an environment variable with a secret contains.
+const IN_VARIABLES: [&str; 7] =
+    ["PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "KEY", "CREDENTIAL"];
+
+/// What the name of a key or flag with a secret ends with, without its separators. Keys are not
+/// judged like variables: `key` and `max_tokens` are everywhere.
+const AT_END: [&str; 13] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "credential",
+    "credentials",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "nkey",
+    "authorization",
+];
+
+/// Keys that name a Secret rather than hold one.
+const REFERENCES: [&str; 4] = ["envfromsecret", "secretname", "imagepullsecret", "existingsecret"];
+
+/// Takes all secrets out of `value`.
+pub(super) fn redact(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some(clean) = scrub(text) {
+                *text = clean;
+            }
+        }
+        Value::Array(items) => {
+            redact_arguments(items);
+            items.iter_mut().for_each(redact);
+        }
+        Value::Object(map) => {
+            let variable = map.get("name").and_then(Value::as_str).map(str::to_owned);
+            for (key, inner) in map.iter_mut() {
+                let secret = match inner {
+                    Value::String(text) => match (key.as_str(), &variable) {
+                        ("value", Some(name)) => is_secret_variable(name, text),
+                        _ => is_secret_key(key) || is_secret_constant(key, text),
+                    },
+                    _ => false,
+                };
+                if secret {
+                    *inner = REDACTED.into();
+                } else {
+                    redact(inner);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Takes the values of secret flags out of a list of arguments, where flag and value are two.
+fn redact_arguments(items: &mut [Value]) {
+    let mut after_flag = false;
+    for item in items {
+        let Value::String(word) = item else {
+            after_flag = false;
+            continue;
+        };
+        let is_flag = word.starts_with('-');
+        if after_flag && !is_flag {
+            REDACTED.clone_into(word);
+        }
+        after_flag = is_flag && !word.contains(['=', ' ']) && is_secret_key(word);
+    }
+}
+
+/// Returns true when the environment variable `name` holds a secret.
+fn is_secret_variable(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    // TOKENIZERS_PARALLELISM, MAX_TOKENS and their like are settings; AUTH_TOKENS is not a number.
+    let mut rest = name.replace("TOKENIZER", "");
+    let is_setting = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
+    if is_setting {
+        rest = rest.replace("TOKENS", "");
+    }
+    !value.is_empty() && IN_VARIABLES.iter().any(|part| rest.contains(part))
+}
+
+/// Returns true when a key such as `HF_TOKEN`, written as a constant, holds a secret.
+fn is_secret_constant(key: &str, value: &str) -> bool {
+    key.len() > 3
+        && !key.contains(|letter: char| {
+            !letter.is_ascii_uppercase() && !"_0123456789".contains(letter)
+        })
+        && is_secret_variable(key, value)
+}
+
+/// Returns true when the key or flag `name` holds a secret.
+fn is_secret_key(name: &str) -> bool {
+    let bare: String =
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    AT_END.iter().any(|end| bare.ends_with(end)) && !REFERENCES.contains(&bare.as_str())
+}
+
+#[cfg(test)]
+mod tests;

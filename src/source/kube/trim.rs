@@ -1,0 +1,169 @@
+//! What of an object goes into a frame: its identity, what it runs, how it is.
+//!
+//! managedFields alone are 41 to 47 % of every body; probes and hooks may carry secrets.
+
+use serde_json::{Map, Value};
+
+use super::redact;
+
+const METADATA: &[&str] = &[
+    "name",
+    "namespace",
+    "uid",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "labels",
+    "annotations",
+    "ownerReferences",
+];
+
+const POD_SPEC: &[&str] = &[
+    "nodeName",
+    "hostname",
+    "subdomain",
+    "hostNetwork",
+    "restartPolicy",
+    "terminationGracePeriodSeconds",
+    "serviceAccountName",
+    "containers",
+    "initContainers",
+    "volumes",
+];
+
+const CONTAINER: &[&str] = &[
+    "name",
+    "image",
+    "command",
+    "args",
+    "workingDir",
+    "env",
+    "envFrom",
+    "ports",
+    "resources",
+    "volumeMounts",
+    "restartPolicy",
+];
+
+const POD_STATUS: &[&str] = &[
+    "phase",
+    "reason",
+    "podIP",
+    "hostIP",
+    "startTime",
+    "conditions",
+    "containerStatuses",
+    "initContainerStatuses",
+];
+
+const CONTAINER_STATUS: &[&str] =
+    &["name", "state", "lastState", "ready", "restartCount", "image", "imageID"];
+
+const CONDITION: &[&str] = &["type", "status", "reason", "lastTransitionTime"];
+
+/// The largest text of a `ConfigMap` that is passed on; engine configurations have a few hundred bytes.
+const LARGEST: usize = 64 << 10;
+
+/// Returns `object`, of `kind`, without what is not needed and without secrets. Lists leave `kind` and
+/// `apiVersion` out of their items, so both are given.
+pub(super) fn trim(kind: &str, api_version: &str, mut object: Value) -> Value {
+    let mut trimmed = Map::new();
+    let given = object["apiVersion"].as_str().unwrap_or(api_version).to_owned();
+    trimmed.insert("apiVersion".to_owned(), given.into());
+    trimmed.insert("kind".to_owned(), kind.into());
+    trimmed.insert("metadata".to_owned(), metadata(object["metadata"].take()));
+    let keys: &[&str] = match kind {
+        "ConfigMap" => &["data"],
+        "EndpointSlice" => &["addressType", "endpoints", "ports"],
+        _ => &["spec", "status"],
+    };
+    for key in keys {
+        let part = object[*key].take();
+        let part = match (kind, *key) {
+            ("Pod", "spec") => pod_spec(part),
+            ("Pod", "status") => pod_status(part),
+            ("ConfigMap", _) => config(part),
+            (_, "status") => keep(part, &["state", "conditions", "services", "components"]),
+            _ => part,
+        };
+        if !part.is_null() {
+            trimmed.insert((*key).to_owned(), part);
+        }
+    }
+    let mut trimmed = Value::Object(trimmed);
+    redact::redact(&mut trimmed);
+    trimmed
+}
+
+/// Returns the value with only `keys` left of it.
+fn keep(value: Value, keys: &[&str]) -> Value {
+    match value {
+        Value::Object(map) => {
+            map.into_iter().filter(|(key, _)| keys.contains(&key.as_str())).collect()
+        }
+        other => other,
+    }
+}
+
+/// Applies `change` to what is at `key`.
+fn at(value: &mut Value, key: &str, change: impl FnOnce(Value) -> Value) {
+    if let Some(part) = value.get_mut(key) {
+        *part = change(part.take());
+    }
+}
+
+fn each(value: Value, change: impl FnMut(Value) -> Value) -> Value {
+    match value {
+        Value::Array(items) => items.into_iter().map(change).collect(),
+        other => other,
+    }
+}
+
+fn metadata(value: Value) -> Value {
+    let mut metadata = keep(value, METADATA);
+    at(&mut metadata, "annotations", |annotations| match annotations {
+        // Among them is the whole object once more, as it was applied, with its secrets.
+        Value::Object(map) => {
+            map.into_iter().filter(|(key, _)| key.starts_with("nvidia.com/")).collect()
+        }
+        other => other,
+    });
+    metadata
+}
+
+fn pod_spec(value: Value) -> Value {
+    let mut spec = keep(value, POD_SPEC);
+    for containers in ["containers", "initContainers"] {
+        at(&mut spec, containers, |it| each(it, |container| keep(container, CONTAINER)));
+    }
+    spec
+}
+
+fn pod_status(value: Value) -> Value {
+    let mut status = keep(value, POD_STATUS);
+    at(&mut status, "conditions", |conditions| match conditions {
+        Value::Array(items) => items
+            .into_iter()
+            .filter(|condition| condition["type"] == "Ready")
+            .map(|condition| keep(condition, CONDITION))
+            .collect(),
+        other => other,
+    });
+    for statuses in ["containerStatuses", "initContainerStatuses"] {
+        at(&mut status, statuses, |it| each(it, |status| keep(status, CONTAINER_STATUS)));
+    }
+    status
+}
+
+fn config(value: Value) -> Value {
+    let Value::Object(map) = value else {
+        return value;
+    };
+    let texts = map.into_iter().map(|(key, text)| match text {
+        Value::String(text) if text.len() > LARGEST => {
+            (key, Value::String(format!("({} bytes left out)", text.len())))
+        }
+        other => (key, other),
+    });
+    texts.collect()
+}
