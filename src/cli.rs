@@ -39,11 +39,34 @@ pub enum Command {
     Check(CheckArgs),
     /// Print what a finding means, how it is judged and what mends it
     Explain(ExplainArgs),
+    /// Print the Kubernetes role that kvtop needs, to paste
+    Rbac(RbacArgs),
 }
 
-/// Where the events come from.
+/// Which deployment, and where its events come from.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
+    /// Kubernetes namespace of the deployment; everything else is found from it
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Kubernetes context to use
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Kubernetes configuration to use
+    #[arg(long, global = true, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Kubernetes user to impersonate
+    #[arg(long = "as", global = true, value_name = "USER")]
+    pub as_user: Option<String>,
+    /// How long one request to the API server may take
+    #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
+    pub request_timeout: Option<Duration>,
+    /// Graph deployment to look at, when the namespace has several
+    #[arg(long, global = true, value_name = "NAME")]
+    pub dgd: Option<String>,
+    /// Open no port-forward, even when an address of the cluster cannot be reached otherwise
+    #[arg(long, global = true)]
+    pub no_port_forward: bool,
     /// Address of the NATS server, such as `nats://localhost:4222`
     #[arg(long, global = true, value_name = "URL")]
     pub nats_url: Option<String>,
@@ -240,6 +263,20 @@ pub enum CheckFormat {
 pub struct ExplainArgs {
     /// The finding, such as KVT001; all of them when not given
     pub id: Option<String>,
+}
+
+/// `kvtop rbac`.
+#[derive(Args, Clone, Debug)]
+pub struct RbacArgs {
+    /// Add the opt-in role for port-forwards
+    #[arg(long)]
+    pub port_forward: bool,
+    /// Add the opt-in role for reading this one Secret, such as the login of NATS
+    #[arg(long, value_name = "NAME")]
+    pub secret: Option<String>,
+    /// The user who gets the role; a service account `kvtop` when not given
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -1,6 +1,7 @@
 //! The composition root: the only layer that spawns, waits and selects.
 
 mod check;
+mod cluster;
 mod driver;
 mod headless;
 mod live;
@@ -14,6 +15,7 @@ use std::io;
 use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::record::RecordError;
+use crate::source::kube::KubeConfigError;
 use crate::source::nats::NatsConfigError;
 
 pub use player::Player;
@@ -30,6 +32,9 @@ pub enum RunError {
     /// The screen failed.
     #[error(transparent)]
     Terminal(#[from] terminal::TerminalError),
+    /// Kubernetes cannot be asked.
+    #[error("{}", .0.sentence())]
+    Kube(Box<KubeConfigError>),
     /// A scenario that is not known.
     #[error("no scenario `{name}`; there are {known}")]
     Scenario {
@@ -75,6 +80,7 @@ pub fn run(cli: &Cli) -> Result<Exit, RunError> {
             Some(Command::Stat(stat)) => headless::stat(stat, &cli.source).await,
             Some(Command::Check(check)) => check::check(check, &cli.source).await,
             Some(Command::Explain(explain)) => check::explain(explain),
+            Some(Command::Rbac(rbac)) => headless::rbac(rbac, &cli.source),
         }
     });
     // Nothing that is left may hold up the end: a stuck disk would.

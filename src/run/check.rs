@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::RunError;
-use super::headless::{REACH_WITHIN, at_the_end_of, ended, is_ready, print, take};
+use super::headless::{REACH_WITHIN, at_the_end_of, ended, follow, is_ready, print, take};
 use super::live::{self, Live};
 use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
 use crate::clock;
@@ -46,7 +46,7 @@ async fn listened(
     args: &CheckArgs,
     source: &SourceArgs,
 ) -> Result<Result<Box<Snapshot>, Exit>, RunError> {
-    let Live { mut frames, sources, label } = live::start(source)?;
+    let Live { mut frames, sources, label, attach } = live::start(source).await?;
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
@@ -57,6 +57,7 @@ async fn listened(
             exit = &mut ended => return Ok(Err(exit)),
             () = take(&mut frames, &mut engine) => {}
         }
+        follow(attach.as_ref(), &engine);
         let now = clock::now();
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
         if ready.is_none() && is_ready(&snapshot) {

@@ -76,7 +76,7 @@ impl Cluster {
             forwarder
         });
         let (logs, log_targets) = watch::channel(Vec::new());
-        others.push(logs::spawn(client.client(), emitter.clone(), log_targets));
+        others.push(logs::spawn(client.clone(), emitter.clone(), log_targets));
         let (scrapes, scrape_targets) = watch::channel(Vec::new());
         let reach = Reach::new(forwarder.clone());
         others.push(metrics::spawn(reach, emitter.clone(), scrape_targets));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
+use super::live::Attach;
 use super::player::Player;
 use crate::clock;
 use crate::domain::Timestamp;
@@ -31,6 +32,7 @@ pub(super) async fn live(
     mut engine: Engine,
     mut frames: mpsc::Receiver<Frame>,
     mut feed: watch::Receiver<Feed>,
+    attach: Option<Attach>,
     pictures: watch::Sender<Arc<Snapshot>>,
     mut queries: watch::Receiver<ViewQuery>,
 ) {
@@ -46,6 +48,9 @@ pub(super) async fn live(
                 last = Instant::now();
                 let at = clock::now();
                 let behind = engine.advance(at);
+                if let Some(attach) = &attach {
+                    attach.update(&engine);
+                }
                 if changed || at.since(newest) < RATES_FOR {
                     publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, at);
                 }

@@ -8,10 +8,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::RunError;
-use super::live::{self, Live};
+use super::live::{self, Attach, Live};
 use super::player::{Player, options_for};
 use super::recorder::Recorder;
-use crate::cli::{RecordArgs, SnapshotArgs, SnapshotFormat, SourceArgs, StatArgs};
+use crate::cli::{RbacArgs, RecordArgs, SnapshotArgs, SnapshotFormat, SourceArgs, StatArgs};
 use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
@@ -20,6 +20,7 @@ use crate::frame::Frame;
 use crate::record::{Header, Recording};
 use crate::report;
 use crate::snapshot::{Snapshot, ViewQuery};
+use crate::source::kube::rbac::{self, RbacParts};
 
 /// Frames taken in at once.
 const LOT: usize = 1024;
@@ -116,7 +117,7 @@ async fn listened(
     source: &SourceArgs,
     length: Duration,
 ) -> Result<Result<Box<Snapshot>, Exit>, RunError> {
-    let Live { mut frames, sources, label } = live::start(source)?;
+    let Live { mut frames, sources, label, attach } = live::start(source).await?;
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
@@ -128,6 +129,7 @@ async fn listened(
             () = take(&mut frames, &mut engine) => {}
         }
         let now = clock::now();
+        follow(attach.as_ref(), &engine);
         if ready.is_none() && is_ready(&engine.snapshot(&ViewQuery::default(), now)) {
             ready = Some(now);
         }
@@ -156,6 +158,13 @@ pub(super) fn is_ready(snapshot: &Snapshot) -> bool {
             .all(|source| source.history.as_ref().is_none_or(|history| history.complete))
 }
 
+/// Says what to open next, where there is somebody to open it.
+pub(super) fn follow(attach: Option<&Attach>, engine: &Engine) {
+    if let Some(attach) = attach {
+        attach.update(engine);
+    }
+}
+
 /// Takes in what arrives during one step.
 pub(super) async fn take(frames: &mut mpsc::Receiver<Frame>, engine: &mut Engine) {
     let mut lot = Vec::with_capacity(LOT);
@@ -178,7 +187,7 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
     if let Some(path) = &args.replay {
         return stat_of(path, args, source);
     }
-    let Live { mut frames, sources, label } = live::start(source)?;
+    let Live { mut frames, sources, label, attach } = live::start(source).await?;
     let mut engine = Engine::new(live::engine_options(&label, source));
     print(&format!("{}\n", report::stat_header()))?;
     let ended = ended();
@@ -192,6 +201,7 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
         }
         let now = clock::now();
         engine.advance(now);
+        follow(attach.as_ref(), &engine);
         if now < due {
             continue;
         }
@@ -236,7 +246,7 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
         ..Header::default()
     };
     let mut recorder = Recorder::start(&args.output, &header)?;
-    let Live { mut frames, sources, label } = match live::start(source) {
+    let Live { mut frames, sources, label, attach } = match live::start(source).await {
         Ok(live) => live,
         Err(error) => {
             recorder.finish()?;
@@ -255,12 +265,18 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     };
     tokio::pin!(ended, time_is_up);
     let mut lot = Vec::with_capacity(LOT);
+    let mut engine = Engine::new(live::engine_options(&label, source));
     let mut writing = true;
     while writing {
         tokio::select! {
             _ = &mut ended => break,
             () = &mut time_is_up => break,
             count = frames.recv_many(&mut lot, LOT) => {
+                if attach.is_some() {
+                    // What is found in the cluster decides what else is recorded.
+                    engine.ingest(&lot);
+                    follow(attach.as_ref(), &engine);
+                }
                 writing = count > 0 && lot.drain(..).all(|frame| recorder.record(&frame));
             }
         }
@@ -272,5 +288,17 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     if dropped > 0 {
         tell(&format!("kvtop: {dropped} frames were lost, the disk was too slow"));
     }
+    Ok(Exit::Clean)
+}
+
+/// Prints the role that kvtop needs. Asks nobody: whoever needs it may not be let in yet.
+pub(super) fn rbac(args: &RbacArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    let parts = RbacParts {
+        user: args.user.clone(),
+        port_forward: args.port_forward,
+        secret: args.secret.clone(),
+    };
+    let namespace = source.namespace.as_deref().unwrap_or("default");
+    print(&rbac::role(namespace, &parts))?;
     Ok(Exit::Clean)
 }

@@ -1,16 +1,20 @@
 //! Starting and stopping the sources of a running deployment.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use super::RunError;
+use super::cluster::{self, ClusterSpec};
+use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::SourceArgs;
 use crate::domain::SourceState;
-use crate::engine::EngineOptions;
+use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
-use crate::source::nats::{self, NatsOptions, NatsSpec, Tls};
+use crate::source::kube::{self, KubeOptions};
+use crate::source::nats::{self, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
 
 /// How long a source may take to unsubscribe before the process stops anyway.
@@ -21,23 +25,90 @@ pub(super) struct Live {
     pub(super) frames: mpsc::Receiver<Frame>,
     pub(super) sources: Vec<SourceHandle>,
     pub(super) label: String,
+    /// Where to say what to open next; none without Kubernetes.
+    pub(super) attach: Option<Attach>,
+}
+
+/// How what the engine knows becomes sources.
+pub(super) struct Attach {
+    pub(super) namespace: Arc<str>,
+    pub(super) choice: Choice,
+    pub(super) wanted: watch::Sender<Wanted>,
+}
+
+impl Attach {
+    /// Says what is worth having open, by what `engine` knows.
+    pub(super) fn update(&self, engine: &Engine) {
+        let wanted = attach::wanted(&Seen::of(engine.cluster(), &self.namespace), &self.choice);
+        self.wanted.send_if_modified(|known| {
+            let differs = *known != wanted;
+            *known = wanted;
+            differs
+        });
+    }
 }
 
 /// Starts the sources that `args` name.
-pub(super) fn start(args: &SourceArgs) -> Result<Live, RunError> {
+///
+/// Kubernetes is asked when the command line names something of it, and when nothing names a NATS
+/// server: `kvtop` alone looks where `kubectl` would.
+pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     let env = |name: &str| std::env::var(name).ok();
     let read = |path: &Path| std::fs::read_to_string(path);
-    let resolved = nats::resolve(&options(args), &env, &read)?;
-    let host = resolved.servers.first().map(|address| address.host().to_owned());
+    let resolved = nats::resolve(&options(args), &env, &read);
+    let named = [&args.namespace, &args.context, &args.dgd].iter().any(|flag| flag.is_some())
+        || args.kubeconfig.is_some();
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let spec = NatsSpec {
-        name: "nats".into(),
-        resolved,
-        namespace: args.dynamo_namespace.as_deref().map(Into::into),
-    };
-    let handle = nats::spawn(spec, Emitter::new(sender));
+    let emitter = Emitter::new(sender);
+    if named || matches!(resolved, Err(NatsConfigError::NoAddress)) {
+        return on_kubernetes(args, emitter, frames).await;
+    }
+    let resolved = resolved?;
+    let host = resolved.servers.first().map(|address| address.host().to_owned());
+    let handle = nats::spawn(nats_spec(args, resolved), emitter);
     let label = args.dynamo_namespace.clone().or(host).unwrap_or_default();
-    Ok(Live { frames, sources: vec![handle], label })
+    Ok(Live { frames, sources: vec![handle], label, attach: None })
+}
+
+async fn on_kubernetes(
+    args: &SourceArgs,
+    emitter: Emitter,
+    frames: mpsc::Receiver<Frame>,
+) -> Result<Live, RunError> {
+    let options = KubeOptions {
+        context: args.context.clone(),
+        kubeconfig: args.kubeconfig.clone(),
+        namespace: args.namespace.clone(),
+        as_user: args.as_user.clone(),
+        request_timeout: args.request_timeout,
+    };
+    let client = kube::connect(options).await.map_err(|error| RunError::Kube(Box::new(error)))?;
+    let namespace = Arc::clone(client.namespace());
+    let (wanted, followed) = watch::channel(Wanted::default());
+    let nats_named = args.nats_url.is_some();
+    let mut sources = Vec::new();
+    if nats_named {
+        let env = |name: &str| std::env::var(name).ok();
+        let read = |path: &Path| std::fs::read_to_string(path);
+        let resolved = nats::resolve(&self::options(args), &env, &read)?;
+        sources.push(nats::spawn(nats_spec(args, resolved), emitter.clone()));
+    }
+    sources.push(cluster::spawn(ClusterSpec {
+        client,
+        emitter,
+        nats: self::options(args),
+        nats_named,
+        port_forward: !args.no_port_forward,
+        wanted: followed,
+    }));
+    let choice = Choice { dgd: args.dgd.clone() };
+    let attach = Attach { namespace: Arc::clone(&namespace), choice, wanted };
+    Ok(Live { frames, sources, label: namespace.to_string(), attach: Some(attach) })
+}
+
+fn nats_spec(args: &SourceArgs, resolved: Resolved) -> NatsSpec {
+    let namespace = args.dynamo_namespace.as_deref().map(Into::into);
+    NatsSpec { name: "nats".into(), resolved, namespace }
 }
 
 fn options(args: &SourceArgs) -> NatsOptions {
@@ -67,39 +138,33 @@ pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
     }
 }
 
-/// Tells every source what is wanted of it.
-pub(super) fn tell(sources: &[SourceHandle], desired: Desired) {
+/// Has every source unsubscribe and waits until it has, but not for ever: a frozen subscriber slows
+/// the publishers, so this comes before the process stops.
+pub(super) async fn pause(sources: &[&SourceHandle]) {
+    reach(sources, Desired::Suspended, SourceState::Suspended).await;
+}
+
+/// Ends every source and waits until it has unsubscribed, but not for ever.
+pub(super) async fn end(sources: &[&SourceHandle]) {
+    reach(sources, Desired::Stopped, SourceState::Ended).await;
+}
+
+async fn reach(sources: &[&SourceHandle], desired: Desired, until: SourceState) {
     for source in sources {
         source.desired.send_replace(desired);
     }
-}
-
-/// Has every source unsubscribe and waits until it has, but not for ever: a frozen subscriber slows
-/// the publishers, so this comes before the process stops.
-pub(super) async fn suspend(sources: &[SourceHandle]) {
-    tell(sources, Desired::Suspended);
     let all = async {
         for source in sources {
             let mut state = source.state.clone();
-            let quiet =
-                |state: &SourceState| matches!(state, SourceState::Suspended | SourceState::Ended);
             // An error means that the source has ended, which is as good.
-            drop(state.wait_for(quiet).await);
+            drop(state.wait_for(|state| *state == until || *state == SourceState::Ended).await);
         }
     };
-    // Out of time: the socket is closed by the stop of the process at worst.
+    // Out of time: the sockets are closed with the process at worst.
     drop(tokio::time::timeout(UNSUBSCRIBE_WITHIN, all).await);
 }
 
-/// Ends every source and waits until it has unsubscribed.
+/// Ends every source of `sources`.
 pub(super) async fn stop(sources: &[SourceHandle]) {
-    tell(sources, Desired::Stopped);
-    let all = async {
-        for source in sources {
-            let mut state = source.state.clone();
-            // A source whose sender is gone has ended too.
-            drop(state.wait_for(|state| *state == SourceState::Ended).await);
-        }
-    };
-    drop(tokio::time::timeout(UNSUBSCRIBE_WITHIN, all).await);
+    end(&sources.iter().collect::<Vec<_>>()).await;
 }

@@ -27,13 +27,13 @@ const ACTIONS: usize = 16;
 /// Shows a running deployment.
 pub(super) async fn live(source: &SourceArgs, screen: &ScreenArgs) -> Result<Exit, RunError> {
     let options = options(screen);
-    let Live { frames, sources, label } = live::start(source)?;
+    let Live { frames, sources, label, attach } = live::start(source).await?;
     let engine = Engine::new(live::engine_options(&label, source));
     let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
     let (queries, asked) = watch::channel(ViewQuery::default());
     let (_feed, feed) = watch::channel(Feed::Live);
     let (actions, _unused) = mpsc::channel(ACTIONS);
-    tokio::spawn(driver::live(engine, frames, feed, pictures, asked));
+    tokio::spawn(driver::live(engine, frames, feed, attach, pictures, asked));
     let sources = Sources(Arc::new(sources));
     let exit = terminal::run(shown, queries, actions, options, sources.clone()).await;
     sources.stop().await;
@@ -62,7 +62,7 @@ pub(super) async fn demo(
     let state = |fixed| driver::demo_feed(scenario.name(), about, fix, fixed);
     let (feed, feeds) = watch::channel(state(false));
     let (actions, mut wanted) = mpsc::channel(ACTIONS);
-    tokio::spawn(driver::live(engine, frames, feeds, pictures, asked));
+    tokio::spawn(driver::live(engine, frames, feeds, None, pictures, asked));
     let commands = running.commands.clone();
     let fixed = state(true);
     let obey = tokio::spawn(async move {
@@ -129,11 +129,13 @@ impl Sources {
 
 impl Hooks for Sources {
     async fn before_stop(&mut self) {
-        live::suspend(&self.0).await;
+        live::pause(&self.0.iter().collect::<Vec<_>>()).await;
     }
 
     async fn after_continue(&mut self) {
-        live::tell(&self.0, Desired::Running);
+        for source in self.0.iter() {
+            source.desired.send_replace(Desired::Running);
+        }
     }
 }
 
