@@ -1,9 +1,11 @@
 //! The Kubernetes source against a fake API that answers as a real one was recorded to.
 
 mod fails;
+mod fake;
 mod follows;
 mod readonly;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kvtop::domain::{SourceNote, SourceState};
@@ -22,8 +24,8 @@ struct Watched {
     handle: KubeHandle,
     frames: mpsc::Receiver<Frame>,
     seen: Vec<Frame>,
-    /// Changes up to here were waited for.
-    read: usize,
+    /// Those that were waited for.
+    found: BTreeSet<usize>,
 }
 
 /// Returns a client of `kube`, with the kubeconfig of the tests.
@@ -46,7 +48,7 @@ async fn watched_at(kube: &FakeKube, pace: Pace) -> Watched {
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
     let spec = KubeSpec { pace, ..KubeSpec::new(client(kube).await) };
     let handle = spawn(spec, Emitter::new(sender));
-    Watched { handle, frames, seen: Vec::new(), read: 0 }
+    Watched { handle, frames, seen: Vec::new(), found: BTreeSet::new() }
 }
 
 /// What a frame says of an object: kind, change, name, and the object.
@@ -91,16 +93,22 @@ impl Watched {
 
     /// Waits for a change that has not been waited for yet, and returns the object.
     async fn change(&mut self, kind: &str, wanted: KubeChange, name: &str) -> Value {
+        let what = format!("{} {kind} {name}", wanted.name());
+        let end = Instant::now() + Duration::from_secs(10);
         loop {
-            while self.read < self.seen.len() {
-                self.read += 1;
-                if let Some((k, c, n, object)) = change(&self.seen[self.read - 1]) {
-                    if (k, c, n.as_str()) == (kind, wanted, name) {
-                        return object;
-                    }
-                }
+            if Instant::now() > end {
+                self.fail(&what);
             }
-            self.next(&format!("{} {kind} {name}", wanted.name())).await;
+            let found = self.seen.iter().enumerate().find_map(|(at, frame)| {
+                let (k, c, n, object) = change(frame)?;
+                let fits = (k, c, n.as_str()) == (kind, wanted, name);
+                (fits && !self.found.contains(&at)).then_some((at, object))
+            });
+            if let Some((at, object)) = found {
+                self.found.insert(at);
+                return object;
+            }
+            self.next(&what).await;
         }
     }
 

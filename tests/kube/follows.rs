@@ -134,10 +134,7 @@ async fn config_maps_are_watched_by_name() {
 async fn graphs_are_read_in_the_preferred_version() {
     let kube = FakeKube::start();
     kube.serve_v1beta1();
-    for mut graph in [kvtop_graph()] {
-        graph["metadata"]["namespace"] = "gtc-demo".into();
-        kube.object(graph);
-    }
+    kube.object(graph_of_v1beta1());
     let mut watched = watched(&kube).await;
 
     let graph = watched.change("DynamoGraphDeployment", Listed, "trtllm-agg-router").await;
@@ -149,12 +146,13 @@ async fn graphs_are_read_in_the_preferred_version() {
     assert!(!asked.iter().any(|it| it.path.contains("v1alpha1/namespaces/gtc-demo/dynamographs")));
 }
 
-fn kvtop_graph() -> serde_json::Value {
+fn graph_of_v1beta1() -> serde_json::Value {
     let path = crate::support::fixture("kube/new-crds/dgd_list_v1beta1.body.json");
     let list: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let mut graph = list["items"][0].clone();
     graph["kind"] = "DynamoGraphDeployment".into();
     graph["apiVersion"] = "nvidia.com/v1beta1".into();
+    graph["metadata"]["namespace"] = "gtc-demo".into();
     graph
 }
 

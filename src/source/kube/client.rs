@@ -86,7 +86,7 @@ impl KubeClient {
     /// Returns true when the credentials run out within a minute.
     pub(super) fn is_expiring(&self) -> bool {
         let client = self.client();
-        let left = client.valid_until().map(|until| until.as_second());
+        let left = client.valid_until().map(jiff::Timestamp::as_second);
         let now = i64::try_from(crate::clock::now().0 / 1_000_000).unwrap_or(i64::MAX);
         left.is_some_and(|until| until < now + 60)
     }

@@ -36,7 +36,7 @@ impl KubeOptions {
     /// Returns the configuration of the client.
     pub(super) async fn resolve(&self) -> Result<Config, KubeConfigError> {
         let mut config = match self.kubeconfig()? {
-            Some(kubeconfig) => self.from_kubeconfig(kubeconfig).await?,
+            Some(kubeconfig) => self.select(kubeconfig).await?,
             None => Config::incluster()
                 .map_err(|source| KubeConfigError::ServiceAccount { source: Box::new(source) })?,
         };
@@ -78,7 +78,7 @@ impl KubeOptions {
         }
     }
 
-    async fn from_kubeconfig(&self, kubeconfig: Kubeconfig) -> Result<Config, KubeConfigError> {
+    async fn select(&self, kubeconfig: Kubeconfig) -> Result<Config, KubeConfigError> {
         let known: Vec<String> =
             kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
         let options = KubeConfigOptions { context: self.context.clone(), ..Default::default() };

@@ -39,18 +39,12 @@ pub fn role(namespace: &str, parts: &RbacParts) -> String {
     let mut text = format!(
         "# kvtop rbac: everything kvtop reads in namespace {namespace}. It changes nothing.\n"
     );
-    let subject = match &parts.user {
-        Some(user) => {
-            format!(
-                "- kind: User\n  name: {}\n  apiGroup: rbac.authorization.k8s.io\n",
-                quote(user)
-            )
-        }
-        None => {
-            text.push_str(&object("v1", "ServiceAccount", "kvtop", namespace));
-            text.push_str("---\n");
-            format!("- kind: ServiceAccount\n  name: kvtop\n  namespace: {}\n", quote(namespace))
-        }
+    let subject = if let Some(user) = &parts.user {
+        format!("- kind: User\n  name: {}\n  apiGroup: {GROUP}\n", quote(user))
+    } else {
+        text.push_str(&object("v1", "ServiceAccount", "kvtop", namespace));
+        text.push_str("---\n");
+        format!("- kind: ServiceAccount\n  name: kvtop\n  namespace: {}\n", quote(namespace))
     };
     let mut roles = vec![("kvtop", "", LOOK.to_owned())];
     if parts.port_forward {
@@ -69,10 +63,11 @@ pub fn role(namespace: &str, parts: &RbacParts) -> String {
         let separator = if number == 0 { "" } else { "---\n" };
         let head = object(RBAC, "Role", name, namespace);
         let binding = object(RBAC, "RoleBinding", name, namespace);
-        text.push_str(&format!(
+        let role = format!(
             "{separator}{why}{head}rules:{rules}---\n{binding}roleRef:\n  apiGroup: {GROUP}\n  \
              kind: Role\n  name: {name}\nsubjects:\n{subject}"
-        ));
+        );
+        text.push_str(&role);
     }
     text
 }

@@ -7,7 +7,7 @@ mod text;
 
 use serde_json::Value;
 
-pub(super) use text::scrub;
+use text::scrub;
 
 /// What stands where a secret was.
 pub(super) const REDACTED: &str = "(redacted)";

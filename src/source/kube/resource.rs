@@ -170,7 +170,9 @@ fn encode(text: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             encoded.push(char::from(byte));
         } else {
-            encoded.push_str(&format!("%{byte:02X}"));
+            encoded.push('%');
+            let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
+            encoded.extend([digit(byte >> 4), digit(byte & 15)]);
         }
     }
     encoded

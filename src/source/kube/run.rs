@@ -130,7 +130,7 @@ impl Source {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut asked: JoinSet<Asked> = JoinSet::new();
-        let mut asker = Asker::default();
+        let mut errands = Errands::default();
         asked.spawn(probe(self.client.clone(), Duration::ZERO));
         while self.status.heard {
             tokio::select! {
@@ -141,11 +141,11 @@ impl Source {
                 }
                 Some(report) = self.reports.1.recv() => self.board.put(report),
                 Ok(()) = self.outside.config_maps.changed() => self.follow_config_maps(),
-                Some(Ok(answer)) = asked.join_next() => self.answered(answer, &mut asker, &mut asked),
+                Some(Ok(answer)) = asked.join_next() => self.answered(answer, &mut errands, &mut asked),
                 Some(ended) = self.running.join_next() => self.ended(ended.ok()),
                 _ = tick.tick() => {}
             }
-            asker.ask(self, &mut asked);
+            errands.ask(self, &mut asked);
             self.tell();
         }
     }
@@ -205,19 +205,19 @@ impl Source {
         }
     }
 
-    fn answered(&mut self, answer: Asked, asker: &mut Asker, asked: &mut JoinSet<Asked>) {
+    fn answered(&mut self, answer: Asked, errands: &mut Errands, asked: &mut JoinSet<Asked>) {
         match answer {
             Asked::Probe(result) => {
                 self.status.rtt = result.as_ref().ok().copied();
                 let lost = result.err().filter(Refusal::is_loss);
                 // One answer that is late may be chance.
-                self.board.deaf = lost.as_ref().filter(|_| asker.missed).map(ToString::to_string);
-                asker.missed = lost.is_some();
+                self.board.deaf = lost.as_ref().filter(|_| errands.missed).map(ToString::to_string);
+                errands.missed = lost.is_some();
                 let pause = if lost.is_some() { self.pace.first } else { self.pace.probe };
                 asked.spawn(probe(self.client.clone(), pause.min(self.pace.probe)));
             }
             Asked::Namespaces(names) => {
-                asker.searching = false;
+                errands.searching = false;
                 let here = self.client.namespace();
                 let mut why = format!("no Dynamo deployment in namespace {here}");
                 if !names.is_empty() {
@@ -227,21 +227,21 @@ impl Source {
                 }
                 self.board.empty = Some(why);
             }
-            Asked::Renewed => asker.renewing = false,
+            Asked::Renewed => errands.renewing = false,
         }
     }
 }
 
 /// What is being asked, so that it is not asked twice.
 #[derive(Debug, Default)]
-struct Asker {
+struct Errands {
     missed: bool,
     searching: bool,
     renewing: bool,
     renewed: Option<Instant>,
 }
 
-impl Asker {
+impl Errands {
     /// Asks what the state of the source calls for.
     fn ask(&mut self, source: &Source, asked: &mut JoinSet<Asked>) {
         let board = &source.board;

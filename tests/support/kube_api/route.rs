@@ -51,9 +51,9 @@ struct Target {
 impl Target {
     fn parse(path: &str) -> Option<Self> {
         let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        let group = match parts.first()? {
-            &"api" => "",
-            &"apis" => parts.remove(1),
+        let group = match *parts.first()? {
+            "api" => "",
+            "apis" => parts.remove(1),
             _ => return None,
         };
         let version = (*parts.get(1)?).to_owned();
@@ -228,15 +228,13 @@ fn watch(head: &Head, target: &Target) -> Answer {
 
 fn get(state: &State, target: &Target, name: &str) -> Response {
     let kind = kind_of(&target.plural).unwrap_or_default();
-    match state.find(kind, name) {
-        Some(object) => Response::json(200, &object),
-        None => {
-            let message = format!("{} \"{name}\" not found", target.plural);
-            let mut body = status(404, "NotFound", &message);
-            body["details"] = json!({ "name": name, "kind": target.plural });
-            Response::json(404, &body)
-        }
+    if let Some(object) = state.find(kind, name) {
+        return Response::json(200, &object);
     }
+    let message = format!("{} \"{name}\" not found", target.plural);
+    let mut body = status(404, "NotFound", &message);
+    body["details"] = json!({ "name": name, "kind": target.plural });
+    Response::json(404, &body)
 }
 
 fn log(state: &State, head: &Head, pod: &str) -> Answer {
@@ -250,7 +248,7 @@ fn log(state: &State, head: &Head, pod: &str) -> Answer {
         .filter_map(|container| container["name"].as_str())
         .collect();
     let container = match (head.parameter("container"), names.as_slice()) {
-        (Some(named), _) => named,
+        (Some(asked), _) => asked,
         (None, [only]) => (*only).to_owned(),
         (None, _) => {
             let names = names.join(" ");

@@ -12,7 +12,7 @@ const PREFIXES: [&str; 8] =
 const SHORTEST: usize = 16;
 
 /// Returns `text` without its secrets, none when it has none.
-pub(in super::super) fn scrub(text: &str) -> Option<String> {
+pub(super) fn scrub(text: &str) -> Option<String> {
     if text.contains("PRIVATE KEY-----") {
         return Some(REDACTED.to_owned());
     }
@@ -124,15 +124,15 @@ fn words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
     let mut quote: Option<char> = None;
-    let mut in_space = false;
+    let mut between = false;
     for (at, letter) in line.char_indices() {
-        let is_space = quote.is_none() && letter.is_whitespace();
-        if is_space != in_space {
+        let space = quote.is_none() && letter.is_whitespace();
+        if space != between {
             if at > start {
                 words.push(&line[start..at]);
             }
             start = at;
-            in_space = is_space;
+            between = space;
         }
         match quote {
             Some(open) if open == letter => quote = None,
