@@ -35,6 +35,9 @@ pub enum RunError {
     /// Kubernetes cannot be asked.
     #[error("{}", .0.sentence())]
     Kube(Box<KubeConfigError>),
+    /// Nothing says which deployment, and there is no cluster that would be looked at by itself.
+    #[error("no NATS server is named: pass --nats-url; and {}", .0.sentence())]
+    Nowhere(Box<KubeConfigError>),
     /// A scenario that is not known.
     #[error("no scenario `{name}`; there are {known}")]
     Scenario {

@@ -60,8 +60,14 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         || args.kubeconfig.is_some();
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
     let emitter = Emitter::new(sender);
-    if named || matches!(resolved, Err(NatsConfigError::NoAddress)) {
+    if named {
         return on_kubernetes(args, emitter, frames).await;
+    }
+    if matches!(resolved, Err(NatsConfigError::NoAddress)) {
+        return on_kubernetes(args, emitter, frames).await.map_err(|error| match error {
+            RunError::Kube(kube) => RunError::Nowhere(kube),
+            other => other,
+        });
     }
     let resolved = resolved?;
     let host = resolved.servers.first().map(|address| address.host().to_owned());

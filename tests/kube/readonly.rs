@@ -115,3 +115,23 @@ async fn another_user_is_impersonated_on_request() {
 
     assert_eq!(kube.requests()[0].user, "someone");
 }
+
+#[tokio::test]
+async fn recorded_objects_hold_nothing_that_looks_like_a_secret() {
+    let lists = ["pods/list_gtc-vllm", "pods/list_dynamo-system", "dgd/get_gtc-vllm"];
+    let real = ["dwm-real-0.9.0/list", "dwm-real-1.6.1/list", "endpointslices/list_gtc-vllm"];
+    for recorded in lists.into_iter().chain(real) {
+        let kube = FakeKube::demo();
+        for mut object in crate::support::kube_api::recorded_objects(recorded) {
+            object["metadata"]["namespace"] = "gtc-demo".into();
+            kube.object(object);
+        }
+        let mut watched = watched(&kube).await;
+        watched.live().await;
+
+        for frame in &watched.seen {
+            let text = String::from_utf8_lossy(bytes(frame));
+            assert!(!text.contains("(redacted)"), "{recorded}: {text}");
+        }
+    }
+}

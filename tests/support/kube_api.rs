@@ -27,6 +27,7 @@ use super::nats_server::Folder;
 use store::{Change, State};
 
 pub(crate) use logs::LogState;
+pub(crate) use store::recorded_objects;
 
 /// The token of the kubeconfig.
 pub(crate) const TOKEN: &str = "viewer-token-for-tests";

@@ -203,7 +203,7 @@ impl Wanted {
 }
 
 /// Returns the objects of a recorded list, or a recorded object.
-pub(super) fn recorded_objects(name: &str) -> Vec<Value> {
+pub(crate) fn recorded_objects(name: &str) -> Vec<Value> {
     let path = fixture(&format!("kube/{name}.body.json"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("no {}", path.display()));
     let list: Value = serde_json::from_str(&text).unwrap();
