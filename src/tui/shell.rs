@@ -3,6 +3,7 @@
 mod copy;
 mod screen;
 mod scroll;
+mod view;
 
 use std::time::Duration;
 
@@ -10,11 +11,11 @@ use crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
 use super::command::{Action, Command, Edit, View};
-use super::findings::{self, Fact};
+use super::findings::Fact;
 use super::keymap::{self, Focus};
 use super::layout::{self, Class, Layout, Needs};
 use super::line;
-use super::panels::{self, Look, PanelId, banner};
+use super::panels::{Look, PanelId};
 use crate::snapshot::{Feed, Snapshot, ViewQuery};
 
 /// Events that a query asks for.
@@ -183,70 +184,6 @@ impl Shell {
         }
     }
 
-    /// Returns the focus of the view without anything over it.
-    fn view_focus(&self, snapshot: &Snapshot) -> Focus {
-        match (self.view, &snapshot.feed) {
-            (View::Overview, Feed::Live) => Focus::Live,
-            (View::Overview, Feed::Replay(_)) => Focus::Replay,
-            (View::Overview, Feed::Demo(_)) => Focus::Demo,
-            (View::Findings, Feed::Live) => Focus::LiveFindings,
-            (View::Findings, Feed::Replay(_)) => Focus::ReplayFindings,
-            (View::Findings, Feed::Demo(_)) => Focus::DemoFindings,
-        }
-    }
-
-    /// Closes what is open: help or line, then the full screen, then a finding, then the view.
-    fn back(&mut self) {
-        if self.open != Open::Nothing {
-            self.open = Open::Nothing;
-        } else if self.zoom {
-            self.zoom = false;
-        } else if self.view == View::Findings && self.look.focus == PanelId::Finding {
-            self.look.focus = PanelId::Findings;
-        } else {
-            self.show(View::Overview);
-        }
-    }
-
-    fn show(&mut self, view: View) {
-        if self.view != view {
-            self.view = view;
-            self.zoom = false;
-            self.look.focus = match view {
-                View::Overview => PanelId::Workers,
-                View::Findings => PanelId::Findings,
-            };
-        }
-    }
-
-    fn top_finding(&mut self, live: &Snapshot) {
-        self.show(View::Findings);
-        self.look.focus = PanelId::Findings;
-        self.look.first_line = 0;
-        let items = panels::findings::items(self.shown(live));
-        // The list begins with the worst.
-        self.look.selected = panels::findings::key(&items, 0);
-        let shown = self.shown(live);
-        if findings::open(shown).is_empty() {
-            let said = match (findings::unknown(shown), shown.checks.is_empty()) {
-                (_, true) => String::from("no check has run yet"),
-                (0, false) => String::from("nothing is found to be wrong"),
-                (1, false) => String::from("nothing is found to be wrong, but 1 check cannot tell"),
-                (count, false) => {
-                    format!("nothing is found to be wrong, but {count} checks cannot tell")
-                }
-            };
-            self.tell(said, false);
-        }
-    }
-
-    fn open_finding(&mut self) {
-        self.look.focus = match self.look.focus {
-            PanelId::Finding => PanelId::Findings,
-            _ => PanelId::Finding,
-        };
-    }
-
     fn demo_fix(&mut self, snapshot: &Snapshot) -> Option<Action> {
         match &snapshot.feed {
             Feed::Demo(demo) if demo.fixed => self.tell("the fix is applied already", false),
@@ -264,20 +201,6 @@ impl Shell {
             Some(_) => None,
             None => Some(Box::new(snapshot.clone())),
         };
-    }
-
-    fn toggle_banner(&mut self, live: &Snapshot) {
-        self.collapsed = if self.is_collapsed(live) { Vec::new() } else { findings::facts(live) };
-    }
-
-    /// Returns true while the banner is wanted small and says what it said then.
-    fn is_collapsed(&self, live: &Snapshot) -> bool {
-        !self.collapsed.is_empty() && self.collapsed == findings::facts(live)
-    }
-
-    /// Returns the rows of the banner, which tells of now even while a picture is held.
-    fn banner(&self, area: Rect, live: &Snapshot) -> banner::Rows {
-        banner::rows(&findings::alert(live), area, self.is_collapsed(live))
     }
 
     fn next_theme(&mut self) {

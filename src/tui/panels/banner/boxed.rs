@@ -1,0 +1,117 @@
+//! The banner as a box of four rows.
+
+use ratatui::layout::Rect;
+
+use super::{Banner, TELLING};
+use crate::tui::findings;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
+
+impl Banner<'_> {
+    /// Four rows: a box with everything.
+    pub(super) fn boxed(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let area = canvas.clip(area);
+        self.edges(canvas, area);
+        self.head(canvas, area);
+        let inner = Rect { x: area.x + 2, width: area.width - 4, ..area };
+        let room = usize::from(inner.width);
+        let mark = canvas.glyphs().ellipsis;
+        let (summary, effect) = (self.summary(), text::clean(&self.finding.effect).into_owned());
+        let both = text::width(&summary) + 1 + text::width(&effect) <= room;
+        let x = canvas.put(inner, 0, 1, &text::cut_words(&summary, room, mark), Role::Title);
+        let left = room.saturating_sub(usize::from(x) + 1);
+        if both || left >= TELLING {
+            canvas.put(inner, x + 1, 1, &text::cut_words(&effect, left, mark), Role::Fg);
+        }
+        let (label, said) = self.remedy(both);
+        let x = Self::label(canvas, inner, 0, 2, label);
+        let left = room.saturating_sub(x.into());
+        let x = canvas.put(inner, x, 2, &text::cut_words(&said, left, mark), Role::Fg);
+        let restarts = self.finding.fix.as_ref().map(|fix| text::clean(&fix.restarts).into_owned());
+        if let Some(restarts) = restarts.filter(|said| !said.is_empty()) {
+            let said = format!("  restarts: {restarts}");
+            if usize::from(x) + text::width(&said) <= room {
+                canvas.put(inner, x, 2, &said, Role::Muted);
+            }
+        }
+        self.foot(canvas, area);
+    }
+
+    fn edges(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let set = canvas.glyphs().banner;
+        let inner = usize::from(area.width) - 2;
+        let edge = |left: &str, middle: &str, right: &str| {
+            format!("{left}{}{right}", middle.repeat(inner))
+        };
+        let role = self.role();
+        canvas.put(area, 0, 0, &edge(set.top_left, set.horizontal_top, set.top_right), role);
+        for y in 1..area.height - 1 {
+            canvas.put(area, 0, y, set.vertical_left, role);
+            canvas.put(area, area.width - 1, y, set.vertical_right, role);
+        }
+        let bottom = edge(set.bottom_left, set.horizontal_bottom, set.bottom_right);
+        canvas.put(area, 0, area.height - 1, &bottom, role);
+    }
+
+    /// The upper edge: what it is, how sure that is, and for how long.
+    fn head(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let glyphs = canvas.glyphs();
+        let [badge, _] = self.badge(glyphs);
+        let x = canvas.badge(area, 2, 0, &format!(" {badge} "), self.role());
+        let age = part(format!("{} ", self.age()), Role::Fg);
+        let bar = part(format!(" {} ", glyphs.bar), Role::Border);
+        let grade = |said: String| part(format!(" {said}"), self.role());
+        let long = [grade(findings::grade(self.finding)), bar.clone(), age.clone()];
+        let short = [grade(self.finding.grade.name().to_owned()), bar, age.clone()];
+        let name = format!(" {} ", self.finding.name);
+        let room = usize::from(area.width.saturating_sub(x + 3));
+        let both = |right: &[Part]| text::width(&name) + width(right) <= room;
+        let right: &[Part] = if both(&long) {
+            &long
+        } else if both(&short) {
+            &short
+        } else {
+            &[]
+        };
+        canvas.put(area, x, 0, &name, Role::Title);
+        if !right.is_empty() {
+            let start = area.width - 2 - text::coordinate(width(right));
+            canvas.parts(area, start, 0, right);
+        }
+    }
+
+    /// The lower edge: keys, and how much more there is.
+    fn foot(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let y = area.height - 1;
+        let mut keys: Vec<[Part; 2]> = Vec::new();
+        if let Some(fix) = &self.finding.fix {
+            keys.push(Self::key(
+                "Y",
+                if fix.yaml.is_some() { "copy fix" } else { "copy sentence" },
+            ));
+            if fix.kubectl.is_some() {
+                keys.push(Self::key("C", "copy kubectl command"));
+            }
+        }
+        keys.extend([Self::key("f", "evidence"), Self::key("b", "collapse")]);
+        let mut others = self.others(true);
+        if !others.is_empty() {
+            others.insert(0, part(" ", Role::Fg));
+            others.push(part(" ", Role::Fg));
+        }
+        let needed = |keys: &[[Part; 2]]| keys.iter().map(|key| width(key) + 2).sum::<usize>();
+        let room = usize::from(area.width).saturating_sub(4 + width(&others));
+        while needed(&keys) > room && keys.len() > 1 {
+            keys.pop();
+        }
+        let x = keys.iter().fold(2, |x, key| {
+            let x = canvas.parts(area, x, y, key);
+            canvas.put(area, x, y, "  ", Role::Fg)
+        });
+        let start = area.width.saturating_sub(2 + text::coordinate(width(&others)));
+        if start >= x {
+            canvas.parts(area, start, y, &others);
+        }
+    }
+}

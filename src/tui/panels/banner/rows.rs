@@ -1,0 +1,144 @@
+//! The banner where there is no room for a box: in one row, or in two.
+
+use ratatui::layout::Rect;
+
+use super::{Banner, TELLING};
+use crate::tui::findings;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
+
+/// Columns below which half a summary says less than the name.
+const CUT: usize = 46;
+/// Columns of the name below which nothing stands to the right of it.
+const LEAST: usize = 6;
+/// Columns of one row from which on it names keys.
+const KEYED: u16 = 46;
+
+/// One way to fill a row: label and text on the left, more on the right.
+struct Form {
+    badge: String,
+    said: String,
+    right: Vec<Part>,
+}
+
+impl Form {
+    /// Returns the columns that it takes with one between its parts.
+    fn width(&self) -> usize {
+        let gap = |width: usize| if width > 0 { width + 1 } else { 0 };
+        text::width(&self.badge) + gap(text::width(&self.said)) + gap(width(&self.right))
+    }
+}
+
+impl Banner<'_> {
+    /// Fills a row with the first of `forms` that fits; returns what went to the right of it. When none
+    /// fits, the text of the last is cut, or gives way to the name where little of it would be left.
+    fn fill(&self, canvas: &mut Canvas<'_>, area: Rect, forms: Vec<Form>) -> Vec<Part> {
+        let room = usize::from(area.width);
+        let whole = forms.iter().position(|form| form.width() <= room);
+        let at = whole.unwrap_or(forms.len().saturating_sub(1));
+        let Some(mut form) = forms.into_iter().nth(at) else { return Vec::new() };
+        if whole.is_none() {
+            let mark = canvas.glyphs().ellipsis;
+            let long = text::width(&form.said);
+            if room < text::width(&form.badge) + width(&form.right) + LEAST {
+                form.right.clear();
+            }
+            let left = room.saturating_sub(form.width() - long);
+            let cut = text::cut_words(&form.said, left, mark);
+            form.said = if left < TELLING || (left < CUT && text::width(&cut) * 2 < long) {
+                text::cut(self.finding.name, left, mark)
+            } else {
+                cut
+            };
+        }
+        let x = canvas.badge(area, 0, 0, &form.badge, self.role());
+        canvas.put(area, x + 1, 0, &form.said, Role::Title);
+        canvas.parts_right(area, 0, &form.right);
+        form.right
+    }
+
+    /// One row: what is wrong, and the keys that tell more.
+    pub(super) fn row(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let [long, short] = self.badge(canvas.glyphs());
+        let mut keys = self.others(false);
+        if self.collapsed {
+            keys.extend(Self::key("b", "open"));
+        }
+        if self.finding.fix.is_some() && !self.collapsed {
+            keys.extend(Self::key("Y", "fix"));
+        }
+        keys.extend(Self::key("f", "why"));
+        let mut aged = vec![part(self.age(), Role::Muted), part(" ", Role::Fg)];
+        aged.extend(keys.iter().cloned());
+        let form = |badge: &str, said: String, right: &[Part]| Form {
+            badge: badge.to_owned(),
+            said,
+            right: right.to_vec(),
+        };
+        let last = if area.width >= KEYED { &keys } else { &self.others(false) };
+        let forms = vec![
+            form(&long, self.named(), &aged),
+            form(&long, self.summary(), &aged),
+            form(&long, self.summary(), &keys),
+            form(&short, self.summary(), &keys),
+            form(&short, self.summary(), last),
+        ];
+        self.fill(canvas, area, forms);
+    }
+
+    /// Two rows: what is wrong, and what mends it.
+    pub(super) fn rows(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let [long, short] = self.badge(canvas.glyphs());
+        let age = part(self.age(), Role::Muted);
+        let bar = part(format!(" {} ", canvas.glyphs().bar), Role::Border);
+        let grade = part(findings::grade(self.finding), self.role());
+        let name = part(self.finding.grade.name(), self.role());
+        let form = |badge: &str, said: String, right: &[&Part]| Form {
+            badge: badge.to_owned(),
+            said,
+            right: right.iter().copied().cloned().collect(),
+        };
+        let forms = vec![
+            form(&long, self.named(), &[&grade, &bar, &age]),
+            form(&long, self.summary(), &[&grade, &bar, &age]),
+            form(&long, self.summary(), &[&name, &bar, &age]),
+            form(&long, self.summary(), &[]),
+            form(&short, self.summary(), &[]),
+        ];
+        let graded = !self.fill(canvas, area, forms).is_empty();
+        self.mend(canvas, area, graded);
+    }
+
+    /// The second of two rows. It says how sure the finding is where the first has no room for it.
+    fn mend(&self, canvas: &mut Canvas<'_>, area: Rect, graded: bool) {
+        let (label, said) = self.remedy(false);
+        let copy = || self.finding.fix.iter().flat_map(|_| Self::key("Y", "copy"));
+        let mut long = self.others(true);
+        long.extend(copy());
+        if self.more == 0 {
+            long.extend(Self::key("f", "evidence"));
+        }
+        let mut short = self.others(false);
+        short.extend(copy().chain(Self::key("f", "why")));
+        let mut least = self.others(false);
+        least.extend(copy());
+        let grade = part(format!("{} ", self.finding.grade.name()), self.role());
+        let grade = (!graded).then_some(grade);
+        let graded = |right: &[Part]| grade.iter().chain(right).cloned().collect::<Vec<Part>>();
+        let room = usize::from(area.width).saturating_sub(2);
+        let labelled = if label.is_empty() { 0 } else { text::width(label) + 1 };
+        let fits = |said: usize, right: &[Part]| labelled + said + 1 + width(right) <= room;
+        // What to type comes before how sure that is, and both before keys.
+        let whole = [graded(&long), graded(&short), graded(&least), graded(&[]), Vec::new()];
+        let cut = [graded(&least), graded(&[]), Vec::new()];
+        let long = text::width(&said);
+        let right = whole.into_iter().find(|right| fits(long, right));
+        let right = right.or_else(|| cut.into_iter().find(|right| fits(TELLING, right)));
+        let right = right.unwrap_or_default();
+        let left = room.saturating_sub(labelled + width(&right) + 1);
+        let x = Self::label(canvas, area, 2, 1, label);
+        canvas.put(area, x, 1, &text::cut_words(&said, left, canvas.glyphs().ellipsis), Role::Fg);
+        canvas.parts_right(area, 1, &right);
+    }
+}
