@@ -7,7 +7,7 @@ use crate::support::{fixture, scratch};
 fn kvtop(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
     command.args(arguments).stdin(Stdio::null()).env("HOME", scratch());
-    for name in ["NATS_URL", "NATS_SERVER", "KVTOP_NATS_URL", "XDG_CONFIG_HOME"] {
+    for name in ["NATS_URL", "NATS_SERVER", "KVTOP_NATS_URL", "XDG_CONFIG_HOME", "KUBECONFIG"] {
         command.env_remove(name);
     }
     command.output().unwrap()

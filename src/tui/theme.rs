@@ -174,6 +174,28 @@ mod tests {
     }
 
     #[test]
+    fn a_label_that_must_be_seen_has_a_ground_of_its_own() {
+        let themes = Themes::default();
+        for name in themes.names() {
+            for level in Level::ALL {
+                let theme = themes.theme(&name, level, Glyphs::UNICODE).unwrap();
+                for role in [Role::Crit, Role::Warn] {
+                    let badge = theme.badge(role);
+                    let turned = badge.add_modifier.contains(Modifier::REVERSED);
+                    assert!(turned || badge.bg.is_some(), "{name} {level:?} {badge:?}");
+                }
+            }
+            let badge =
+                themes.theme(&name, Level::True, Glyphs::UNICODE).unwrap().badge(Role::Crit);
+            let ground = badge.bg.and_then(luminance);
+            if let (Some(ground), Some(text)) = (ground, badge.fg.and_then(luminance)) {
+                let contrast = (ground.max(text) + 0.05) / (ground.min(text) + 0.05);
+                assert!(contrast >= 4.5, "{name}: {contrast:.1}");
+            }
+        }
+    }
+
+    #[test]
     fn texts_stand_out_from_the_ground() {
         let themes = Themes::default();
         for name in themes.names() {

@@ -197,3 +197,16 @@ fn nothing_that_a_shell_obeys_is_copied() {
         );
     }
 }
+
+#[test]
+fn a_finding_that_is_newer_than_the_held_picture_is_told() {
+    let mut shell = shell();
+    let before = crate::support::pictures::mismatch();
+    shell.update(Command::ToggleFreeze, &before);
+    let after = findings::mismatch();
+    shell.update(Command::TopFinding, &after);
+    let screen = draw(&mut shell, &after, (120, 36));
+    assert!(screen.contains("KVT001 is newer than the held picture"), "{screen}");
+    shell.update(Command::ToggleFreeze, &after);
+    assert!(draw(&mut shell, &after, (120, 36)).contains("▌✗ KVT001"));
+}

@@ -50,20 +50,20 @@ impl Shell {
         self.show(View::Findings);
         self.look.focus = PanelId::Findings;
         self.look.first_line = 0;
-        let items = panels::findings::items(self.shown(live));
-        // The list begins with the worst.
-        self.look.selected = panels::findings::key(&items, 0);
         let shown = self.shown(live);
-        if findings::open(shown).is_empty() {
-            let said = match (findings::unknown(shown), shown.checks.is_empty()) {
-                (_, true) => String::from("no check has run yet"),
-                (0, false) => String::from("nothing is found to be wrong"),
-                (1, false) => String::from("nothing is found to be wrong, but 1 check cannot tell"),
-                (count, false) => {
-                    format!("nothing is found to be wrong, but {count} checks cannot tell")
-                }
-            };
-            self.tell(said, false);
+        // The list begins with the worst.
+        let first = panels::findings::key(&panels::findings::items(shown), 0);
+        let held = |id: &str| shown.findings.iter().any(|row| row.id == id);
+        let late = findings::alert(live).top.filter(|top| !held(top.id));
+        let (said, grave) = match late {
+            Some(top) => {
+                (format!("{} is newer than the held picture; Space goes on", top.id), true)
+            }
+            None => (nothing(shown), false),
+        };
+        self.look.selected = first;
+        if !said.is_empty() {
+            self.tell(said, grave);
         }
     }
 
@@ -86,5 +86,17 @@ impl Shell {
     /// Returns the rows of the banner, which tells of now even while a picture is held.
     pub(super) fn banner(&self, area: Rect, live: &Snapshot) -> banner::Rows {
         banner::rows(&findings::alert(live), area, self.is_collapsed(live))
+    }
+}
+
+/// Returns what to say when nothing is wrong; nothing when something is.
+fn nothing(shown: &Snapshot) -> String {
+    let good = "nothing is found to be wrong";
+    match (findings::open(shown).len(), shown.checks.is_empty(), findings::unknown(shown)) {
+        (1.., _, _) => String::new(),
+        (0, true, _) => String::from("no check has run yet"),
+        (0, false, 0) => String::from(good),
+        (0, false, 1) => format!("{good}, but 1 check cannot tell"),
+        (0, false, count) => format!("{good}, but {count} checks cannot tell"),
     }
 }
