@@ -165,7 +165,7 @@ pub const BINDINGS: &[Binding] = &[
             "Enter",
             FINDINGS,
             Command::Open,
-            "read the finding, and back to the list",
+            "read all of the finding, and back to the list",
         ),
         "read",
     ),

@@ -210,3 +210,18 @@ fn a_finding_that_is_newer_than_the_held_picture_is_told() {
     shell.update(Command::ToggleFreeze, &after);
     assert!(draw(&mut shell, &after, (120, 36)).contains("▌✗ KVT001"));
 }
+
+#[test]
+fn evidence_is_short_in_the_list_and_whole_when_read() {
+    let mut picture = findings::mismatch();
+    let quoted = format!("32 tokens ({} the last word)", "a line of a log ".repeat(30));
+    picture.findings[0].evidence[0].value = quoted;
+    let mut shell = opened(&picture);
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("32 tokens") && screen.contains("FIX "), "{screen}");
+    assert!(!screen.contains("last word"), "{screen}");
+    shell.update(Command::Open, &picture);
+    shell.update(Command::Scroll(Scroll::PageDown), &picture);
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("last word"), "{screen}");
+}

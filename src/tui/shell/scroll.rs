@@ -4,7 +4,7 @@ use super::{Open, Shell};
 use crate::snapshot::Snapshot;
 use crate::tui::command::Scroll;
 use crate::tui::overlay;
-use crate::tui::panels::{PanelId, events, findings};
+use crate::tui::panels::{Look, PanelId, events, findings};
 use crate::tui::theme::Glyphs;
 
 /// Rows of a panel that are not its content: frame and names.
@@ -45,7 +45,7 @@ impl Shell {
             PanelId::Findings | PanelId::Finding => {
                 let area = layout.panel(PanelId::Finding).unwrap_or(area);
                 let page = findings::detail::page(area, layout.framed).max(1);
-                let look = self.look;
+                let look = Look { focus, ..self.look };
                 let scene = self.scene(self.shown(live), &look, &layout);
                 // The glyphs decide nothing about how many rows there are.
                 let last = findings::detail::last(&scene, area, Glyphs::UNICODE);

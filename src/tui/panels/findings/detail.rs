@@ -24,7 +24,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         return;
     };
     let title = format!("{} {}", item.id(), item.name());
-    let lines = rows(item, scene.now, inside(area, scene.framed), glyphs);
+    let lines = rows(item, scene, inside(area, scene.framed), glyphs);
     let page = page(area, scene.framed);
     let first = scene.look.first_line.min(lines.len().saturating_sub(page));
     let below = lines.len().saturating_sub(first + page);
@@ -47,7 +47,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 pub fn last(scene: &Scene<'_>, area: Rect, glyphs: &'static Glyphs) -> usize {
     let items = items(scene.snapshot);
     let Some(item) = items.get(position(&items, scene.look.selected)) else { return 0 };
-    let rows = rows(item, scene.now, inside(area, scene.framed), glyphs).len();
+    let rows = rows(item, scene, inside(area, scene.framed), glyphs).len();
     rows.saturating_sub(page(area, scene.framed))
 }
 
@@ -88,8 +88,15 @@ fn notes(
     if width(&long) <= room { long } else { short }
 }
 
-fn rows(item: &Item<'_>, now: Timestamp, width: usize, glyphs: &'static Glyphs) -> Vec<Vec<Part>> {
-    let mut sheet = Sheet::new(width, glyphs);
+/// Returns its rows: all of them while it is read, evidence in short while the list is.
+fn rows(
+    item: &Item<'_>,
+    scene: &Scene<'_>,
+    width: usize,
+    glyphs: &'static Glyphs,
+) -> Vec<Vec<Part>> {
+    let now = scene.now;
+    let mut sheet = Sheet::new(width, scene.look.focus == PanelId::Finding, glyphs);
     match item {
         Item::Finding(finding) => self::finding(&mut sheet, finding, now, glyphs),
         Item::Check(check) => self::check(&mut sheet, check, glyphs),
@@ -139,12 +146,13 @@ fn proof(
     glyphs: &Glyphs,
 ) -> Proof {
     let clean = |text: &str| text::clean(text).trim().to_owned();
-    let against = if row.against { " (speaks against it)" } else { "" };
+    // First, so that it is never what is cut.
+    let against = if row.against { "against it: " } else { "" };
     let (mark, role) = if row.against { (glyphs.ok, Role::Ok) } else { (mark, role) };
     Proof {
         mark,
         role,
-        claim: clean(&row.claim) + against,
+        claim: format!("{against}{}", clean(&row.claim)),
         value: clean(&row.value),
         source: clean(&row.source),
         age: row.at.map(|at| text::age(now.since(at))).unwrap_or_default(),

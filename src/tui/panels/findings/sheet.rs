@@ -12,6 +12,8 @@ const LABELLED: usize = 44;
 const TABULAR: usize = 56;
 /// Columns of the mark before a piece of evidence.
 const MARK: usize = 4;
+/// Rows of a cell of evidence while it is skimmed.
+const QUOTED: usize = 2;
 /// Columns of an age.
 const AGE: usize = 4;
 
@@ -29,12 +31,15 @@ pub(super) struct Proof {
 pub(super) struct Sheet {
     pub(super) rows: Vec<Vec<Part>>,
     width: usize,
+    whole: bool,
     glyphs: &'static Glyphs,
 }
 
 impl Sheet {
-    pub(super) const fn new(width: usize, glyphs: &'static Glyphs) -> Self {
-        Self { rows: Vec::new(), width, glyphs }
+    /// Returns an empty sheet. Pieces of evidence are cut to a few rows unless `whole` is wanted: some
+    /// quote a line of a log.
+    pub(super) const fn new(width: usize, whole: bool, glyphs: &'static Glyphs) -> Self {
+        Self { rows: Vec::new(), width, whole, glyphs }
     }
 
     /// Leaves a row blank, unless nothing stands above it.
@@ -118,10 +123,21 @@ impl Sheet {
         }
     }
 
+    /// Returns `text` in lines, as many as are wanted; numbers come first in evidence, so that they stay.
+    fn lines(&self, text: &str, columns: usize) -> Vec<String> {
+        let mut lines = text::wrap(text, columns);
+        if !self.whole && lines.len() > QUOTED {
+            let rest = lines[QUOTED - 1..].join(" ");
+            lines.truncate(QUOTED - 1);
+            lines.push(text::cut(&rest, columns, self.glyphs.ellipsis));
+        }
+        lines
+    }
+
     fn row(&mut self, proof: &Proof, [claim, value, source]: [usize; 3]) {
-        let claims = text::wrap(&proof.claim, claim);
-        let values = text::wrap(&proof.value, value);
-        let sources = text::wrap(&proof.source, source);
+        let claims = self.lines(&proof.claim, claim);
+        let values = self.lines(&proof.value, value);
+        let sources = self.lines(&proof.source, source);
         let height = claims.len().max(values.len()).max(sources.len());
         for at in 0..height {
             let cell = |cells: &[String], width| {
@@ -141,12 +157,12 @@ impl Sheet {
     fn stacked(&mut self, proof: &Proof) {
         let room = self.width.saturating_sub(2);
         let said = format!("{}: {}", proof.claim, proof.value);
-        for (at, line) in text::wrap(&said, room).into_iter().enumerate() {
+        for (at, line) in self.lines(&said, room).into_iter().enumerate() {
             let mark = if at == 0 { proof.mark } else { " " };
             self.rows.push(vec![part(format!("{mark} "), proof.role), part(line, Role::Fg)]);
         }
         let age = if proof.age.is_empty() { String::new() } else { format!(", {}", proof.age) };
-        for line in text::wrap(&format!("{}{age}", proof.source), room) {
+        for line in self.lines(&format!("{}{age}", proof.source), room) {
             self.rows.push(vec![part("  ", Role::Fg), part(line, Role::Muted)]);
         }
     }
