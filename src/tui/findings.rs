@@ -15,7 +15,7 @@ const KINDS: [(&str, &[&str]); 5] = [
     ("events", &["event", "events", "jetstream", "mirror", "nats", "stream", "zmq"]),
     ("logs", &["line", "lines", "log", "logs"]),
     ("metrics", &["gauge", "metric", "metrics", "prometheus", "scrape"]),
-    ("decisions", &["decision", "decisions", "logit", "router"]),
+    ("decisions", &["decision", "decisions", "logit"]),
 ];
 
 /// Columns of a deployment's name in the title.
@@ -133,19 +133,22 @@ pub fn grade(finding: &FindingRow) -> String {
 fn kinds(finding: &FindingRow) -> Vec<&'static str> {
     let mut found = [false; KINDS.len()];
     for row in finding.evidence.iter().filter(|row| !row.against) {
-        if let Some(at) = kind(&row.source) {
+        // One piece of evidence may rest on two sources.
+        for at in row.source.split([',', ';']).filter_map(kind) {
             found[at] = true;
         }
     }
     KINDS.iter().zip(found).filter(|(_, found)| *found).map(|((name, _), _)| *name).collect()
 }
 
-/// Returns the kind of a source by the last of its words that tells: a pod's log is a log.
+/// Returns the kind of a source by the first of its words that tells. What is read of a pod is its
+/// configuration unless another word says otherwise.
 fn kind(source: &str) -> Option<usize> {
     let source = source.to_lowercase();
-    let words = source.split(|c: char| !c.is_alphanumeric());
+    let mut words = source.split(|c: char| !c.is_alphanumeric());
     let of = |word: &str| KINDS.iter().position(|(_, words)| words.contains(&word));
-    words.filter_map(of).next_back()
+    let pod = words.clone().any(|word| word == "pod");
+    words.find_map(of).or_else(|| if pod { of("config") } else { None })
 }
 
 #[cfg(test)]
@@ -153,12 +156,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_source_has_the_kind_of_its_last_telling_word() {
+    fn a_source_has_the_kind_of_its_first_telling_word() {
         let name = |source| kind(source).map(|at| KINDS[at].0);
         assert_eq!(name("worker log, trtllmworker-0-x7k2p"), Some("logs"));
         assert_eq!(name("env of pod frontend-1"), Some("config"));
         assert_eq!(name("KV events"), Some("events"));
         assert_eq!(name("router log"), Some("logs"));
+        assert_eq!(name("pod log"), Some("logs"));
+        assert_eq!(name("pod trtllmworker-0-x7k2p, --kv-block-size"), Some("config"));
         assert_eq!(name("somewhere"), None);
     }
 
