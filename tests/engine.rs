@@ -106,6 +106,19 @@ fn missing_messages_are_counted_said_and_make_the_mirror_incomplete() {
 }
 
 #[test]
+fn numbers_of_messages_that_leap_are_restarts_and_never_overflow() {
+    let frame = |(n, sequence): (u64, u64)| {
+        core(&stored(W, n, None, blocks(10 * n, 1)), Family::V1_0, sequence)
+    };
+    let numbers = [0, u64::MAX, 0, u64::MAX, 1 << 32, 0, 1 << 32, 0, 1 << 32];
+    let frames: Vec<Frame> = (0..).zip(numbers).map(frame).collect();
+
+    let (_, snapshot) = after(&frames);
+
+    assert_eq!(snapshot.sources[0].gaps, 2 * ((1 << 32) - 1));
+}
+
+#[test]
 fn the_first_events_of_a_worker_prove_its_past_on_core_and_never_on_0_9() {
     let first = |family, id| after(&[core(&stored(W, id, None, blocks(10, 1)), family, 0)]).1;
     let durable =

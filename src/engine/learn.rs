@@ -66,10 +66,10 @@ impl Engine {
             return;
         }
         if topic.as_ref() == "kv-events" {
-            self.history.lost += missing;
+            self.history.lost = self.history.lost.saturating_add(missing);
         }
         if let Some(record) = self.sources.record(source) {
-            record.gaps += missing;
+            record.gaps = record.gaps.saturating_add(missing);
         }
         let head = Head { at, who: source, kind: EventKind::Source, gravity: Gravity::Bad, source };
         self.journal.add(head, || format!("{missing} messages of {topic} are missing"));

@@ -12,6 +12,12 @@ const SOURCE_LIMIT: usize = 256;
 /// Most publishers whose numbers are followed; one is a worker's rank and topic.
 const PUBLISHER_LIMIT: usize = 65_536;
 
+/// A fall by more than this is a publisher that numbers from the start again; less is a duplicate.
+const RESTART_FALL: u64 = 128;
+
+/// No interruption loses as many messages: a jump over more is another publisher under the same id.
+const RESTART_JUMP: u64 = 1 << 32;
+
 /// One source.
 #[derive(Clone, Debug, Default)]
 pub struct SourceRecord {
@@ -49,16 +55,17 @@ impl Sources {
     }
 
     /// Follows a publisher's numbers on a topic and returns how many messages are missing before
-    /// this one. Numbers that start again are a restart, not a gap; numbers from the past are
-    /// duplicates.
+    /// this one. Numbers that start again, fall far or leap are a restart, not a gap; numbers from the
+    /// near past are duplicates.
     pub fn follow(&mut self, topic: &Arc<str>, envelope: Envelope) -> u64 {
         let key = (Arc::clone(topic), envelope.publisher);
         if let Some(last) = self.publishers.get_mut(&key) {
-            let missing = envelope.sequence.saturating_sub(*last).saturating_sub(1);
-            if envelope.sequence > *last || envelope.sequence == 0 {
-                *last = envelope.sequence;
+            let (before, now) = (*last, envelope.sequence);
+            if now > before || now == 0 || before - now > RESTART_FALL {
+                *last = now;
             }
-            return missing;
+            let ahead = now.saturating_sub(before);
+            return if ahead > RESTART_JUMP { 0 } else { ahead.saturating_sub(1) };
         }
         if self.publishers.len() < PUBLISHER_LIMIT {
             self.publishers.insert(key, envelope.sequence);
@@ -85,5 +92,17 @@ mod tests {
             .collect();
 
         assert_eq!(found, [0, 0, 0, 2, 0, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_leap_and_a_far_fall_are_restarts() {
+        let topic: Arc<str> = "kv-events".into();
+        let mut sources = Sources::default();
+        let found: Vec<u64> = [0, u64::MAX, 0, u64::MAX, 900, 903, 4, 6]
+            .into_iter()
+            .map(|sequence| sources.follow(&topic, Envelope { publisher: 1, sequence }))
+            .collect();
+
+        assert_eq!(found, [0, 0, 0, 0, 0, 2, 0, 1]);
     }
 }
