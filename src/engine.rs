@@ -37,6 +37,10 @@ const MIRROR_BUDGET: usize = 4096;
 /// Longest sample that is kept of a reject.
 const SAMPLE_LIMIT: usize = 120;
 
+/// How far a frame may be ahead of its arrival, by another clock. Beyond it every series would wait
+/// for that time to come.
+const CLOCK_AHEAD: Duration = Duration::from_secs(60);
+
 /// What an engine is told at its start.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -168,9 +172,21 @@ impl Engine {
     /// Takes in frames, in order of arrival.
     pub fn ingest(&mut self, frames: &[Frame]) {
         for frame in frames {
-            self.ingest_one(frame);
+            if frame.happened() > frame.at.after(CLOCK_AHEAD) {
+                self.ingest_early(frame);
+            } else {
+                self.ingest_one(frame);
+            }
         }
         self.apply_kv();
+    }
+
+    /// Takes in a frame whose time is yet to come as if it had happened on arrival, and says so.
+    fn ingest_early(&mut self, frame: &Frame) {
+        let frame = Frame { time: None, ..frame.clone() };
+        self.ingest_one(&frame);
+        let why = "a time more than a minute after its arrival; its arrival counts";
+        self.note_odd(&frame, why, &source_name(&frame.origin));
     }
 
     fn ingest_one(&mut self, frame: &Frame) {
@@ -229,6 +245,10 @@ impl Engine {
 
     fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
         self.events.unreadable += u64::from(carries_kv(&frame.origin));
+        self.note_odd(frame, why, source);
+    }
+
+    fn note_odd(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
         if let Some(record) = self.sources.record(source) {
             record.rejects += 1;
         }

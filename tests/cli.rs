@@ -115,3 +115,18 @@ fn a_reader_that_has_had_enough_is_no_failure() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stderr(&output), "");
 }
+
+#[test]
+fn years_without_a_frame_are_not_printed_line_by_line() {
+    let path = scratch().join("years.frames");
+    let log = |at: u64| {
+        format!("{{\"at\":{at},\"from\":{{\"log\":{{\"pod\":\"frontend\"}}}},\"text\":\"x\"}}\n")
+    };
+    let lines = log(5) + &log(1_780_000_000_000_000);
+    std::fs::write(&path, format!("{{\"kvtop_frames\":1}}\n{lines}")).unwrap();
+
+    let output = kvtop(&["stat", "--replay", path.to_str().unwrap(), "--interval", "1s"]);
+
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).lines().count() <= 4, "{}", stdout(&output));
+}

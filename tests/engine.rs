@@ -119,6 +119,28 @@ fn numbers_of_messages_that_leap_are_restarts_and_never_overflow() {
 }
 
 #[test]
+fn a_message_from_the_future_is_counted_now_and_leaves_the_rates_alone() {
+    let second = |n: u64| Timestamp(AT.0 + n * 1_000_000);
+    let message = |n: u64, time| {
+        let body = stored(W, n, None, blocks(10 * n, 1)).json(Family::V0_9);
+        let origin = Origin::Jetstream { stream: "s".into(), seq: n + 1, subject: DURABLE.into() };
+        Frame { time: Some(time), ..Frame::new(second(n), origin, body) }
+    };
+    let mut engine = Engine::new(EngineOptions::default());
+    engine.ingest(&[message(0, Timestamp(u64::MAX))]);
+    let frames: Vec<Frame> = (1..30).map(|n| message(n, second(n))).collect();
+    engine.ingest(&frames);
+
+    let snapshot = engine.snapshot(&ViewQuery::default(), second(30));
+
+    assert!((snapshot.totals.rates.ten_seconds.stores - 1.0).abs() < 0.2);
+    assert!(snapshot.series.tree_size.points.iter().any(Option::is_some));
+    assert_eq!(snapshot.workers[0].accepted, 30);
+    assert_eq!((snapshot.rejects.count, snapshot.sources[0].rejects), (1, 1));
+    assert!(snapshot.rejects.reasons[0].why.contains("after its arrival"));
+}
+
+#[test]
 fn the_first_events_of_a_worker_prove_its_past_on_core_and_never_on_0_9() {
     let first = |family, id| after(&[core(&stored(W, id, None, blocks(10, 1)), family, 0)]).1;
     let durable =

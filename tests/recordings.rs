@@ -193,3 +193,14 @@ fn a_line_without_an_end_does_not_take_all_memory() {
 
     assert_eq!((frames.len(), recording.bad().count), (1, 1));
 }
+
+#[test]
+fn a_time_that_no_calendar_has_is_a_bad_line() {
+    let far = LINE.replace(":5,", &format!(":{},", u64::MAX));
+    let path = written("far.frames", format!("{HEADER}\n{LINE}\n{far}\n{LINE}\n").as_bytes());
+
+    let (recording, frames) = read_all(&path);
+
+    assert_eq!(frames.iter().map(|frame| frame.at.0).collect::<Vec<_>>(), [5, 5]);
+    assert_eq!((recording.bad().count, recording.bad().first_line), (1, 3));
+}

@@ -13,6 +13,9 @@ use crate::frame::Frame;
 /// 100 KB.
 const MAX_LINE: usize = 64 << 20;
 
+/// Later times cannot be shown: the calendar ends with the year 9999.
+const LAST_TIME: Timestamp = Timestamp(253_402_207_200_000_000);
+
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 
@@ -149,6 +152,9 @@ impl Recording {
                 .map_err(|error| error.to_string())
                 .and_then(line::decode);
             match read {
+                Ok(frame) if frame.at > LAST_TIME => {
+                    self.note_bad("its time is after the year 9999".to_owned());
+                }
                 Ok(mut frame) => {
                     frame.at = frame.at.max(self.last);
                     self.last = frame.at;

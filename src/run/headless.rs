@@ -221,13 +221,29 @@ fn line_of(engine: &mut Engine, at: Timestamp) -> String {
     format!("{}\n", report::stat_line(&engine.snapshot(&query, at)))
 }
 
-/// Prints the lines of a recording: one for each interval of its own time.
+/// After this long without a frame nothing is left to say until the next one.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// Returns the whole intervals that nothing happens in, when they are many.
+fn idle(player: &Player, interval: Duration) -> Duration {
+    let wait = player.next_at().map_or(Duration::ZERO, |next| next.since(player.position()));
+    if wait <= IDLE {
+        return Duration::ZERO;
+    }
+    let intervals = wait.as_micros() / interval.as_micros().max(1);
+    // The interval of the frame itself is printed.
+    let skipped = intervals.saturating_sub(1).saturating_mul(interval.as_micros());
+    Duration::from_micros(u64::try_from(skipped).unwrap_or(u64::MAX))
+}
+
+/// Prints the lines of a recording: one for each interval of its own time, but for
+/// hours without a frame.
 fn stat_of(path: &Path, args: &StatArgs, source: &SourceArgs) -> Result<Exit, RunError> {
     let mut player = Player::open(path, source.max_memory)?;
     print(&format!("{}\n", report::stat_header()))?;
     let mut printed = 0;
     while player.position() < player.end() {
-        let target = player.position().after(args.interval);
+        let target = player.position().after(args.interval + idle(&player, args.interval));
         player.seek(target)?;
         let at = player.position();
         print(&line_of(player.engine(), at))?;

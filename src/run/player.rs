@@ -72,6 +72,11 @@ impl Player {
         self.end
     }
 
+    /// Returns the time of the next frame.
+    pub fn next_at(&self) -> Option<Timestamp> {
+        self.next.as_ref().map(|frame| frame.at)
+    }
+
     /// Returns true while it stands still, because it was told to or because it is at the end.
     pub fn is_still(&self) -> bool {
         self.paused || self.at_end()
