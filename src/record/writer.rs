@@ -51,6 +51,8 @@ impl RecordWriter {
         let mut writer = Self { path: path.to_owned(), output, frames: 0, bytes: 0 };
         let header = Header { kvtop_frames: FORMAT_VERSION, ..header.clone() };
         writer.write_line(&serde_json::to_string(&header).unwrap_or_default())?;
+        // So that a file that was started can be told from one that is empty.
+        writer.flush()?;
         Ok(writer)
     }
 

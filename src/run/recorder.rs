@@ -5,6 +5,8 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::frame::Frame;
 use crate::record::{Header, RecordError, RecordWriter};
 
@@ -58,15 +60,21 @@ impl Recorder {
 fn write(mut writer: RecordWriter, queue: &Receiver<Frame>) -> Result<u64, RecordError> {
     use std::sync::mpsc::RecvTimeoutError;
     let mut unflushed = false;
+    let mut flushed = Instant::now();
     loop {
         match queue.recv_timeout(FLUSH_EVERY) {
             Ok(frame) => {
                 writer.write(&frame)?;
                 unflushed = true;
+                // Without a pause between frames as well.
+                if flushed.elapsed() >= FLUSH_EVERY {
+                    writer.flush()?;
+                    (unflushed, flushed) = (false, Instant::now());
+                }
             }
             Err(RecvTimeoutError::Timeout) if unflushed => {
                 writer.flush()?;
-                unflushed = false;
+                (unflushed, flushed) = (false, Instant::now());
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
@@ -75,5 +83,33 @@ fn write(mut writer: RecordWriter, queue: &Receiver<Frame>) -> Result<u64, Recor
                 return Ok(frames);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+    use crate::frame::Origin;
+
+    #[test]
+    fn frames_reach_the_disk_while_more_keep_coming() {
+        let name = format!("kvtop-recorder-{}.frames", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        drop(std::fs::remove_file(&path));
+        let mut recorder = Recorder::start(&path, &Header::default()).unwrap();
+        let header = std::fs::metadata(&path).unwrap().len();
+        let frame = Frame::new(Timestamp(1), Origin::log("", "frontend"), "hello");
+
+        let start = Instant::now();
+        while start.elapsed() < FLUSH_EVERY + Duration::from_millis(500) {
+            assert!(recorder.record(&frame));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let written = std::fs::metadata(&path).unwrap().len();
+        recorder.finish().unwrap();
+        std::fs::remove_file(&path).unwrap();
+
+        assert!(header > 0 && written > header, "{header} {written}");
     }
 }
