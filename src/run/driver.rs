@@ -94,6 +94,9 @@ fn publish(
 /// Time between two steps of a replay.
 const REPLAY_STEP: Duration = Duration::from_millis(50);
 
+/// Most that one step moves: time in which the process stood still was not watched.
+const LONGEST_STEP: Duration = Duration::from_millis(250);
+
 /// Publishes pictures of a recording, moved by `commands`, until nobody wants them.
 pub(super) async fn replay(
     mut player: Player,
@@ -103,7 +106,7 @@ pub(super) async fn replay(
 ) {
     let mut tick = tokio::time::interval(REPLAY_STEP);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut last = clock::now();
+    let mut last = Instant::now();
     let mut odd = false;
     show(&mut player, &pictures, &queries);
     loop {
@@ -123,8 +126,9 @@ pub(super) async fn replay(
                 }
             }
             _ = tick.tick() => {
-                let now = clock::now();
-                let moved = player.pass(now.since(last)).unwrap_or(false);
+                let now = Instant::now();
+                let passed = now.duration_since(last).min(LONGEST_STEP);
+                let moved = player.pass(passed).unwrap_or(false);
                 last = now;
                 odd = !odd;
                 // Every other step makes ten pictures a second; the last one is always shown.
@@ -179,4 +183,30 @@ pub(super) fn demo_feed(scenario: &str, about: &str, fix: &str, fixed: bool) -> 
         fixed,
         fix: fix.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn time_in_which_the_process_stood_still_is_not_played() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/captures/0.9.0-evict.frames.gz");
+        let player = Player::open(std::path::Path::new(path), 1 << 30).unwrap();
+        let start = player.position();
+        let (pictures, picture) = watch::channel(Arc::default());
+        let (_queries, asked) = watch::channel(ViewQuery::default());
+        let (_commands, told) = mpsc::channel(1);
+        let task = tokio::spawn(replay(player, told, pictures, asked));
+        tokio::time::sleep(Duration::from_millis(110)).await;
+
+        tokio::time::advance(Duration::from_secs(20)).await;
+        tokio::time::sleep(Duration::from_millis(60)).await;
+
+        let passed = picture.borrow().at.since(start);
+        task.abort();
+        assert!(passed < Duration::from_secs(1), "{passed:?}");
+        assert!(passed > Duration::from_millis(50), "{passed:?}");
+    }
 }
