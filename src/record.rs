@@ -58,6 +58,14 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
+    /// The first line is a header with something wrong in it.
+    #[error("the header of `{}` cannot be read: {why}", path.display())]
+    Header {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
     /// The file is of a later format.
     #[error("`{}` is a recording of format {version}; this kvtop reads format 1", path.display())]
     Version {

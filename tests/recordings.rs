@@ -204,3 +204,32 @@ fn a_time_that_no_calendar_has_is_a_bad_line() {
     assert_eq!(frames.iter().map(|frame| frame.at.0).collect::<Vec<_>>(), [5, 5]);
     assert_eq!((recording.bad().count, recording.bad().first_line), (1, 3));
 }
+
+#[test]
+fn a_damaged_compressed_recording_is_read_up_to_the_damage() {
+    let content: String =
+        (0..50_000).map(|n| LINE.replace(":5,", &format!(":{n},")) + "\n").collect();
+    let content = format!("{HEADER}\n{content}");
+    let zstd = zstd::encode_all(content.as_bytes(), 3).unwrap();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(content.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    for (name, mut bytes) in [("hurt.frames.zst", zstd), ("hurt.frames.gz", gzip)] {
+        let from = bytes.len() * 3 / 4;
+        bytes[from..].fill(0xFF);
+
+        let (recording, frames) = read_all(&written(name, &bytes));
+
+        assert!(recording.torn(), "{name}");
+        assert!((1_000..50_000).contains(&frames.len()), "{name}: {}", frames.len());
+    }
+}
+
+#[test]
+fn a_header_with_a_wrong_value_says_which() {
+    let path = written("number.frames", b"{\"kvtop_frames\":1,\"dynamo\":1.0}\n");
+
+    let error = Recording::open(&path).err().unwrap().to_string();
+
+    assert!(error.contains("floating point `1.0`, expected a string"), "{error}");
+}

@@ -36,6 +36,7 @@ pub struct BadLines {
 pub struct Recording {
     path: PathBuf,
     input: Box<dyn BufRead + Send>,
+    compressed: bool,
     header: Header,
     bad: BadLines,
     torn: bool,
@@ -68,6 +69,7 @@ impl Recording {
         let path = path.to_owned();
         let failed = |source| RecordError::Read { path: path.clone(), source };
         let magic = input.fill_buf().map_err(failed)?;
+        let compressed = magic.starts_with(&ZSTD_MAGIC) || magic.starts_with(&GZIP_MAGIC);
         let input: Box<dyn BufRead + Send> = if magic.starts_with(&ZSTD_MAGIC) {
             let decoder = zstd::Decoder::with_buffer(input)
                 .map_err(|source| RecordError::Read { path: path.clone(), source })?;
@@ -81,6 +83,7 @@ impl Recording {
         let mut recording = Self {
             path,
             input,
+            compressed,
             header: Header::default(),
             bad: BadLines::default(),
             torn: false,
@@ -106,7 +109,10 @@ impl Recording {
         if version != FORMAT_VERSION {
             return Err(RecordError::Version { path: self.path.clone(), version });
         }
-        self.header = serde_json::from_value(value).map_err(|_| none())?;
+        self.header = serde_json::from_value(value).map_err(|error| RecordError::Header {
+            path: self.path.clone(),
+            why: error.to_string(),
+        })?;
         Ok(())
     }
 
@@ -120,7 +126,8 @@ impl Recording {
         &self.bad
     }
 
-    /// Returns true once the file turned out to end within a line, as after a crash.
+    /// Returns true once the file turned out to end within a line, as after a crash, or a compressed
+    /// one to be damaged; what came before was read.
     pub fn torn(&self) -> bool {
         self.torn
     }
@@ -130,7 +137,9 @@ impl Recording {
         loop {
             let found = match self.read_line() {
                 Ok(found) => found,
-                Err(error) if is_torn(&error) => {
+                Err(error) if self.compressed && error.raw_os_error().is_none() => {
+                    // What a damaged stream says is the decoder's word, not the disk's. What came
+                    // before is good.
                     self.torn = true;
                     return Ok(None);
                 }
@@ -210,9 +219,4 @@ impl Recording {
             }
         }
     }
-}
-
-/// A compressed stream that stops in its middle reports it in one of two ways.
-fn is_torn(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::UnexpectedEof || error.to_string().contains("incomplete frame")
 }

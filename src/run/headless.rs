@@ -107,7 +107,7 @@ pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot
         ));
     }
     if recording.torn() {
-        tell("kvtop: the recording ends within a line; that line was dropped");
+        tell("kvtop: the recording ends within a line, or is damaged there; the rest was dropped");
     }
     Ok(engine.snapshot(&ViewQuery::default(), at))
 }
