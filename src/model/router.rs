@@ -107,7 +107,14 @@ impl Router {
                 .fold((0.0, 0.0), |(a, b), (sum, count)| (a + sum, b + count));
             (count > 0.0).then(|| sum / count)
         };
-        let last = |s: &Scraped| (s.ttft_sum[1] - s.ttft_sum[0], s.ttft_count[1] - s.ttft_count[0]);
+        let last = |s: &Scraped| {
+            let ([sum_before, sum], [count_before, count]) = (s.ttft_sum, s.ttft_count);
+            // Counters that fell began again with their frontend.
+            if sum < sum_before || count < count_before {
+                return (sum, count);
+            }
+            (sum - sum_before, count - count_before)
+        };
         sums(last).or_else(|| sums(|s: &Scraped| (s.ttft_sum[1], s.ttft_count[1])))
     }
 
@@ -182,5 +189,25 @@ impl PodWarnings {
     /// Returns true when `pod` counts as a router: it was seen to route, or is named like one.
     pub fn is_router(&self, pod: &str) -> bool {
         self.routes || pod.contains("frontend") || pod.contains("router")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_of_a_frontend_that_restarted_count_from_zero() {
+        let mut router = Router::default();
+        let scrapes =
+            [("a", 100.0, 100.0), ("b", 1000.0, 100.0), ("a", 150.0, 300.0), ("b", 1.0, 1.0)];
+        for (pod, sum, count) in scrapes {
+            router.gauge(pod, GaugeName::TtftSum, sum);
+            router.gauge(pod, GaugeName::TtftCount, count);
+        }
+
+        let mean = router.ttft_mean().unwrap();
+
+        assert!((mean - 51.0 / 201.0).abs() < 1e-9, "{mean}");
     }
 }
