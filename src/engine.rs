@@ -105,6 +105,12 @@ struct EventCounts {
 struct Times {
     /// When the first frame happened.
     first: Option<Timestamp>,
+    /// When the first frame arrived: from then on everything is watched.
+    watched: Option<Timestamp>,
+    /// When the first KV event happened, which is earlier where history was read.
+    kv: Option<Timestamp>,
+    /// When the first line of a log was written, which may be earlier as well.
+    logs: Option<Timestamp>,
     /// When the newest frame arrived.
     newest: Timestamp,
     /// The latest time at which anything happened.
@@ -192,7 +198,8 @@ impl Engine {
     fn ingest_one(&mut self, frame: &Frame) {
         let happened = frame.happened();
         self.frames += 1;
-        self.times.first = Some(self.times.first.map_or(happened, |first| first.min(happened)));
+        self.times.first = earliest(self.times.first, happened);
+        self.times.watched = earliest(self.times.watched, frame.at);
         self.times.newest = self.times.newest.max(frame.at);
         if self.starts_a_second(frame) {
             self.apply_kv();
@@ -205,6 +212,7 @@ impl Engine {
         let events = self.facts.kv.events().len().saturating_sub(kv_before);
         if events > 0 {
             self.events.read += events as u64;
+            self.times.kv = earliest(self.times.kv, happened);
             self.note_kv_origin(frame);
         }
         if !self.facts.other.is_empty() {
@@ -238,6 +246,7 @@ impl Engine {
         for fact in &facts {
             self.learn(fact, at, source);
         }
+        self.scraped(&facts);
         self.claims.drop_doubted();
         self.facts.other = facts;
         self.facts.other.clear();
@@ -268,6 +277,7 @@ impl Engine {
         match &frame.origin {
             Origin::Log { pod, .. } => {
                 self.workers.note_pod(pod);
+                self.times.logs = earliest(self.times.logs, frame.happened());
                 if let Some(warnings) = self.router.pod(pod) {
                     warnings.read = true;
                 }
@@ -345,10 +355,19 @@ impl Engine {
         self.meters.gauges(at, self.mirror.totals().accepted, &utilization);
     }
 
-    /// Returns the time from which rates are measured.
-    fn since(&self) -> Timestamp {
-        self.times.first.unwrap_or(self.times.cursor)
+    /// Returns the time from which rates of KV events are measured.
+    fn since_kv(&self) -> Timestamp {
+        self.times.kv.into_iter().chain(self.times.watched).min().unwrap_or(self.times.cursor)
     }
+
+    /// Returns the time from which rates of what logs say are measured.
+    fn since_logs(&self) -> Timestamp {
+        self.times.logs.into_iter().chain(self.times.watched).min().unwrap_or(self.times.cursor)
+    }
+}
+
+fn earliest(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
+    Some(known.map_or(at, |known| known.min(at)))
 }
 
 /// Returns true for messages that carry KV events.

@@ -141,6 +141,49 @@ fn a_message_from_the_future_is_counted_now_and_leaves_the_rates_alone() {
 }
 
 #[test]
+fn an_old_message_of_a_stream_does_not_thin_out_what_logs_say() {
+    let origin = Origin::Jetstream { stream: "s".into(), seq: 1, subject: DURABLE.into() };
+    let body = stored(W, 0, None, blocks(10, 1)).json(Family::V0_9);
+    let hour_ago = Timestamp(AT.0 - 3_600_000_000);
+    let old = Frame { time: Some(hour_ago), ..Frame::new(AT, origin, body) };
+    let line = "WARN Failed to find parent block; skipping store operation worker_id=7 \
+                dp_rank=0 id=1 parent_hash=Some(ExternalSequenceBlockHash(5)) num_blocks=1";
+    let warning =
+        |n: u64| Frame::new(Timestamp(AT.0 + n * 100_000), Origin::log("", "frontend"), line);
+    let mut engine = Engine::new(EngineOptions::default());
+    engine.ingest(&[old]);
+    engine.ingest(&(0..30).map(warning).collect::<Vec<_>>());
+
+    let snapshot = engine.snapshot(&ViewQuery::default(), Timestamp(AT.0 + 3_000_000));
+
+    let warnings = snapshot.router.parent_warnings_per_minute;
+    assert!((warnings - 600.0).abs() < 1.0, "{warnings}");
+    assert!(snapshot.totals.rates.minute.stores < 0.1);
+}
+
+#[test]
+fn models_in_one_scrape_are_counted_together() {
+    let scrape = |n: u64| {
+        let sample = |model, sum, count| {
+            let name = "dynamo_frontend_time_to_first_token_seconds";
+            format!(
+                "{name}_sum{{model=\"{model}\"}} {sum}\n{name}_count{{model=\"{model}\"}} {count}\n\
+                 dynamo_frontend_queued_requests{{model=\"{model}\"}} 5\n"
+            )
+        };
+        let body = sample("a", 10 + n, 100 + 10 * n) + &sample("b", 1000 + n, 100 + n);
+        let origin = Origin::Metrics { pod: "frontend".into(), url: "/metrics".into() };
+        Frame::new(Timestamp(AT.0 + n * 1_000_000), origin, body)
+    };
+
+    let (_, snapshot) = after(&[scrape(0), scrape(1), scrape(2)]);
+
+    let mean = snapshot.router.ttft_mean.unwrap();
+    assert!((mean - 2.0 / 11.0).abs() < 1e-9, "{mean}");
+    assert_eq!(snapshot.router.queued, Some(10));
+}
+
+#[test]
 fn the_first_events_of_a_worker_prove_its_past_on_core_and_never_on_0_9() {
     let first = |family, id| after(&[core(&stored(W, id, None, blocks(10, 1)), family, 0)]).1;
     let durable =

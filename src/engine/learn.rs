@@ -283,7 +283,7 @@ impl Engine {
             | GaugeName::Queued
             | GaugeName::RouterHitSum
             | GaugeName::RouterHitCount => {
-                self.router.gauge(gauge.pod.as_ref(), gauge.name, gauge.value);
+                // Summed over its labels, see `scraped`.
                 return;
             }
         }
@@ -300,6 +300,24 @@ impl Engine {
             record.utilization = Some(measured);
         } else {
             record.hit_rate = Some(measured);
+        }
+    }
+
+    /// Takes in the metrics of routers in one scrape. A family with a sample for each model counts
+    /// with its sum.
+    pub(super) fn scraped(&mut self, facts: &[Fact]) {
+        let mut sums: Vec<(&Arc<str>, GaugeName, f64)> = Vec::new();
+        for fact in facts {
+            let Fact::Gauge(gauge) = fact else { continue };
+            let same =
+                sums.iter_mut().find(|(pod, name, _)| (*pod, *name) == (&gauge.pod, gauge.name));
+            match same {
+                Some((_, _, sum)) => *sum += gauge.value,
+                None => sums.push((&gauge.pod, gauge.name, gauge.value)),
+            }
+        }
+        for (pod, name, value) in sums {
+            self.router.gauge(pod, name, value);
         }
     }
 

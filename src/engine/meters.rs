@@ -72,7 +72,8 @@ pub(super) struct Meters {
     pub(super) overlap_hit: [CountSeries; OverlapBy::ALL.len()],
     pub(super) parent_warnings: CountSeries,
     pub(super) remove_warnings: CountSeries,
-    pub(super) frames: BTreeMap<Arc<str>, CountSeries>,
+    /// By source, each with the arrival of its first frame.
+    pub(super) frames: BTreeMap<Arc<str>, (Timestamp, CountSeries)>,
     pub(super) tree_size: GaugeSeries,
     pub(super) utilization: GaugeSeries,
     pub(super) utilization_by_rank: Vec<(WorkerRank, GaugeSeries)>,
@@ -120,12 +121,13 @@ impl Meters {
     }
 
     pub(super) fn count_frame(&mut self, source: &Arc<str>, at: Timestamp) {
-        if let Some(series) = self.frames.get_mut(source) {
+        if let Some((first, series)) = self.frames.get_mut(source) {
+            *first = at.min(*first);
             series.add(at, 1);
         } else {
             let mut series = CountSeries::new(RANK_HISTORY);
             series.add(at, 1);
-            self.frames.insert(Arc::clone(source), series);
+            self.frames.insert(Arc::clone(source), (at, series));
         }
     }
 

@@ -133,7 +133,6 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
 
 fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
     use std::time::Duration;
-    let since = engine.since();
     let row = |(name, record): (&std::sync::Arc<str>, &crate::model::SourceRecord)| {
         let note = record.note.as_ref();
         let frames = engine.meters.frames.get(name);
@@ -146,7 +145,7 @@ fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
             rtt: note.and_then(|note| note.rtt_us).map(Duration::from_micros),
             frames: record.frames,
             frames_per_second: frames
-                .map_or(0.0, |series| series.rate(at, since, Duration::from_secs(10))),
+                .map_or(0.0, |(since, series)| series.rate(at, *since, Duration::from_secs(10))),
             rejects: record.rejects,
             gaps: record.gaps,
             dropped: note.map_or(0, |note| note.dropped),

@@ -7,7 +7,7 @@ use crate::snapshot::{DecisionRow, RouterSummary, TermRow};
 
 pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
     let router = &engine.router;
-    let since = engine.since();
+    let since = engine.since_logs();
     let (routers, others): (Vec<_>, Vec<_>) = router
         .pods()
         .filter(|(_, warnings)| warnings.read)

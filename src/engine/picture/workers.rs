@@ -14,7 +14,6 @@ pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<WorkerRow> {
 }
 
 fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> WorkerRow {
-    let since = engine.since();
     let worker = engine.workers.worker(record.rank.worker);
     let pod = worker.and_then(|worker| worker.pod.as_deref());
     let meter = engine.meters.ranks.get(index);
@@ -36,14 +35,15 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         held: counts.held[0],
         tiers: counts.accepted,
         counters: record.counters,
-        rates: meter.map(|meter| meter.rate_set(at, since)).unwrap_or_default(),
+        rates: meter.map(|meter| meter.rate_set(at, engine.since_kv())).unwrap_or_default(),
         block_size: block_sizes(engine, &subjects),
         used_blocks: record.used_blocks.as_ref().map(sourced),
         kv_utilization: utilization(record, capacity.as_ref()),
         capacity_blocks: capacity,
         hit_rate: record.hit_rate.as_ref().map(sourced),
         routed: record.routed,
-        routed_per_second: routed.map_or(0.0, |series| series.rate(at, since, MINUTE)),
+        routed_per_second: routed
+            .map_or(0.0, |series| series.rate(at, engine.since_logs(), MINUTE)),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
         last_event: record.last_event,
         orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
@@ -140,7 +140,7 @@ pub(super) fn totals(engine: &Engine, rows: &[WorkerRow], at: Timestamp) -> Tota
     let tree = engine.mirror.totals();
     Totals {
         counters,
-        rates: engine.meters.total.rate_set(at, engine.since()),
+        rates: engine.meters.total.rate_set(at, engine.since_kv()),
         accepted: tree.accepted,
         held: tree.held,
         kv_utilization: (count > 0).then(|| sum / f64::from(count)),
