@@ -48,7 +48,16 @@ pub struct Manners {
     pub unordered: bool,
     /// Events get lost.
     pub lossy: bool,
+    /// Each rank calls the same content by two hashes, as with and without an adapter (LoRA) that the
+    /// tokens hash leaves out.
+    pub two_names: bool,
+    /// The mirror knows many ranks already, so that sets of owners are large.
+    pub crowded: bool,
 }
+
+/// An engine that does everything right.
+pub const GOOD: Manners =
+    Manners { salted: false, unordered: false, lossy: false, two_names: false, crowded: false };
 
 /// One step of a stream, in small numbers that pick among what is possible.
 #[derive(Clone, Debug)]
@@ -187,6 +196,13 @@ pub fn compare<P: Peer>(steps: &[Step], manners: Manners) -> Result<(), TestCase
     let mut engines = Engines::default();
     let mut peer = P::new();
     let mut mirror = Mirror::new(P::SEMANTICS, usize::MAX);
+    if manners.crowded {
+        let mut batch = KvBatch::default();
+        for worker in 100..140 {
+            batch.stored(&KvHead::of(WorkerId(worker), DpRank(0)), None, &[]);
+        }
+        mirror.apply(&batch, 0, &mut Vec::new());
+    }
     let mut seen = BTreeSet::new();
     for (at, step) in steps.iter().enumerate() {
         let event = engines.act(step, manners, P::CLEARS);
@@ -197,7 +213,8 @@ pub fn compare<P: Peer>(steps: &[Step], manners: Manners) -> Result<(), TestCase
             seen.insert(path.clone());
         }
         let rank = WorkerRank::new(step.worker, step.dp_rank);
-        let salt = if manners.salted { step.worker } else { 0 };
+        let adapter = u64::from(manners.two_names && step.pick % 3 == 0) << 8;
+        let salt = adapter + if manners.salted { step.worker } else { 0 };
         let (ours, theirs) = apply::<P>(&mut mirror, &mut peer, rank, salt, &event);
         mirror.advance(usize::from(step.idle) * 3);
         prop_assert_eq!(ours, theirs, "verdict on event {} {:?} of {}", at, event, rank);

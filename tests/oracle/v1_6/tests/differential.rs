@@ -11,7 +11,7 @@ use kvtop::domain::{Block, ClearScope, SequenceHash, TokensHash, WorkerId, Worke
 use kvtop::mirror::Semantics;
 use kvtop_oracle_v1_6::{Index, cleared, removed, stored};
 use proptest::prelude::*;
-use streams::{Manners, Peer, Verdict, compare, golden, steps};
+use streams::{GOOD, Manners, Peer, Verdict, compare, golden, steps};
 
 fn verdict(result: Result<(), KvCacheEventError>) -> Verdict {
     match result {
@@ -55,8 +55,6 @@ impl Peer for Index {
     }
 }
 
-const GOOD: Manners = Manners { salted: false, unordered: false, lossy: false };
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: streams::cases(), failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -81,8 +79,24 @@ proptest! {
     }
 
     #[test]
+    fn many_ranks_look_the_same(steps in steps(80)) {
+        let crowded = Manners { crowded: true, lossy: true, unordered: true, ..GOOD };
+        compare::<Index>(&steps, crowded)?;
+    }
+
+    #[test]
+    fn orderly_engines_among_many_ranks_look_the_same(steps in steps(80)) {
+        compare::<Index>(&steps, Manners { crowded: true, ..GOOD })?;
+    }
+
+    #[test]
+    fn blocks_of_two_names_look_the_same(steps in steps(80)) {
+        compare::<Index>(&steps, Manners { two_names: true, ..GOOD })?;
+    }
+
+    #[test]
     fn everything_at_once_looks_the_same(steps in steps(80)) {
-        compare::<Index>(&steps, Manners { salted: true, unordered: true, lossy: true })?;
+        compare::<Index>(&steps, Manners { salted: true, unordered: true, lossy: true, ..GOOD })?;
     }
 }
 

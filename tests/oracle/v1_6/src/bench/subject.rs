@@ -1,7 +1,7 @@
 //! What is measured: the mirror, and the router's index.
 
 use dynamo_kv_router::indexer::RadixTree;
-use dynamo_kv_router::protocols::{LocalBlockHash, RouterEvent};
+use dynamo_kv_router::protocols::{KvCacheEventError, LocalBlockHash, RouterEvent};
 use kvtop::domain::{DpRank, KvBatch, KvHead, TokensHash, WorkerRank};
 use kvtop::mirror::{Mirror, Outcome, Refusal, Semantics};
 
@@ -52,13 +52,22 @@ impl Ours {
     }
 
     /// Counts what the last chunk brought, outside the clock.
-    fn tally(&mut self) {
+    pub fn tally(&mut self) {
         for outcome in self.outcomes.drain(..) {
             self.errors.0 +=
                 u64::from(matches!(outcome.refusal, Some(Refusal::ParentMissing { .. })));
             self.errors.1 += u64::from(outcome.unknown_removals > 0);
         }
         self.batch.clear();
+    }
+}
+
+impl Ours {
+    /// Applies events that were decoded elsewhere.
+    pub fn apply_batch(&mut self, batch: &KvBatch) {
+        self.tick += 1;
+        self.mirror.apply(batch, self.tick, &mut self.outcomes);
+        self.mirror.advance(SLICE);
     }
 }
 
@@ -124,6 +133,17 @@ pub struct Theirs {
     prompt: Vec<LocalBlockHash>,
 }
 
+impl Theirs {
+    /// Applies one event.
+    pub fn apply_one(&mut self, event: RouterEvent) {
+        match self.tree.apply_event(event) {
+            Err(KvCacheEventError::ParentBlockNotFound) => self.errors.0 += 1,
+            Err(KvCacheEventError::BlockNotFound) => self.errors.1 += 1,
+            _ => {}
+        }
+    }
+}
+
 impl Subject for Theirs {
     fn decode(&mut self, event: &Event) {
         match event {
@@ -138,13 +158,8 @@ impl Subject for Theirs {
     }
 
     fn apply(&mut self) {
-        use dynamo_kv_router::protocols::KvCacheEventError as Error;
-        for event in self.events.drain(..) {
-            match self.tree.apply_event(event) {
-                Err(Error::ParentBlockNotFound) => self.errors.0 += 1,
-                Err(Error::BlockNotFound) => self.errors.1 += 1,
-                _ => {}
-            }
+        for event in std::mem::take(&mut self.events) {
+            self.apply_one(event);
         }
     }
 

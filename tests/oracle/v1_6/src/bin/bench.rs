@@ -1,9 +1,8 @@
 //! The mirror beside the router's own index: speed, memory, stalls, and the same answers.
 //!
-//! `bench [--size 1m|10m] [--reps N]` prints `metric ours peer ratio goal PASS|FAIL` and ends with 1 when
+//! `bench [--size 100k|1m|10m] [--workers N] [--reps N]` prints `metric ours peer ratio goal PASS|FAIL` and ends with 1 when
 //! a goal is missed. Each implementation runs in a fresh process, the two of a pair one after the
-//! other; rates are of the thread's CPU clock; ratios are medians of pairs. A goal for decoding and
-//! applying together belongs into `GOALS` as soon as the child measures it.
+//! other; rates are of the thread's CPU clock; ratios are medians of pairs.
 
 #[path = "../bench/cache.rs"]
 mod cache;
@@ -11,6 +10,8 @@ mod cache;
 mod stream;
 #[path = "../bench/subject.rs"]
 mod subject;
+#[path = "../bench/wire.rs"]
+mod wire;
 #[path = "../bench/workload.rs"]
 mod workload;
 
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use stream::{Event, Stream};
 use subject::{Ours, Subject, Theirs};
+use wire::{Format, OursDecoding, TheirsDecoding};
 use workload::{Random, rank};
 
 /// Events to a chunk.
@@ -137,6 +139,8 @@ fn child(subject: &mut dyn Subject, stream: &Path, loss: usize) {
     let prompts = queries.iter().map(Vec::len).sum::<usize>() * 8 + queries.len() * 24;
     let used = resident() - before - prompts as f64;
     let rate = |at: usize| blocks[at] as f64 / spent[at].as_secs_f64() / 1e6;
+    let all = (blocks[0] + blocks[1]) as f64 / (spent[0] + spent[1]).as_secs_f64() / 1e6;
+    println!("all_mblk_s={all:.2}");
     println!("fill_mblk_s={:.2}", rate(0));
     println!("churn_mblk_s={:.2}", rate(1));
     println!("bytes_per_entry={:.1}", used / subject.size() as f64);
@@ -229,7 +233,8 @@ fn judge(id: &str, name: &str, goal: Goal, pairs: &[(Figures, Figures)]) -> bool
     met
 }
 
-fn bench(entries: usize, workers: usize, reps: usize, loss: usize) -> bool {
+/// Writes the stream unless it is there, returns where it is and what it is like.
+fn prepare(entries: usize, workers: usize) -> (PathBuf, String) {
     let stream: PathBuf =
         std::env::temp_dir().join(format!("kvtop-bench2-{entries}-{workers}.stream"));
     let notes = stream.with_extension("txt");
@@ -237,14 +242,37 @@ fn bench(entries: usize, workers: usize, reps: usize, loss: usize) -> bool {
         let seen = workload::write(&stream, entries, workers).expect("the stream can be written");
         std::fs::write(&notes, seen.to_string()).expect("the notes can be written");
     }
-    let pairs: Vec<(Figures, Figures)> = (0..reps)
-        .map(|_| {
-            let theirs = measure("peer", &stream, loss);
-            (measure("ours", &stream, loss), theirs)
-        })
-        .collect();
+    let seen = std::fs::read_to_string(&notes).unwrap_or_default();
+    (stream, seen)
+}
+
+fn pairs(what: &str, stream: &Path, reps: usize, loss: usize) -> Vec<(Figures, Figures)> {
+    let pair = |_| {
+        let theirs = measure(&format!("peer{what}"), stream, loss);
+        (measure(&format!("ours{what}"), stream, loss), theirs)
+    };
+    (0..reps).map(pair).collect()
+}
+
+/// Measures decoding and applying together.
+fn bench_wire(entries: usize, workers: usize, reps: usize) -> bool {
+    let (stream, _) = prepare(entries, workers);
+    println!("# {entries} entries, {workers} workers, {reps} pairs, from bytes");
+    let mut met = true;
+    for (what, least) in [("-json", 2.5), ("-msgpack", 3.5)] {
+        let pairs = pairs(what, &stream, reps, 0);
+        println!("# {}", &what[1..]);
+        met &= judge("G4", "all_mblk_s", Goal::AtLeast(least), &pairs);
+        met &= judge("G4", "size", Goal::Equal, &pairs);
+    }
+    met
+}
+
+fn bench(entries: usize, workers: usize, reps: usize, loss: usize) -> bool {
+    let (stream, seen) = prepare(entries, workers);
+    let pairs = pairs("", &stream, reps, loss);
     println!("# {entries} entries, {workers} workers, {reps} pairs, {loss} of 1000 events lost");
-    println!("# {}", std::fs::read_to_string(&notes).unwrap_or_default());
+    println!("# {seen}");
     let judged = goals(workers, loss > 0).into_iter();
     judged.map(|(id, name, goal)| judge(id, name, goal, &pairs)).fold(true, |all, met| all & met)
 }
@@ -255,10 +283,14 @@ fn main() -> ExitCode {
         && child_word == "child"
     {
         let loss = loss.parse().unwrap_or(0);
-        if who == "ours" {
-            child(&mut Ours::new(), Path::new(stream), loss);
-        } else {
-            child(&mut Theirs::default(), Path::new(stream), loss);
+        let stream = Path::new(stream);
+        match who.as_str() {
+            "ours" => child(&mut Ours::new(), stream, loss),
+            "ours-json" => child(&mut OursDecoding::new(Format::Json), stream, loss),
+            "ours-msgpack" => child(&mut OursDecoding::new(Format::Msgpack), stream, loss),
+            "peer-json" => child(&mut TheirsDecoding::new(Format::Json), stream, loss),
+            "peer-msgpack" => child(&mut TheirsDecoding::new(Format::Msgpack), stream, loss),
+            _ => child(&mut Theirs::default(), stream, loss),
         }
         return ExitCode::SUCCESS;
     }
@@ -272,11 +304,18 @@ fn main() -> ExitCode {
     };
     let only = after("--workers").and_then(|workers| workers.parse().ok());
     if let Some(workers) = only {
-        let met = bench(entries, workers, reps, 0);
+        let mut met = bench(entries, workers, reps, 0);
+        if entries < 10_000_000 {
+            met &= bench_wire(entries, workers, reps);
+        }
         return if met { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     }
     let mut met = bench(entries, 128, reps, 0);
     met &= bench(entries, 16, reps, 0);
     met &= bench(entries, 128, 1, 10);
+    if entries < 10_000_000 {
+        met &= bench_wire(entries, 128, reps);
+        met &= bench_wire(entries, 16, reps);
+    }
     if met { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
