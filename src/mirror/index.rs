@@ -18,10 +18,8 @@ const CROWD: u32 = 256;
 #[repr(align(64))]
 #[derive(Clone, Copy, Default)]
 struct Bucket {
-    /// Tags, four to a word.
-    tags: [u64; 2],
-    /// The last two tags.
-    rest: u32,
+    /// A tag for each slot, 0 where it is free.
+    tags: [u16; SLOTS],
     /// Entries that found no room here and moved on.
     passed: u32,
     ids: [u32; SLOTS],
@@ -42,32 +40,19 @@ impl Bucket {
     /// Returns a word with bit `i` set where tag `i` equals `tag`.
     #[inline]
     const fn matches(&self, tag: u16) -> u32 {
+        let [a, b, c, d, e, f, g, h, i, j] = self.tags;
         let wanted = EACH * tag as u64;
-        let rest = (self.rest as u64) ^ (wanted & 0xFFFF_FFFF);
-        zero_lanes(self.tags[0] ^ wanted)
-            | zero_lanes(self.tags[1] ^ wanted) << 4
-            | (zero_lanes(rest) & 3) << 8
+        zero_lanes(lanes([a, b, c, d]) ^ wanted)
+            | zero_lanes(lanes([e, f, g, h]) ^ wanted) << 4
+            | ((i == tag) as u32) << 8
+            | ((j == tag) as u32) << 9
     }
+}
 
-    #[inline]
-    const fn tag(&self, slot: usize) -> u16 {
-        match slot {
-            0..4 => (self.tags[0] >> (slot * 16)) as u16,
-            4..8 => (self.tags[1] >> (slot * 16 - 64)) as u16,
-            _ => (self.rest >> (slot * 16 - 128)) as u16,
-        }
-    }
-
-    /// Changes the tag of a slot from `old` to `new`.
-    #[inline]
-    const fn set_tag(&mut self, slot: usize, old: u16, new: u16) {
-        let change = (old ^ new) as u64;
-        match slot {
-            0..4 => self.tags[0] ^= change << (slot * 16),
-            4..8 => self.tags[1] ^= change << (slot * 16 - 64),
-            _ => self.rest ^= (change as u32) << (slot * 16 - 128),
-        }
-    }
+#[inline]
+const fn lanes(tags: [u16; 4]) -> u64 {
+    let [a, b, c, d] = tags;
+    a as u64 | (b as u64) << 16 | (c as u64) << 32 | (d as u64) << 48
 }
 
 #[derive(Default)]
@@ -157,7 +142,7 @@ impl Index {
         let shard = self.shards.get(place.shard);
         shard
             .and_then(|shard| shard.buckets.get(home(place.tag, shard.buckets.len())))
-            .map_or(0, |bucket| bucket.tags[0])
+            .map_or(0, |bucket| u64::from(bucket.passed))
     }
 
     /// Returns a candidate for `hash` without following it.
@@ -225,7 +210,7 @@ impl Index {
             return true;
         }
         let slot = free.trailing_zeros() as usize;
-        bucket.set_tag(slot, 0, place.tag);
+        bucket.tags[slot] = place.tag;
         bucket.ids[slot] = id;
         shard.entries += 1;
         true
@@ -259,19 +244,18 @@ impl Shard {
         // Until something is taken out again, a bucket is filled from its first slot on.
         let mut filled = vec![0_u8; count];
         for bucket in &self.buckets {
-            let mut taken = !bucket.matches(0) & ((1 << SLOTS) - 1);
-            while taken != 0 {
-                let slot = taken.trailing_zeros() as usize;
-                taken &= taken - 1;
-                let tag = bucket.tag(slot);
+            for (tag, id) in bucket.tags.into_iter().zip(bucket.ids) {
+                if tag == 0 {
+                    continue;
+                }
                 let mut at = home(tag, count);
                 while usize::from(filled[at]) == SLOTS {
                     fresh[at].passed += 1;
                     at = if at + 1 == count { 0 } else { at + 1 };
                 }
                 let into = usize::from(filled[at]);
-                fresh[at].set_tag(into, 0, tag);
-                fresh[at].ids[into] = bucket.ids[slot];
+                fresh[at].tags[into] = tag;
+                fresh[at].ids[into] = id;
                 filled[at] += 1;
             }
         }
@@ -288,7 +272,7 @@ impl Shard {
             let free = bucket.matches(0);
             if free != 0 {
                 let slot = free.trailing_zeros() as usize;
-                bucket.set_tag(slot, 0, tag);
+                bucket.tags[slot] = tag;
                 bucket.ids[slot] = id;
                 self.entries += 1;
                 return;
@@ -309,7 +293,7 @@ impl Shard {
             while found != 0 {
                 let slot = found.trailing_zeros() as usize;
                 if bucket.ids[slot] == id {
-                    bucket.set_tag(slot, tag, 0);
+                    bucket.tags[slot] = 0;
                     self.entries -= 1;
                     self.unpass(home, at);
                     return;
