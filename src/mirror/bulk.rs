@@ -12,7 +12,6 @@ use super::owners;
 use super::tree::Tree;
 
 impl Tree {
-    #[inline(never)]
     /// Lengthens the run that ends in `tail` by as many of `blocks` as nobody has. Returns how many, and
     /// the last one.
     pub(super) fn lengthen(&mut self, tail: u32, slot: u32, blocks: &[Block]) -> (usize, u32) {
@@ -49,7 +48,6 @@ impl Tree {
 
     /// Makes `slot` an owner of what is there of `blocks` below `at`, as long as others have it by the same
     /// hashes. Returns how many blocks that were, and the last one.
-    #[inline(never)]
     pub(super) fn join_in(
         &mut self,
         at: u32,
@@ -125,7 +123,6 @@ impl Tree {
                 || (!edge.is_internal() && self.spill.contains(own.owners(), slot)))
     }
 
-    #[inline(never)]
     /// Takes `slot` off blocks that end what it has of one run, as long as `hashes` name such. Returns how
     /// many, and adds their hashes to `dropped`.
     pub(super) fn shorten(
@@ -137,7 +134,7 @@ impl Tree {
         if self.aliases.len() > 0 || self.slots.any_dead() {
             return 0;
         }
-        let (mut edge, mut count, mut died) = (NONE, 0, 0);
+        let (mut edge, mut count, mut died) = (NONE, 0_u32, 0_u32);
         let mut memo = (owners::EMPTY, owners::EMPTY);
         for hash in hashes {
             let Some(node) = self.last_of(slot, hash.0) else { break };
@@ -186,5 +183,31 @@ impl Tree {
         let next = self.next_on_edge(node);
         next.is_none_or(|next| !self.spill.contains(self.nodes.at(next).owners(), slot))
             .then_some(node)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::{Block, DpRank, KvBatch, KvHead, SequenceHash, TokensHash, WorkerId};
+    use crate::mirror::{Mirror, Refusal, Semantics};
+
+    #[test]
+    fn one_hash_for_many_blocks_is_refused_before_it_makes_look_ups_long() {
+        for semantics in [Semantics::PerBlock, Semantics::EdgeTruncating] {
+            let mut mirror = Mirror::new(semantics, usize::MAX);
+            let mut batch = KvBatch::default();
+            for worker in 0..2_000 {
+                let block = Block { sequence: SequenceHash(7), tokens: TokensHash(worker) };
+                batch.stored(&KvHead::of(WorkerId(worker), DpRank(0)), None, &[block]);
+            }
+            let mut outcomes = Vec::new();
+
+            mirror.apply(&batch, 0, &mut outcomes);
+
+            let full = outcomes.iter().filter(|outcome| outcome.refusal == Some(Refusal::Full));
+            let kept = mirror.totals().accepted as usize;
+            assert_eq!(full.count() + kept, 2_000, "{semantics:?}");
+            assert!((100..500).contains(&kept), "{semantics:?}: {kept}");
+        }
     }
 }

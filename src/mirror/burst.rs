@@ -22,7 +22,6 @@ pub(super) fn weight(event: &KvEvent) -> usize {
 }
 
 impl Tree {
-    #[inline(never)]
     /// Reads what `events` will need.
     pub(super) fn look_ahead(&mut self, batch: &KvBatch, events: &[KvEvent]) {
         let mut near = std::mem::take(&mut self.near);

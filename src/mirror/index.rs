@@ -40,12 +40,12 @@ impl Bucket {
     /// Returns a word with bit `i` set where tag `i` equals `tag`.
     #[inline]
     const fn matches(&self, tag: u16) -> u32 {
-        let [a, b, c, d, e, f, g, h, i, j] = self.tags;
+        let tags = &self.tags;
         let wanted = EACH * tag as u64;
-        zero_lanes(lanes([a, b, c, d]) ^ wanted)
-            | zero_lanes(lanes([e, f, g, h]) ^ wanted) << 4
-            | ((i == tag) as u32) << 8
-            | ((j == tag) as u32) << 9
+        zero_lanes(lanes([tags[0], tags[1], tags[2], tags[3]]) ^ wanted)
+            | zero_lanes(lanes([tags[4], tags[5], tags[6], tags[7]]) ^ wanted) << 4
+            | ((tags[8] == tag) as u32) << 8
+            | ((tags[9] == tag) as u32) << 9
     }
 }
 

@@ -50,6 +50,9 @@ impl Tree {
             (at, rest) = (last, &rest[count..]);
             let Some((block, after)) = rest.split_first() else { break };
             rest = after;
+            if self.index.is_crowded(block.sequence.0) {
+                return Err(Refusal::Full);
+            }
             let child = match self.living_child(at, block.tokens.0) {
                 Some(child) => child,
                 None => match self.relinked(slot, at, block) {
@@ -126,6 +129,9 @@ impl Tree {
                     continue;
                 }
                 None => {}
+            }
+            if self.index.is_crowded(block.sequence.0) {
+                return;
             }
             let Some(node) = self.orphan_child(at, block.tokens.0) else { return };
             if self.put(node, slot, block.sequence.0) == Put::New {

@@ -12,7 +12,6 @@ use super::remove::Removal;
 use super::tree::Tree;
 
 impl Tree {
-    #[inline(never)]
     pub(super) fn store_on_edges(
         &mut self,
         slot: u32,
@@ -42,6 +41,9 @@ impl Tree {
             at = last;
             rest = &rest[count..];
             let Some((block, after)) = rest.split_first() else { break };
+            if self.index.is_crowded(block.sequence.0) {
+                return Err(Refusal::Full);
+            }
             let child = if let Some(child) = self.living_child(at, block.tokens.0) {
                 child
             } else {
