@@ -6,6 +6,7 @@ mod architecture;
 mod captures;
 mod cli;
 mod clusters;
+mod diagnosis;
 mod engine;
 mod forward;
 mod kube;

@@ -88,6 +88,8 @@ pub struct RouterEvidence {
     pub inferred: Option<SizeByCosts>,
     /// The publisher's block size, as the lengths of chains tell it.
     pub chains: Option<SizeByStores>,
+    /// Prompts whose length was told, with which chains can be compared.
+    pub lengths_told: u64,
     /// What choices gave away, over the last decisions that print every worker's cost.
     pub regret: Option<Regret>,
     /// Mean share of prompts found cached, by the router's own metric, since it started.
@@ -112,6 +114,8 @@ pub struct Regret {
     pub decisions: u64,
     /// Of those, the ones that did not take the worker with the most cached blocks.
     pub passed_up: u64,
+    /// Blocks of all prompts together.
+    pub prompt_blocks: f64,
     /// Cached blocks of the best worker, over all decisions.
     pub best_blocks: f64,
     /// Cached blocks of the chosen worker, over all decisions.

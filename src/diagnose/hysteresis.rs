@@ -15,7 +15,7 @@ use crate::model::{RouterTally, Tally};
 /// Findings are raised by what was counted over this time.
 const LONG: Duration = Duration::from_secs(300);
 
-/// Findings are cleared by proof over this time.
+/// Findings are cleared by proof over this time, that lasts as long again.
 const SHORT: Duration = Duration::from_secs(30);
 
 /// How long a resolved finding is still shown.
@@ -44,6 +44,8 @@ struct State {
     verdict: Option<Verdict>,
     raised: Option<(Timestamp, Finding)>,
     resolved: Option<(Timestamp, Timestamp, Finding)>,
+    /// Since when it looks cured.
+    clear_since: Option<Timestamp>,
     /// What was counted before proves nothing any more.
     epoch: Timestamp,
     raises: u64,
@@ -232,14 +234,10 @@ impl State {
             }
             (None, verdict) => self.verdict = Some(verdict),
             (Some((raised, before)), verdict) => {
-                let aged = at.since(raised) >= SHORT;
-                let cured = match (short.map(|short| rule.judge(short)), &verdict) {
-                    (Some(clear @ Verdict::Clear { .. }), _) if aged => Some(clear),
-                    (_, Verdict::Clear { .. }) if aged => Some(verdict.clone()),
-                    _ => None,
-                };
-                if let Some(clear) = cured {
-                    self.epoch = at.before(SHORT);
+                let recent = short.map(|short| rule.judge(short));
+                if let Some(clear) = self.cured(at, recent.as_ref(), &verdict) {
+                    // What was counted before the cure must not raise it again.
+                    self.epoch = self.clear_since.take().unwrap_or(at);
                     self.resolved = Some((raised, at, before));
                     self.verdict = Some(clear);
                     return;
@@ -252,5 +250,23 @@ impl State {
                 self.raised = Some((raised, finding));
             }
         }
+    }
+
+    /// Returns the verdict of a raised finding's rule once it has been clear for long enough. Silence
+    /// is no proof: it neither counts nor resets.
+    fn cured(
+        &mut self,
+        at: Timestamp,
+        recent: Option<&Verdict>,
+        verdict: &Verdict,
+    ) -> Option<Verdict> {
+        if matches!(recent, Some(Verdict::Found(_))) {
+            self.clear_since = None;
+            return None;
+        }
+        let mut said = recent.into_iter().chain([verdict]);
+        let clear = said.find(|verdict| matches!(verdict, Verdict::Clear { .. }))?;
+        let since = *self.clear_since.get_or_insert(at);
+        (at.since(since) >= SHORT).then(|| clear.clone())
     }
 }

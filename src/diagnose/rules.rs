@@ -1,10 +1,24 @@
 //! The rules, one file each.
 
+mod affinity;
+mod approximate_mode;
 mod blind;
 mod block_size_declared;
 mod block_size_mismatch;
+mod cache_churn;
+mod event_loss;
+mod event_plane;
+mod frontends_disagree;
 mod hash_domain;
+mod imbalance;
+mod kv_pressure;
+mod mirror_incomplete;
+mod phantom_blocks;
+mod prefix_reuse;
+mod registration;
+mod router_mode;
 mod router_without_history;
+mod wire_skew;
 mod worker_silent;
 mod workers_disagree;
 
@@ -14,8 +28,22 @@ use super::Rule;
 pub const RULES: &[&dyn Rule] = &[
     &block_size_mismatch::BlockSizeMismatch,
     &workers_disagree::WorkersDisagree,
+    &wire_skew::WireSkew,
     &router_without_history::RouterWithoutHistory,
     &hash_domain::HashDomain,
+    &event_plane::EventPlane,
     &worker_silent::WorkerSilent,
     &block_size_declared::BlockSizeDeclared,
+    &router_mode::RouterMode,
+    &approximate_mode::ApproximateMode,
+    &event_loss::EventLoss,
+    &cache_churn::CacheChurn,
+    &kv_pressure::KvPressure,
+    &imbalance::Imbalance,
+    &registration::Registration,
+    &frontends_disagree::FrontendsDisagree,
+    &prefix_reuse::PrefixReuse,
+    &affinity::Affinity,
+    &phantom_blocks::PhantomBlocks,
+    &mirror_incomplete::MirrorIncomplete,
 ];

@@ -21,6 +21,10 @@ pub struct Thresholds {
     pub min_reuse: u64,
     /// Warnings about parents that the mirror holds.
     pub min_parent_warnings: u64,
+    /// Prompts of known length that must have failed to tell the publisher's block size.
+    pub min_lengths: u64,
+    /// Share of stores that a router without history refuses, at least, where the past is not known.
+    pub all_share: f64,
     /// Requests that a silent worker must have been given.
     pub min_silent_routed: u64,
     /// The same where no router says what it found.
@@ -61,6 +65,8 @@ impl Default for Thresholds {
             min_held: 30,
             min_reuse: 5,
             min_parent_warnings: 20,
+            min_lengths: 200,
+            all_share: 0.9,
             min_silent_routed: 10,
             min_silent_routed_unseen: 30,
             min_decisions: 100,
@@ -70,7 +76,7 @@ impl Default for Thresholds {
             min_sampled: 50,
             pressure: 0.95,
             gini: 0.35,
-            regret: 0.1,
+            regret: 0.15,
             phantom: 1.05,
             min_unreadable: 20,
             unreadable_share: 0.1,

@@ -53,6 +53,50 @@ pub struct Finding {
     pub fix: Option<Fix>,
 }
 
+impl Finding {
+    /// Returns a finding that rests on `proofs`.
+    pub fn new(
+        severity: Severity,
+        grade: Grade,
+        summary: impl Into<String>,
+        proofs: Vec<Proof>,
+    ) -> Self {
+        Self {
+            severity,
+            grade,
+            summary: summary.into(),
+            effect: String::new(),
+            proofs,
+            refuted_by: String::new(),
+            competing: Vec::new(),
+            fix: None,
+        }
+    }
+
+    /// Returns it with what it does to requests, and what would refute it.
+    #[must_use]
+    pub fn means(mut self, effect: impl Into<String>, refuted_by: impl Into<String>) -> Self {
+        self.effect = effect.into();
+        self.refuted_by = refuted_by.into();
+        self
+    }
+
+    /// Returns it with another cause that was weighed.
+    #[must_use]
+    pub fn rather_than(mut self, cause: impl Into<String>) -> Self {
+        self.competing.push(cause.into());
+        self
+    }
+
+    /// Returns it with what mends it, and what restarts because of that.
+    #[must_use]
+    pub fn mended_by(mut self, sentence: impl Into<String>, restarts: impl Into<String>) -> Self {
+        let fix = Fix { sentence: sentence.into(), change: None, restarts: restarts.into() };
+        self.fix = Some(fix);
+        self
+    }
+}
+
 impl From<Finding> for Verdict {
     fn from(finding: Finding) -> Self {
         Self::Found(Box::new(finding))

@@ -102,6 +102,7 @@ impl Engine {
                 error: fractions.error(),
             }),
             chains: self.prefixes.reuse.publisher_size(),
+            lengths_told: self.prefixes.reuse.told(),
             regret: regret(self.decisions.last()),
             hit_rate: router.hit_rate(),
         }
@@ -260,6 +261,9 @@ fn regret(decisions: &std::collections::VecDeque<DecisionRecord>) -> Option<Regr
                 && record.decision.dp_rank.is_none_or(|rank| rank == term.rank.dp_rank)
         });
         let taken = taken.map(|term| term.cached_blocks).fold(0.0, f64::max);
+        // The term without prompts ahead of it in the queue is the prompt alone.
+        let prompt = record.terms.iter().map(|term| term.prefill_blocks + term.cached_blocks);
+        sum.prompt_blocks += prompt.fold(f64::INFINITY, f64::min);
         sum.decisions += 1;
         sum.passed_up += u64::from(taken < best);
         sum.best_blocks += best;

@@ -2,6 +2,7 @@
 
 mod cluster;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,9 +10,9 @@ use super::Engine;
 use super::journal::Head;
 use crate::domain::{
     ActiveLoad, Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
-    Envelope, Fact, Gauge, GaugeName, HitRate, KvEvent, KvKind, LogWarning, Membership, Overlap,
-    RequestEvent, RequestPhase, SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId,
-    WorkerRank,
+    Envelope, Fact, Gauge, GaugeName, HitRate, KvKind, LogWarning, Membership, Overlap,
+    RequestEvent, RequestPhase, SequenceHash, SourceNote, SourceState, Subject, Timestamp,
+    WarningKind, WorkerId, WorkerRank,
 };
 use crate::model::{Measured, OverlapBy};
 use crate::snapshot::{EventKind, Gravity};
@@ -227,13 +228,21 @@ impl Engine {
         let Some(rank) = warning.rank.filter(|_| blocks.is_some_and(|blocks| blocks > 0)) else {
             return false;
         };
-        let waits = |event: &KvEvent| match &event.kind {
-            KvKind::Stored { blocks, .. } if event.rank == rank => {
-                self.facts.kv.blocks_of(blocks).iter().any(|block| block.sequence == parent)
+        // An orphan is no such parent: whoever saw the same events refuses it too.
+        self.mirror.holds(rank, parent) || self.will_hold(rank, parent)
+    }
+
+    /// Returns true when events that wait to be applied store `block`, under blocks that are held.
+    fn will_hold(&self, rank: WorkerRank, block: SequenceHash) -> bool {
+        let mut fresh: HashSet<SequenceHash> = HashSet::new();
+        for event in self.facts.kv.events().iter().filter(|event| event.rank == rank) {
+            let KvKind::Stored { parent, blocks } = &event.kind else { continue };
+            let held = |parent| fresh.contains(&parent) || self.mirror.holds(rank, parent);
+            if parent.is_none_or(held) {
+                fresh.extend(self.facts.kv.blocks_of(blocks).iter().map(|block| block.sequence));
             }
-            KvKind::Stored { .. } | KvKind::Removed { .. } | KvKind::Cleared { .. } => false,
-        };
-        self.mirror.knows(rank, parent) || self.facts.kv.events().iter().any(waits)
+        }
+        fresh.contains(&block)
     }
 
     fn block_sizes(&mut self, notice: &BlockSizeNotice, at: Timestamp, source: &Arc<str>) {

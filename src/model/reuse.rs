@@ -75,6 +75,8 @@ pub struct Reuse {
     waiting: HashMap<u32, VecDeque<Waiting>>,
     votes: [u32; SIZES.len()],
     prompts: u32,
+    /// Prompts whose length was told.
+    told: u64,
     /// True once it stopped for want of anybody who says what routers find.
     full: bool,
 }
@@ -127,6 +129,7 @@ impl Reuse {
 
     /// Notes that a prompt of that many tokens goes to the rank numbered `rank`.
     pub fn prompt(&mut self, rank: u32, tokens: RangeInclusive<u64>) {
+        self.told += 1;
         self.wait(rank, Waiting { request: None, tokens: Some(tokens), depths: Vec::new() });
     }
 
@@ -138,6 +141,7 @@ impl Reuse {
 
     /// Notes that the prompt of `request` had `tokens` tokens.
     pub fn length(&mut self, request: &str, tokens: u64) {
+        self.told += 1;
         for waiting in self.waiting.values_mut() {
             let place = waiting.iter().position(|one| one.request.as_deref() == Some(request));
             if let Some(prompt) = place.and_then(|place| waiting.remove(place)) {
@@ -186,13 +190,14 @@ impl Reuse {
         let second =
             self.votes.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, v)| *v);
         let second = second.max().unwrap_or(0);
-        let clear = votes >= MIN_VOTES && votes >= 2 * second && votes * 2 >= self.prompts;
+        // Requests that run together hide the chains of some; they vote for nothing, not for another.
+        let clear = votes >= MIN_VOTES && votes >= 3 * second && votes * 4 >= self.prompts;
         clear.then_some(SizeByStores { tokens: SIZES[at], agreeing: votes, prompts: self.prompts })
     }
 
-    /// Forgets what sizes were seen, as when workers start anew.
-    pub fn forget(&mut self) {
-        *self = Self::default();
+    /// Returns how many prompts told their length.
+    pub fn told(&self) -> u64 {
+        self.told
     }
 }
 

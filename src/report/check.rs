@@ -13,6 +13,12 @@ const CANNOT_SEE: &str = "KVT004";
 /// The check without which nothing is known of routing.
 const CORE: &str = "KVT001";
 
+/// The check for a router that refuses what workers have.
+const HISTORY: &str = "KVT007";
+
+/// Stores that a router must have refused before that is a sign.
+const REFUSALS: u64 = 20;
+
 /// How a deployment is, in the words of monitoring systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -30,11 +36,7 @@ impl Status {
     /// Returns how the deployment is.
     pub fn of(snapshot: &Snapshot) -> Self {
         let open = || active(snapshot);
-        let unjudged = snapshot
-            .checks
-            .iter()
-            .find(|check| check.id == CORE)
-            .is_none_or(|check| matches!(check.verdict, CheckVerdict::Unknown { .. }));
+        let unjudged = is_unknown(snapshot, CORE) || refuses_for_unknown_reasons(snapshot);
         if open().any(|finding| finding.severity == Severity::Critical) {
             Self::Critical
         } else if unjudged || open().any(|finding| finding.id == CANNOT_SEE) {
@@ -67,6 +69,17 @@ impl Status {
     }
 }
 
+fn is_unknown(snapshot: &Snapshot, id: &str) -> bool {
+    let check = snapshot.checks.iter().find(|check| check.id == id);
+    check.is_none_or(|check| matches!(check.verdict, CheckVerdict::Unknown { .. }))
+}
+
+/// Returns true when routers refuse stores and it cannot be told why.
+fn refuses_for_unknown_reasons(snapshot: &Snapshot) -> bool {
+    let warnings = snapshot.router.log_parent_warnings.unwrap_or(0);
+    warnings >= REFUSALS && is_unknown(snapshot, HISTORY)
+}
+
 fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
     snapshot.findings.iter().filter(|finding| finding.resolved.is_none())
 }
@@ -97,7 +110,8 @@ pub fn text(snapshot: &Snapshot) -> String {
 }
 
 fn missing(snapshot: &Snapshot) -> String {
-    let core = snapshot.checks.iter().find(|check| check.id == CORE);
+    let id = if is_unknown(snapshot, CORE) { CORE } else { HISTORY };
+    let core = snapshot.checks.iter().find(|check| check.id == id);
     match core.map(|check| &check.verdict) {
         Some(CheckVerdict::Unknown { missing }) => missing.clone(),
         _ => "nothing was seen yet".to_owned(),

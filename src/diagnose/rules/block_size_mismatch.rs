@@ -37,7 +37,7 @@ impl Rule for BlockSizeMismatch {
     }
 
     fn explains(&self) -> &'static [&'static str] {
-        &["KVT015", "KVT007", "KVT009", "KVT014", "KVT017", "KVT018", "KVT020", "KVT003"]
+        &["KVT015", "KVT007", "KVT009", "KVT010", "KVT014", "KVT017", "KVT018", "KVT020", "KVT003"]
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

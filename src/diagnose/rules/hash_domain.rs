@@ -59,6 +59,12 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
             ));
         }
         (Some(_), Some(_)) => return Verdict::unknown("sizes that agree: KVT001 is the cause"),
+        // Where prompts tell their lengths, they tell the size soon.
+        _ if (1..evidence.thresholds.min_lengths).contains(&evidence.router.lengths_told) => {
+            return Verdict::unknown(
+                "more prompts, to tell the block size by the length of their chains",
+            );
+        }
         // A late attach hides how long chains are, and with it whether the sizes agree.
         _ if !past_known => {
             return Verdict::unknown(

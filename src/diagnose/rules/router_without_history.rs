@@ -21,8 +21,8 @@ impl Rule for RouterWithoutHistory {
          not know the blocks that were stored before. Whatever hangs under them it refuses: \"Failed to \
          find parent block\" with num_blocks above 0. Hot prefixes are never evicted, so that they are \
          never stored again, and it does not heal by itself (Dynamo 0.9 keeps one hour of events). Judged \
-         by at least 20 such warnings whose parents kvtop itself holds; where kvtop attached late and \
-         holds too few of them, it is likely at best. Make caches and index start again together: roll \
+         by at least 20 such warnings whose parents kvtop itself holds; where kvtop attached late, by \
+         warnings for nine stores in ten, and then it is likely at best. Make caches and index start again together: roll \
          the workers one by one. On 0.9 set DYN_LOCAL_INDEXER=true on the workers, so that the next \
          router recovers by itself. Restarting the frontend makes it worse."
     }
@@ -41,6 +41,11 @@ impl Rule for RouterWithoutHistory {
         if tally.parent_held >= limits.min_parent_warnings {
             return found(evidence).into();
         }
+        let stores = evidence.total().full_stores();
+        let nearly_all = full as f64 >= limits.all_share * stores as f64;
+        if full >= limits.min_parent_warnings && nearly_all && !past_known(evidence) {
+            return found(evidence).into();
+        }
         if full + tally.parent_unsaid >= limits.min_parent_warnings {
             return Verdict::unknown(format!(
                 "the past: routers miss parents of {full} stores with blocks, {} of which kvtop holds",
@@ -57,12 +62,16 @@ impl Rule for RouterWithoutHistory {
     }
 }
 
+/// Returns true when what kvtop refuses would be refused by anybody.
+fn past_known(evidence: &Evidence) -> bool {
+    evidence.present().all(|rank| rank.past_known || rank.tally.counters.stores == 0)
+}
+
 fn found(evidence: &Evidence) -> Finding {
     let tally = &evidence.router.tally;
+    let proven = tally.parent_held >= evidence.thresholds.min_parent_warnings;
     let warm = tally.warm.best();
     let known = evidence.present().filter(|rank| rank.tally.counters.stores > 0);
-    // Parents that kvtop holds as orphans were refused by everybody who came late.
-    let orphaned = evidence.tree.orphan_blocks > evidence.tree.accepted;
     let seen = known.count();
     let mut proofs = vec![
         Proof::new(
@@ -91,11 +100,16 @@ fn found(evidence: &Evidence) -> Finding {
     pods.dedup();
     Finding {
         severity: Severity::Critical,
-        grade: if orphaned { Grade::Likely } else { Grade::Confirmed },
+        grade: if proven { Grade::Confirmed } else { Grade::Likely },
         summary: format!(
             "The router lost its history while the workers kept their caches: it refused {} stores for \
-             want of parents, {} of which the workers hold.",
-            tally.parent_full, tally.parent_held
+             want of parents{}.",
+            tally.parent_full,
+            if proven {
+                format!(", {} of which the workers hold", tally.parent_held)
+            } else {
+                String::new()
+            }
         ),
         effect: "Requests miss what workers have cached, until it is evicted and stored again."
             .into(),

@@ -1,0 +1,90 @@
+//! KVT014: KV events are lost on their way.
+
+use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::domain::{Grade, Severity};
+
+pub(super) struct EventLoss;
+
+impl Rule for EventLoss {
+    fn id(&self) -> &'static str {
+        "KVT014"
+    }
+
+    fn name(&self) -> &'static str {
+        "event-loss"
+    }
+
+    fn about(&self) -> &'static str {
+        "Some KV events never reach the router: what hangs under a lost store is refused, and \
+         prefixes are found less often. TensorRT-LLM drops events when its buffer overflows \
+         (1024 up to Dynamo 1.2), NATS core and ZMQ drop them for slow readers. Judged by holes \
+         in the publishers' numbers (0.1 % of messages), by warnings about gaps, and where the \
+         past is known by 5 % to 90 % of stores refused. Nothing is said while kvtop itself \
+         lost messages. Raise event_buffer_max_size and queue sizes, or upgrade to 1.3."
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let limits = &evidence.thresholds;
+        let tally = &evidence.router.tally;
+        if tally.events == 0 {
+            return Verdict::unknown("KV events: none came in this window");
+        }
+        if tally.gaps > 0 {
+            let proof = Proof::new("warnings about gaps", tally.gaps.to_string(), "logs");
+            return lost(
+                format!("Logs tell of {} gaps in KV events.", tally.gaps),
+                Grade::Confirmed,
+                proof,
+            );
+        }
+        if evidence.plane.dropped > 0 {
+            return Verdict::unknown(format!(
+                "what kvtop itself lost: {} frames",
+                evidence.plane.dropped
+            ));
+        }
+        let share = tally.lost as f64 / (tally.lost + tally.events) as f64;
+        if share >= limits.gap_share && tally.lost >= 2 {
+            let value = format!("{} of {}", tally.lost, tally.lost + tally.events);
+            let proof = Proof::new("messages missing", value.clone(), "publishers' numbers");
+            let summary = format!("KV events are lost: {value} messages are missing.");
+            return lost(summary, Grade::Likely, proof.at(evidence.at));
+        }
+        let known = evidence.present().filter(|rank| rank.past_known);
+        let (mut stores, mut refused, mut empty) = (0, 0, 0);
+        for rank in known {
+            stores += rank.tally.counters.stores;
+            refused += rank.tally.counters.refused_stores;
+            empty += rank.tally.counters.empty_stores;
+        }
+        if stores < limits.min_stores {
+            return Verdict::unknown(
+                "the past of enough ranks: without it a refused store proves nothing",
+            );
+        }
+        let share = refused as f64 / stores as f64;
+        if share >= limits.loss_share && empty * 2 < stores {
+            let value = format!("{refused} of {stores}");
+            let proof = Proof::new("stores refused", value.clone(), "mirror").at(evidence.at);
+            let summary =
+                format!("KV events are lost: {value} stores hang under blocks that never came.");
+            return lost(summary, Grade::Likely, proof);
+        }
+        Verdict::clear(format!(
+            "{refused} of {stores} stores refused, {} messages missing",
+            tally.lost
+        ))
+    }
+}
+
+fn lost(summary: String, grade: Grade, proof: Proof) -> Verdict {
+    Finding::new(Severity::Warning, grade, summary, vec![proof])
+        .means("Part of what is cached is never found.", "A publisher that was restarted.")
+        .rather_than("KVT007: a router without history lacks blocks that kvtop does hold.")
+        .mended_by(
+            "TensorRT-LLM: raise kv_cache_config.event_buffer_max_size, or upgrade to Dynamo 1.3; vLLM and \
+             SGLang: raise max_queue_size in --kv-events-config; look at slow consumers on NATS.",
+            "every worker whose settings change",
+        )
+        .into()
+}

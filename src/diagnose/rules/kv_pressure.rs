@@ -1,0 +1,73 @@
+//! KVT010: running requests fill the cache.
+
+use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::domain::{Grade, Severity};
+
+pub(super) struct KvPressure;
+
+impl Rule for KvPressure {
+    fn id(&self) -> &'static str {
+        "KVT010"
+    }
+
+    fn name(&self) -> &'static str {
+        "kv-pressure"
+    }
+
+    fn about(&self) -> &'static str {
+        "Running requests take nearly all KV blocks of a worker: nothing is left to keep \
+         prefixes in, requests wait or are preempted. Judged by the engine's own gauge, or by \
+         used blocks against capacity: 95 % and more. Lower max_num_seqs (max_batch_size) or \
+         the context length, or give the KV cache more memory."
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let limits = &evidence.thresholds;
+        let known: Vec<_> = evidence
+            .present()
+            .filter_map(|rank| Some((Evidence::name_of(rank), rank.utilization?)))
+            .collect();
+        let Some((_, most)) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+            return Verdict::unknown("KV utilization: no worker's metrics or load reports name it");
+        };
+        // A cache full of prefixes is no pressure: gauges may count cached blocks too.
+        let cached = |name: &str| {
+            let rank = evidence.present().find(|rank| Evidence::name_of(rank) == name);
+            rank.and_then(|rank| {
+                Some(rank.held as f64 / rank.capacity.filter(|room| *room > 0)? as f64)
+            })
+        };
+        let full: Vec<_> = known
+            .iter()
+            .filter(|(name, share)| {
+                *share >= limits.pressure && cached(name).is_some_and(|cached| cached < 0.5)
+            })
+            .collect();
+        if full.is_empty() {
+            return Verdict::clear(format!(
+                "at most {:.0} % of KV blocks in use, cached ones included",
+                most * 100.0
+            ));
+        }
+        let proofs = full.iter().map(|(name, share)| {
+            Proof::new(
+                format!("KV utilization, {name}"),
+                format!("{:.1} %", share * 100.0),
+                "metrics",
+            )
+            .at(evidence.at)
+        });
+        Finding::new(
+            Severity::Warning,
+            Grade::Likely,
+            format!("{} of {} ranks have nearly all KV blocks in use.", full.len(), known.len()),
+            proofs.collect(),
+        )
+        .means("No room is left to keep prefixes; requests wait.", "A gauge that counts cached blocks too.")
+        .mended_by(
+            "Lower max_num_seqs (max_batch_size) or the context length, or give the KV cache more memory.",
+            "every worker whose settings change",
+        )
+        .into()
+    }
+}

@@ -1,0 +1,81 @@
+//! KVT017: there is nothing to reuse, or engines do not.
+
+use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::domain::{Grade, Severity};
+
+pub(super) struct PrefixReuse;
+
+impl Rule for PrefixReuse {
+    fn id(&self) -> &'static str {
+        "KVT017"
+    }
+
+    fn name(&self) -> &'static str {
+        "prefix-reuse-off-or-absent"
+    }
+
+    fn about(&self) -> &'static str {
+        "No request finds anything cached because there is nothing to find: engines do not \
+         reuse prefixes (--no-enable-prefix-caching, enable_block_reuse: false, \
+         --disable-radix-cache), or no two prompts begin alike: a date, a request id or a tool \
+         list near the start makes every prompt new. Judged by the engines' settings and hit \
+         rates, and over at least 50 requests without overlap by stores that never fork from a \
+         cached prefix. Switch reuse on, or move what changes to the end of the prompt."
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let off: Vec<_> =
+            evidence.settings.prefix_reuse.iter().filter(|(_, set)| !set.value).collect();
+        if let Some((worker, set)) = off.first() {
+            let proof = Proof::new(
+                format!("prefix reuse, {}", evidence.alias(*worker)),
+                "off",
+                set.source.to_string(),
+            );
+            let summary = "Engines are set not to reuse prefixes.";
+            return absent(summary.into(), Grade::ConfigOnly, vec![proof.at(set.at)]);
+        }
+        let all = evidence.router.tally.overlaps.best();
+        let total = evidence.total();
+        if all.known > all.zero {
+            return Verdict::clear(format!(
+                "{} of {} requests found a prefix",
+                all.known - all.zero,
+                all.known
+            ));
+        }
+        if all.known < evidence.thresholds.min_decisions / 2
+            || total.full_stores() < evidence.thresholds.min_stores
+        {
+            return Verdict::unknown(
+                "enough requests whose overlap is known, and stores with blocks",
+            );
+        }
+        let hit = evidence.present().filter_map(|rank| rank.hit_rate).fold(0.0, f64::max);
+        if total.forks > 0 || hit > 0.0 {
+            return Verdict::unknown(
+                "why routers find nothing: engines do reuse prefixes (KVT001, KVT015)",
+            );
+        }
+        let proofs = vec![
+            Proof::new(
+                "requests without overlap",
+                format!("{} of {}", all.zero, all.known),
+                "routers",
+            ),
+            Proof::new("stores that fork from a cached prefix", "0", "KV events").at(evidence.at),
+        ];
+        absent(format!("None of {} prompts begins like another.", all.known), Grade::Likely, proofs)
+    }
+}
+
+fn absent(summary: String, grade: Grade, proofs: Vec<Proof>) -> Verdict {
+    Finding::new(Severity::Warning, grade, summary, proofs)
+        .means("Every prompt is computed whole; routing by cached blocks cannot help.", "One overlap.")
+        .mended_by(
+            "Switch prefix reuse on (TensorRT-LLM enable_block_reuse: true), or move what differs between \
+             prompts, such as dates and ids, to their end.",
+            "every worker whose settings change",
+        )
+        .into()
+}

@@ -1,0 +1,89 @@
+//! KVT005: requests are not routed by cached blocks.
+
+use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::domain::{Grade, Severity};
+
+pub(super) struct RouterMode;
+
+impl Rule for RouterMode {
+    fn id(&self) -> &'static str {
+        "KVT005"
+    }
+
+    fn name(&self) -> &'static str {
+        "router-not-kv"
+    }
+
+    fn about(&self) -> &'static str {
+        "Requests are not routed by what workers have cached: DYN_ROUTER_MODE is not kv on the \
+         frontend (the default is round-robin), the weight of the overlap is 0, a temperature \
+         above 0 makes the choice random, or there is a single worker to choose from. Judged by \
+         the frontend's settings, by the weight that its log prints, and by lines that name a \
+         selected worker, which only the KV router writes. Set DYN_ROUTER_MODE=kv on the \
+         Frontend, and leave weight 1 and temperature 0."
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let settings = &evidence.settings;
+        let routed = evidence.router.tally.routed;
+        if let Some(mode) = &settings.router_mode
+            && mode.value.as_ref() != "kv"
+            && routed == 0
+        {
+            let proof = Proof::new("router mode", mode.value.to_string(), mode.source.to_string());
+            let summary = format!("The frontend routes by {}, not by cached blocks.", mode.value);
+            return off(summary, Grade::ConfigOnly, proof.at(mode.at));
+        }
+        let printed = evidence.router.weight.filter(|_| routed > 0);
+        if printed == Some(0.0) {
+            let proof = Proof::new("weight of the overlap", "0", "routers' logs");
+            return off("The router gives cached blocks no weight.", Grade::Confirmed, proof);
+        }
+        if let Some(weight) = &settings.overlap_weight
+            && weight.value <= 0.0
+            && printed.is_none()
+        {
+            let proof = Proof::new("weight of the overlap", "0", weight.source.to_string());
+            let summary = "The router is set to give cached blocks no weight.";
+            return off(summary, Grade::ConfigOnly, proof.at(weight.at));
+        }
+        if let Some(heat) = &settings.temperature
+            && heat.value > 0.0
+        {
+            let proof =
+                Proof::new("router temperature", heat.value.to_string(), heat.source.to_string());
+            let summary = format!("The router chooses at random (temperature {}).", heat.value);
+            return off(summary, Grade::ConfigOnly, proof.at(heat.at));
+        }
+        let mut workers: Vec<_> = evidence.present().map(|rank| rank.rank).collect();
+        workers.dedup();
+        if routed > 0 && workers.len() == 1 {
+            let proof = Proof::new("ranks to choose from", "1", "KV events and discovery");
+            return Finding::new(
+                Severity::Info,
+                Grade::Likely,
+                "There is one worker only: the router has no choice.",
+                vec![proof],
+            )
+            .means("Routing by cached blocks changes nothing.", "A second worker.")
+            .into();
+        }
+        if routed == 0 {
+            return Verdict::unknown(
+                "the frontend's settings, or a log line that names a selected worker",
+            );
+        }
+        Verdict::clear(format!("the KV router chose a worker {routed} times, of {}", workers.len()))
+    }
+}
+
+fn off(summary: impl Into<String>, grade: Grade, proof: Proof) -> Verdict {
+    Finding::new(Severity::Warning, grade, summary, vec![proof])
+        .means("Requests go where their prefix is cached by chance only.", "Another setting.")
+        .mended_by(
+            "Set DYN_ROUTER_MODE=kv on the Frontend service, with the default weight of the overlap and \
+             temperature 0.",
+            "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)",
+        )
+        .into()
+}

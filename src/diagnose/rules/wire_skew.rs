@@ -1,0 +1,66 @@
+//! KVT019: KV events cannot be read.
+
+use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::domain::{Grade, Severity};
+
+pub(super) struct WireSkew;
+
+impl Rule for WireSkew {
+    fn id(&self) -> &'static str {
+        "KVT019"
+    }
+
+    fn name(&self) -> &'static str {
+        "wire-skew"
+    }
+
+    fn about(&self) -> &'static str {
+        "KV events arrive that do not decode: engine, publisher and router speak different \
+         versions of the format, and a router that cannot read a batch drops all of it. Judged \
+         by at least 20 messages, and one in ten, that kvtop's own decoder, which is more \
+         tolerant than the router's, cannot read. Run frontend and workers from images of the \
+         same Dynamo version."
+    }
+
+    fn explains(&self) -> &'static [&'static str] {
+        &["KVT003", "KVT014", "KVT004"]
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let limits = &evidence.thresholds;
+        let tally = &evidence.router.tally;
+        let all = tally.unreadable + tally.events;
+        if all == 0 {
+            return Verdict::unknown("KV events: none came in this window");
+        }
+        let share = tally.unreadable as f64 / all as f64;
+        if tally.unreadable == 0 {
+            return Verdict::clear(format!("{} KV events were read", tally.events));
+        }
+        if tally.unreadable < limits.min_unreadable || share < limits.unreadable_share {
+            return Verdict::clear(format!(
+                "{} of {all} KV events could not be read",
+                tally.unreadable
+            ));
+        }
+        let reasons = evidence.plane.unreadable.iter();
+        let mut proofs: Vec<Proof> =
+            reasons.map(|why| Proof::new("unreadable", why.clone(), "KV events")).collect();
+        proofs.push(Proof::new("messages", format!("{} of {all}", tally.unreadable), "KV events"));
+        Finding::new(
+            Severity::Critical,
+            Grade::Likely,
+            format!("{} of {all} messages with KV events cannot be read.", tally.unreadable),
+            proofs,
+        )
+        .means(
+            "A router that cannot read them either knows nothing of those blocks.",
+            "A newer kvtop.",
+        )
+        .mended_by(
+            "Run frontend and workers from images of the same Dynamo version.",
+            "whatever is of another version",
+        )
+        .into()
+    }
+}

@@ -1,0 +1,103 @@
+//! No cry of wolf: healthy simulations, attached at random moments, raise nothing critical.
+
+use std::time::Duration;
+
+use kvtop::domain::Severity;
+use kvtop::source::simulator::{PublisherKind, Scenario, SimConfig, Simulation};
+use kvtop::wire::encode::Family;
+
+use super::{Chance, START, Watch, critical};
+
+/// Healthy simulations looked at.
+const RUNS: u64 = 200;
+
+/// Returns a healthy set-up that differs by seed.
+fn set_up(chance: &mut Chance) -> SimConfig {
+    let mut config = SimConfig::of(Scenario::Healthy);
+    let size = chance.pick(&[16, 32, 64]);
+    let good = kvtop::source::simulator::WorkerConfig {
+        engine: size,
+        publisher: size,
+        card: size,
+        capacity: usize::try_from(chance.pick(&[300_u64, 800, 1280])).unwrap(),
+        publishes: true,
+    };
+    config.workers = vec![good; usize::try_from(2 + chance.below(3)).unwrap()];
+    config.repaired = config.workers.clone();
+    config.family = chance.pick(&Family::ALL);
+    config.publisher = chance.pick(&[PublisherKind::TrtLlm, PublisherKind::Relay]);
+    config.dp_ranks = chance.pick(&[1, 1, 2]);
+    // Bursts are rates that the workers cannot keep up with.
+    config.rate = chance.pick(&[3.0, 8.0, 8.0, 25.0]);
+    config.warm_up = Duration::from_secs(5 + chance.below(25));
+    config.history = chance.below(2) == 0;
+    // A roll of workers that change nothing.
+    config.roll_all = chance.below(3) == 0;
+    config
+}
+
+#[test]
+fn healthy_deployments_raise_no_critical_whenever_kvtop_attaches() {
+    let mut alarms = Vec::new();
+    for seed in 0..RUNS {
+        let mut chance = Chance(seed);
+        let config = set_up(&mut chance);
+        let rolls = config.roll_all;
+        let mut simulation = Simulation::with(config.clone(), seed, START);
+        let mut watch = Watch::new();
+        let late = Duration::from_secs(chance.below(6));
+        let attached = START.after(late);
+        let missed = simulation.advance(attached);
+        // Those that come late missed what was said before; the others read it.
+        let first = if late.is_zero() { missed } else { Vec::new() };
+        let mut at = attached;
+        let mut snapshot = watch.look(&first, at);
+        for step in 0..6 {
+            if step == 2 && rolls {
+                simulation.fix();
+            }
+            at = at.after(Duration::from_secs(2));
+            snapshot = watch.look(&simulation.advance(at), at);
+            let found = critical(&snapshot);
+            if !found.is_empty() {
+                let summary = &snapshot.findings[0].summary;
+                alarms.push(format!("seed {seed} at {step}: {found:?} {summary} {config:?}"));
+                break;
+            }
+        }
+        assert!(snapshot.frames > 0);
+    }
+    assert!(alarms.is_empty(), "{} of {RUNS}:\n{}", alarms.len(), alarms.join("\n"));
+}
+
+#[test]
+fn a_finding_is_resolved_by_proof_and_shown_for_a_minute_more() {
+    for scenario in [Scenario::Mismatch, Scenario::RouterMismatch, Scenario::NoHistory] {
+        let mut simulation = Simulation::new(scenario, 1, START);
+        let mut watch = Watch::new();
+        let mut history: Vec<(u64, bool, bool)> = Vec::new();
+        let mut at = START;
+        for seconds in (0..240_u64).step_by(2) {
+            at = START.after(Duration::from_secs(seconds));
+            if seconds == 20 {
+                simulation.fix();
+            }
+            let snapshot = watch.look(&simulation.advance(at), at);
+            let grave =
+                snapshot.findings.iter().filter(|found| found.severity == Severity::Critical);
+            let resolved = grave.filter(|finding| finding.resolved.is_some()).count() > 0;
+            history.push((seconds, !critical(&snapshot).is_empty(), resolved));
+        }
+        let name = scenario.name();
+        let raised = history.iter().find(|(_, raised, _)| *raised).unwrap().0;
+        let resolved: Vec<u64> =
+            history.iter().filter(|(_, _, resolved)| *resolved).map(|(at, ..)| *at).collect();
+
+        assert!(raised <= 20, "{name}: raised at {raised}");
+        let (first, last) = (resolved[0], *resolved.last().unwrap());
+        assert!((40..=120).contains(&first), "{name}: resolved at {first}");
+        assert!((58..=62).contains(&(last - first)), "{name}: shown until {last}");
+        assert!(!history.last().unwrap().1, "{name}: {history:?}");
+        assert!(at > START);
+    }
+}

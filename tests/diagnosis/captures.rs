@@ -1,0 +1,155 @@
+//! Every capture gets its verdict through the real binary, and so does its second half.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{captures, fixture, scratch};
+
+/// Runs `kvtop check --replay` and returns its exit code and JSON.
+fn checked(path: &Path) -> (i32, Value) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+        .args(["check", "-o", "json", "--replay"])
+        .arg(path)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    (output.status.code().unwrap(), serde_json::from_str(&text).unwrap())
+}
+
+/// Returns the ids of critical findings, in order.
+fn critical(report: &Value) -> Vec<String> {
+    let findings = report["findings"].as_array().unwrap().iter();
+    let critical = findings.filter(|finding| finding["severity"] == "critical");
+    critical.map(|finding| finding["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn expected() -> Value {
+    serde_json::from_slice(&std::fs::read(fixture("captures/expected.json")).unwrap()).unwrap()
+}
+
+/// Writes the second half of a recording into a file of its own.
+fn second_half(path: &Path, into: &Path) -> PathBuf {
+    use std::io::Read as _;
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let half = into.join(path.file_stem().unwrap());
+    let mut file = std::fs::File::create(&half).unwrap();
+    writeln!(file, "{}", lines[0]).unwrap();
+    for line in &lines[1 + (lines.len() - 1) / 2..] {
+        writeln!(file, "{line}").unwrap();
+    }
+    half
+}
+
+#[test]
+fn every_capture_gets_its_verdict_and_no_other_alarm() {
+    let expected = expected();
+    for (name, path) in captures() {
+        let (code, report) = checked(&path);
+        let found = critical(&report);
+        let verdict = expected[&name]["verdict"].as_str().unwrap();
+        if verdict == "no critical" {
+            assert!(found.is_empty(), "{name}: {found:?}");
+            assert!(code < 2, "{name}: {code}\n{report:#}");
+            // Small caches do churn; every other healthy run is simply good.
+            let churns = name.contains("evict");
+            assert!(churns || report["status"] == "OK", "{name}: {report:#}");
+        } else {
+            assert_eq!(found, [verdict], "{name}");
+            assert_eq!(report["findings"][0]["id"], verdict, "{name}: the cause comes first");
+            assert_eq!((code, &report["status"]), (2, &Value::from("CRITICAL")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_second_half_of_a_capture_gets_the_same_verdict_or_none() {
+    let expected = expected();
+    let folder = scratch();
+    for (name, path) in captures() {
+        let (code, report) = checked(&second_half(&path, &folder));
+        let found = critical(&report);
+        let verdict = expected[&name]["verdict"].as_str().unwrap();
+        let same = found == [verdict] && code == 2;
+        let unknown = found.is_empty() && report["status"] == "UNKNOWN" && code == 3;
+        let well = found.is_empty() && code < 2;
+        if verdict == "no critical" {
+            assert!(well || unknown, "{name}: {code} {found:?}");
+        } else {
+            assert!(same || unknown, "{name}: {code} {found:?}");
+        }
+    }
+}
+
+#[test]
+fn the_four_faces_are_told_apart_by_their_evidence() {
+    let said = |name: &str| {
+        let (_, report) = checked(&fixture(&format!("captures/{name}.frames.gz")));
+        let top = &report["findings"][0];
+        let claims = top["evidence"].as_array().unwrap().iter();
+        let claims: Vec<String> =
+            claims.map(|proof| proof["claim"].as_str().unwrap().to_owned()).collect();
+        (top["summary"].as_str().unwrap().to_owned(), claims.join("; "))
+    };
+
+    let (incident, incident_proof) = said("0.9.0-incident_load10");
+    let (card, card_proof) = said("0.9.0-mm_card16_eng32");
+    let (larger, larger_proof) = said("0.9.0-mm_trtllm_pub32_eng64");
+    let (history, history_proof) = said("0.9.0-nohist");
+
+    assert!(incident.contains("480 of 480 stores arrived without blocks"), "{incident}");
+    assert!(incident_proof.contains("Failed to find parent block"), "{incident_proof}");
+    assert!(card.contains("blocks of 16 tokens, workers publish blocks of 32"), "{card}");
+    assert!(card_proof.contains("prefixes reused by engines"), "{card_proof}");
+    assert!(larger.contains("blocks of 32 tokens, their engines cut blocks of 64"), "{larger}");
+    assert!(larger_proof.contains("removals without stores"), "{larger_proof}");
+    assert!(history.contains("70 stores for want of parents, 69 of which"), "{history}");
+    assert!(history_proof.contains("parents that the mirror holds"), "{history_proof}");
+}
+
+#[test]
+fn text_and_metrics_say_the_same_as_the_json() {
+    let run = |name: &str, format: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+            .args(["check", "-o", format, "--replay"])
+            .arg(fixture(&format!("captures/{name}.frames.gz")))
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+
+    let line = run("0.9.0-incident_load10", "text");
+    let page = run("0.9.0-incident_load10", "prometheus");
+    let healthy = run("0.9.0-healthy", "text");
+
+    assert!(
+        line.starts_with("KVTOP CRITICAL - KVT001 block-size-mismatch (CONFIRMED): "),
+        "{line}"
+    );
+    assert!(line.contains(" | critical=1 "), "{line}");
+    assert_eq!(line.lines().count(), 1);
+    assert!(page.contains("kv_router_block_size_mismatch_total{finding=\"KVT001\"} 1\n"), "{page}");
+    assert!(page.contains("kvtop_empty_stores_total 480\n"), "{page}");
+    assert!(healthy.starts_with("KVTOP OK - "), "{healthy}");
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_unknown_and_so_are_misspelt_arguments() {
+    let code = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_kvtop")).args(args).output().unwrap();
+        output.status.code().unwrap()
+    };
+
+    assert_eq!(code(&["check", "--replay", "no-such-file.frames"]), 3);
+    assert_eq!(code(&["check", "--no-such-flag"]), 3);
+    assert_eq!(code(&["check", "--help"]), 0);
+    assert_eq!(code(&["stat", "--no-such-flag"]), 2);
+    assert_eq!(code(&["explain", "KVT001"]), 0);
+    assert_eq!(code(&["explain", "KVT999"]), 1);
+}

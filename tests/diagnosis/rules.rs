@@ -1,0 +1,275 @@
+//! The registry: ids, texts, documentation, and that every rule was seen to say each thing it can say.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use kvtop::diagnose::{
+    Evidence, Ground, PlaneEvidence, RULES, Regret, Setting, SizeClaim, TreeEvidence, Verdict,
+};
+use kvtop::domain::{ClaimOf, Counters, Timestamp, WorkerId, WorkerRank};
+use kvtop::model::Overlaps;
+
+/// Compares a generated page with the committed one, or rewrites it with `KVTOP_BLESS=1`.
+pub(crate) fn generated(path: &Path, page: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("KVTOP_BLESS").is_some() {
+        std::fs::write(&file, page).unwrap();
+    }
+    let known = std::fs::read_to_string(&file).unwrap_or_default();
+    assert!(known == page, "{} is stale: run KVTOP_BLESS=1 cargo test", path.display());
+}
+
+#[test]
+fn ids_are_unique_and_explanations_refer_to_rules() {
+    let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id()).collect();
+
+    assert_eq!(ids.len(), RULES.len());
+    assert_eq!(ids.len(), 20);
+    for rule in RULES {
+        assert!(rule.about().len() > 100 && rule.about().ends_with('.'), "{}", rule.id());
+        for id in rule.explains() {
+            assert!(ids.contains(id) && *id != rule.id(), "{} explains {id}", rule.id());
+        }
+    }
+}
+
+#[test]
+fn the_reference_of_findings_is_generated_from_the_rules() {
+    let mut page = String::from(
+        "# Findings\n\nGenerated from the rules (`KVTOP_BLESS=1 cargo test` rewrites it); \
+         `kvtop explain KVT001` prints the same. Ids are never reused.\n",
+    );
+    let mut rules: Vec<_> = RULES.to_vec();
+    rules.sort_by_key(|rule| rule.id());
+    for rule in rules {
+        writeln!(page, "\n## {} {}\n\n{}", rule.id(), rule.name(), rule.about()).unwrap();
+        if !rule.explains().is_empty() {
+            writeln!(page, "\nExplains away: {}.", rule.explains().join(", ")).unwrap();
+        }
+    }
+    generated(Path::new("docs/reference/findings.md"), &page);
+}
+
+/// A deployment of two workers that is well in every respect.
+fn healthy() -> Evidence {
+    let mut evidence = Evidence {
+        at: Timestamp(100_000_000),
+        ranks: vec![rank(1), rank(2)],
+        tree: TreeEvidence { accepted: 600, held: 600, ..TreeEvidence::default() },
+        plane: PlaneEvidence {
+            name: Some("NATS core".into()),
+            members: 2,
+            ..PlaneEvidence::default()
+        },
+        ..Evidence::default()
+    };
+    evidence.router.read = true;
+    evidence.router.pods = vec!["frontend-0".into()];
+    evidence.router.weight = Some(1.0);
+    evidence.router.regret = Some(Regret {
+        decisions: 200,
+        passed_up: 4,
+        prompt_blocks: 1200.0,
+        best_blocks: 900.0,
+        chosen_blocks: 880.0,
+    });
+    let tally = &mut evidence.router.tally;
+    (tally.routed, tally.events, tally.remove) = (200, 800, 1);
+    for _ in 0..200 {
+        tally.overlaps.note(kvtop::model::OverlapBy::Decision, 4.0);
+        tally.warm.note(kvtop::model::OverlapBy::Decision, 4.0);
+    }
+    for of in [ClaimOf::Card, ClaimOf::Declared] {
+        evidence.sizes.push(size(of, 1, 32));
+    }
+    evidence
+}
+
+fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
+    let mut tally =
+        kvtop::model::Tally { routed: 100, sampled: 100, ..kvtop::model::Tally::default() };
+    (tally.counters.stores, tally.counters.stored_blocks) = (100, 400);
+    tally.roots = 20;
+    kvtop::diagnose::RankEvidence {
+        rank: WorkerRank::new(id, 0),
+        alias: format!("w{}", id - 1).into(),
+        pod: Some(format!("worker-{id}").into()),
+        role: None,
+        gone: false,
+        left: None,
+        registered: true,
+        past_known: true,
+        tally,
+        accepted: 300,
+        held: 300,
+        capacity: Some(1000),
+        utilization: Some(0.4),
+        hit_rate: None,
+        last_event: Some(Timestamp(99_000_000)),
+    }
+}
+
+fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
+    SizeClaim {
+        of,
+        worker: (of != ClaimOf::Declared && of != ClaimOf::Router).then_some(WorkerId(worker)),
+        pod: None,
+        tokens,
+        ground: Ground::Setting,
+        source: "a test".into(),
+        raw: format!("block_size: {tokens}").into(),
+        at: Timestamp(1),
+        last: Timestamp(1),
+    }
+}
+
+fn setting<T>(value: T) -> Setting<T> {
+    Setting { value, ground: Ground::Setting, source: "a test".into(), at: Timestamp(1) }
+}
+
+/// Turns every known overlap into none.
+fn blinded(evidence: &mut Evidence, requests: u64) {
+    let tally = &mut evidence.router.tally;
+    (tally.overlaps, tally.warm) = (Overlaps::default(), Overlaps::default());
+    for _ in 0..requests {
+        tally.overlaps.note(kvtop::model::OverlapBy::Decision, 0.0);
+        tally.warm.note(kvtop::model::OverlapBy::Decision, 0.0);
+    }
+}
+
+type Change = fn(&mut Evidence);
+
+/// What makes each rule fire, for the healthy deployment changed so.
+const FIRES: &[(&str, Change)] = &[
+    ("KVT001", |evidence| {
+        for rank in &mut evidence.ranks {
+            rank.tally.counters.empty_stores = 100;
+        }
+    }),
+    ("KVT002", |evidence| evidence.sizes.push(size(ClaimOf::Card, 2, 16))),
+    ("KVT003", |evidence| {
+        let silent = &mut evidence.ranks[1];
+        (silent.tally.counters, silent.held, silent.last_event) = (Counters::default(), 0, None);
+        for _ in 0..20 {
+            silent.tally.overlaps.note(kvtop::model::OverlapBy::Decision, 0.0);
+        }
+    }),
+    ("KVT004", |evidence| {
+        evidence.router.tally.events = 0;
+        for rank in &mut evidence.ranks {
+            (rank.tally.counters, rank.last_event) = (Counters::default(), None);
+        }
+    }),
+    ("KVT005", |evidence| evidence.router.weight = Some(0.0)),
+    ("KVT006", |evidence| evidence.settings.kv_events = Some(setting(false))),
+    ("KVT007", |evidence| {
+        (evidence.router.tally.parent_full, evidence.router.tally.parent_held) = (40, 38);
+    }),
+    ("KVT008", |evidence| evidence.tree.incomplete.push("kvtop attached late".into())),
+    ("KVT009", |evidence| evidence.ranks[0].tally.returned = 60),
+    ("KVT010", |evidence| evidence.ranks[0].utilization = Some(0.99)),
+    ("KVT011", |evidence| evidence.ranks[0].tally.routed = 5000),
+    ("KVT012", |evidence| {
+        (evidence.ranks[1].gone, evidence.ranks[1].left) = (true, Some(Timestamp(10_000_000)));
+    }),
+    ("KVT013", |evidence| {
+        evidence.sizes.push(size(ClaimOf::Router, 0, 16));
+        evidence.sizes.push(size(ClaimOf::Router, 0, 32));
+    }),
+    ("KVT014", |evidence| evidence.router.tally.lost = 50),
+    ("KVT015", |evidence| {
+        blinded(evidence, 30);
+        for rank in &mut evidence.ranks {
+            rank.tally.forks = 20;
+        }
+    }),
+    ("KVT016", |evidence| evidence.sizes[1].tokens = 16),
+    ("KVT017", |evidence| {
+        blinded(evidence, 200);
+        for rank in &mut evidence.ranks {
+            rank.tally.roots = 100;
+        }
+    }),
+    ("KVT018", |evidence| {
+        let regret = evidence.router.regret.as_mut().unwrap();
+        (regret.passed_up, regret.chosen_blocks) = (90, 400.0);
+    }),
+    ("KVT019", |evidence| evidence.router.tally.unreadable = 400),
+    ("KVT020", |evidence| evidence.ranks[0].accepted = 1200),
+];
+
+fn said(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Clear { .. } => "clear",
+        Verdict::Unknown { .. } => "unknown",
+        Verdict::Found(_) => "found",
+    }
+}
+
+#[test]
+fn every_rule_fires_clears_and_says_when_it_does_not_know() {
+    let fires: BTreeMap<&str, Change> = FIRES.iter().copied().collect();
+    let (well, nothing) = (healthy(), Evidence::default());
+    for rule in RULES {
+        let change = fires.get(rule.id()).unwrap_or_else(|| panic!("{} has no fault", rule.id()));
+        let mut wrong = healthy();
+        change(&mut wrong);
+
+        let found = rule.judge(&wrong);
+        let clear = rule.judge(&well);
+        let unknown = rule.judge(&nothing);
+
+        let id = rule.id();
+        assert_eq!((id, said(&found)), (id, "found"), "{found:?}");
+        assert_eq!((id, said(&clear)), (id, "clear"), "{clear:?}");
+        assert_eq!((id, said(&unknown)), (id, "unknown"), "{unknown:?}");
+        let Verdict::Found(finding) = found else { continue };
+        assert!(!finding.proofs.is_empty() && !finding.refuted_by.is_empty(), "{id}");
+        assert!(finding.summary.ends_with('.') && !finding.effect.is_empty(), "{id}");
+    }
+}
+
+#[test]
+fn a_size_declared_on_the_frontend_is_named_in_the_words_of_its_users() {
+    let mut evidence = healthy();
+    evidence.sizes[1].tokens = 16;
+    let rule = kvtop::diagnose::rule("kvt016").unwrap();
+
+    let Verdict::Found(finding) = rule.judge(&evidence) else { panic!("it differs") };
+
+    assert_eq!(
+        finding.summary,
+        "Frontend KV block size (16) does not match worker block size (32). Set \
+         DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend or configure tokens_per_block=16 on workers."
+    );
+}
+
+#[test]
+fn a_default_that_nobody_reads_is_a_note_once_requests_find_blocks() {
+    let mut evidence = healthy();
+    evidence.settings.router_kind = kvtop::diagnose::RouterKind::Frontend;
+    (evidence.sizes[1].tokens, evidence.sizes[1].ground) = (16, Ground::Default);
+    let rule = kvtop::diagnose::rule("KVT016").unwrap();
+    let severity = |evidence: &Evidence| match rule.judge(evidence) {
+        Verdict::Found(finding) => finding.severity,
+        other => panic!("{other:?}"),
+    };
+
+    let seeing = severity(&evidence);
+    blinded(&mut evidence, 30);
+    let blind = severity(&evidence);
+
+    assert_eq!(seeing, kvtop::domain::Severity::Info);
+    assert_eq!(blind, kvtop::domain::Severity::Warning);
+}
+
+#[test]
+fn workers_that_agree_are_said_to_configure_the_size_by_themselves() {
+    let rule = kvtop::diagnose::rule("KVT002").unwrap();
+
+    let verdict = rule.judge(&healthy());
+
+    let note = "Auto-configured KV block size: 32 (from worker reports)";
+    assert_eq!(verdict, Verdict::clear(note));
+}
