@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Engine, MINUTE};
 use crate::diagnose::{
     Evidence, Ground, PlaneEvidence, RankEvidence, Regret, RouterEvidence, RouterKind, Setting,
-    Settings, SizeByCosts, SizeClaim, TreeEvidence, Verdict,
+    Settings, SizeByCosts, SizeClaim, Targets, TreeEvidence, Verdict,
 };
 use crate::domain::{
     Basis, ClaimOf, ClaimValue, ClaimWhat, SourceState, Subject, Timestamp, WorkerId,
@@ -36,8 +36,15 @@ impl Engine {
             settings: self.settings(),
             tree: self.tree_evidence(),
             plane: self.plane_evidence(),
+            targets: self.targets(),
             ..Evidence::default()
         }
+    }
+
+    /// Returns what a fix would be applied to. Nothing that is decoded so far names it; Kubernetes will.
+    #[expect(clippy::unused_self, reason = "the graph deployment will be looked up in the engine")]
+    fn targets(&self) -> Option<Targets> {
+        None
     }
 
     /// Returns Dynamo's version as numbers, when somebody names it.
@@ -191,6 +198,7 @@ impl Engine {
 
     /// Returns what is wrong, as rows.
     pub(super) fn findings(&self) -> Vec<FindingRow> {
+        let targets = self.targets();
         let rows = self.diagnosis.raised().into_iter().map(|raised| {
             let finding = raised.finding;
             let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
@@ -211,7 +219,7 @@ impl Engine {
                 refuted_by: finding.refuted_by.clone(),
                 competing: finding.competing.clone(),
                 fix: finding.fix.as_ref().map(|fix| {
-                    let shown = fix.render(None);
+                    let shown = fix.render(targets.as_ref());
                     FixRow {
                         sentence: shown.sentence,
                         yaml: shown.yaml,

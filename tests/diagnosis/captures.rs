@@ -153,3 +153,48 @@ fn what_cannot_be_looked_at_is_unknown_and_so_are_misspelt_arguments() {
     assert_eq!(code(&["explain", "KVT001"]), 0);
     assert_eq!(code(&["explain", "KVT999"]), 1);
 }
+
+/// Lines of a frontend of Dynamo 0.9 whose users suspected a router that hashes blocks of 16 tokens.
+const REPORTED: [(u64, &str); 10] = [
+    (7_702_713_015_953_616, "138.656"),
+    (7_702_713_015_953_616, "124.031"),
+    (4_467_334_888_485_367, "48.781"),
+    (4_467_334_888_485_367, "104.562"),
+    (4_467_334_888_485_367, "155.844"),
+    (7_702_713_015_953_616, "85.094"),
+    (7_702_713_015_953_616, "113.344"),
+    (7_702_713_015_953_616, "167.312"),
+    (4_467_334_888_485_367, "201.594"),
+    (4_467_334_888_485_367, "146.219"),
+];
+
+#[test]
+fn the_reported_costs_are_of_blocks_of_32_tokens_and_accuse_no_router() {
+    use std::fmt::Write as _;
+    let mut lines = String::from("{\"kvtop_frames\":1,\"dynamo\":\"0.9.0\"}\n");
+    for (number, (worker, logit)) in REPORTED.iter().enumerate() {
+        let text = format!(
+            "2026-02-16T14:38:53.950961Z  INFO dynamo_llm::kv_router::scheduler: Selected worker: \
+             worker_id={worker} dp_rank=0, logit: {logit}, cached blocks: 0, tree size: 0"
+        );
+        let from = serde_json::json!({"log": {
+            "namespace": "demo", "pod": "gtc-demo-0-frontend-rmjwp", "container": "main",
+        }});
+        let at = 1_771_252_733_950_961 + number as u64 * 1_000_000;
+        let line = serde_json::json!({"at": at, "from": from, "text": text});
+        writeln!(lines, "{line}").unwrap();
+    }
+    let path = scratch().join("reported.frames");
+    std::fs::write(&path, lines).unwrap();
+
+    let (code, report) = checked(&path);
+    let output = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+        .args(["snapshot", "-o", "json", "--replay"])
+        .arg(&path)
+        .output()
+        .unwrap();
+    let snapshot: Value = serde_json::from_slice(&output.stdout).unwrap();
+
+    assert_eq!(snapshot["router"]["block_size_inferred"], 32);
+    assert_eq!((code, critical(&report)), (3, Vec::new()), "{report:#}");
+}
