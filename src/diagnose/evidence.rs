@@ -28,6 +28,8 @@ pub struct Evidence {
     pub router: RouterEvidence,
     /// Everybody's block sizes, as claimed.
     pub sizes: Vec<SizeClaim>,
+    /// The models that workers serve, as far as they say.
+    pub models: Vec<(WorkerId, Arc<str>)>,
     /// Settings, as far as they are known.
     pub settings: Settings,
     /// The mirror.

@@ -74,12 +74,24 @@ impl Evidence {
         pairs
     }
 
-    /// Returns the sizes that workers which are present claim for themselves, with who claims them.
-    pub fn sizes_by_worker(&self) -> Vec<(u32, Vec<Arc<str>>)> {
+    /// Returns the models that are served; one nameless one when there are not several.
+    pub fn models_served(&self) -> Vec<Option<&str>> {
+        let models: BTreeSet<&str> = self.models.iter().map(|(_, model)| model.as_ref()).collect();
+        if models.len() > 1 { models.into_iter().map(Some).collect() } else { vec![None] }
+    }
+
+    /// Returns the sizes that workers of `model` which are present claim for themselves, with who
+    /// claims them; of all models when it is none.
+    pub fn sizes_by_worker(&self, model: Option<&str>) -> Vec<(u32, Vec<Arc<str>>)> {
+        let serves = |claim: &SizeClaim| {
+            let mut models = self.models.iter().filter(|(worker, _)| claim.worker == Some(*worker));
+            model.is_none_or(|model| models.any(|(_, served)| served.as_ref() == model))
+        };
         let mut sizes: Vec<(u32, BTreeSet<Arc<str>>)> = Vec::new();
         // A worker's card is what it agreed to be routed by; its publisher what it does.
         for of in [ClaimOf::Card, ClaimOf::Publisher] {
-            for claim in self.sizes_of(of).filter(|claim| claim.ground > Ground::Default) {
+            let set = |claim: &&SizeClaim| claim.ground > Ground::Default && serves(claim);
+            for claim in self.sizes_of(of).filter(set) {
                 let name = claim.who(self);
                 match sizes.iter_mut().find(|(tokens, _)| *tokens == claim.tokens) {
                     Some((_, names)) => drop(names.insert(name)),

@@ -33,6 +33,7 @@ impl Engine {
             ranks: self.rank_evidence(),
             router: self.router_evidence(at),
             sizes: self.claims.all().filter_map(|stored| self.size_claim(stored)).collect(),
+            models: self.models(),
             settings: self.settings(),
             tree: self.tree_evidence(),
             plane: self.plane_evidence(),
@@ -145,6 +146,18 @@ impl Engine {
             at: stored.first,
             last: stored.last,
         })
+    }
+
+    /// Returns the models that workers serve.
+    fn models(&self) -> Vec<(WorkerId, Arc<str>)> {
+        let named = self.claims.all().filter(|stored| stored.claim.what == ClaimWhat::Model);
+        let named = named.filter_map(|stored| match (&stored.claim.subject, &stored.claim.value) {
+            (Subject::Worker(worker), ClaimValue::Text(model)) => {
+                Some((*worker, Arc::clone(model)))
+            }
+            _ => None,
+        });
+        named.collect()
     }
 
     fn settings(&self) -> Settings {

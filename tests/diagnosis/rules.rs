@@ -273,3 +273,16 @@ fn workers_that_agree_are_said_to_configure_the_size_by_themselves() {
     let note = "Auto-configured KV block size: 32 (from worker reports)";
     assert_eq!(verdict, Verdict::clear(note));
 }
+
+#[test]
+fn models_of_different_block_sizes_do_not_disagree() {
+    let mut evidence = healthy();
+    evidence.sizes.push(size(ClaimOf::Card, 2, 16));
+    let rule = kvtop::diagnose::rule("KVT002").unwrap();
+
+    let same_model = rule.judge(&evidence);
+    evidence.models = vec![(WorkerId(1), "one".into()), (WorkerId(2), "another".into())];
+    let two_models = rule.judge(&evidence);
+
+    assert_eq!((said(&same_model), said(&two_models)), ("found", "clear"));
+}

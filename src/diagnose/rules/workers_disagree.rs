@@ -24,7 +24,10 @@ impl Rule for WorkersDisagree {
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        let sizes = evidence.sizes_by_worker();
+        let served = evidence.models_served().into_iter();
+        let mut models: Vec<_> = served.map(|model| evidence.sizes_by_worker(model)).collect();
+        models.sort_by_key(Vec::len);
+        let sizes = models.pop().unwrap_or_default();
         match sizes.as_slice() {
             [] => Verdict::unknown("workers' block sizes: no model card, pod or log names one"),
             [(size, _)] => Verdict::clear(format!(
