@@ -184,6 +184,41 @@ fn models_in_one_scrape_are_counted_together() {
 }
 
 #[test]
+fn mixed_versions_are_noticed_whichever_comes_first() {
+    let other = WorkerRank { worker: WorkerId(8), dp_rank: DpRank(0) };
+    let plain = core(&stored(W, 1, None, blocks(10, 1)), Family::V1_0, 0);
+    let tiered = core(&stored(other, 1, None, blocks(20, 1)), Family::V1_6, 0);
+    for frames in [[plain.clone(), tiered.clone()], [tiered, plain]] {
+        let (_, snapshot) = after(&frames);
+
+        let said = snapshot.tree.incomplete.iter().any(|why| why.contains("are mixed"));
+        assert!(said, "{:?}", snapshot.tree.incomplete);
+    }
+}
+
+#[test]
+fn entries_fold_only_when_they_say_the_same() {
+    let line = |text: &str| Frame::new(AT, Origin::log("", "frontend"), text.to_owned());
+    let note = |state: &str, why: &str| {
+        let body = format!("{{\"state\":\"{state}\",\"why\":\"{why}\"}}");
+        Frame::new(AT, Origin::Health { source: "nats".into() }, body)
+    };
+    let (_, snapshot) = after(&[
+        note("connecting", "first"),
+        note("connecting", "second"),
+        line("WARN block_hash mismatch: sequence hashes should be uniform across workers"),
+        line("WARN Event ID gap detected worker_id=1"),
+        line("WARN Event ID gap detected worker_id=1"),
+    ]);
+
+    let found: Vec<_> =
+        snapshot.events.iter().map(|row| (row.text.as_str(), row.repeats)).collect();
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(found[0].0.contains("first") && found[1].0.contains("second"), "{found:?}");
+    assert_eq!(found[3].1, 1, "{found:?}");
+}
+
+#[test]
 fn the_first_events_of_a_worker_prove_its_past_on_core_and_never_on_0_9() {
     let first = |family, id| after(&[core(&stored(W, id, None, blocks(10, 1)), family, 0)]).1;
     let durable =

@@ -15,6 +15,8 @@ const FOLD_DEPTH: usize = 12;
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     entries: VecDeque<EventRow>,
+    /// The class of each entry.
+    classes: VecDeque<&'static str>,
     next: u64,
 }
 
@@ -26,25 +28,32 @@ pub(super) struct Head<'a> {
     pub(super) kind: EventKind,
     pub(super) gravity: Gravity,
     pub(super) source: &'a Arc<str>,
+    /// What its text says. Entries that say the same fold into one; without a class each stands.
+    pub(super) class: &'static str,
 }
 
 impl Journal {
     /// Adds an entry, or counts it onto one like it. `text` is asked for only when it is needed.
     pub(super) fn add(&mut self, head: Head<'_>, text: impl FnOnce() -> String) {
         let second = head.at.seconds();
-        let alike = self.entries.iter_mut().rev().take(FOLD_DEPTH).find(|entry| {
-            entry.at.seconds() == second
+        let entries = self.entries.iter_mut().zip(&self.classes).rev().take(FOLD_DEPTH);
+        let alike = entries.map(|(entry, class)| (entry, *class)).find(|(entry, class)| {
+            !class.is_empty()
+                && *class == head.class
+                && entry.at.seconds() == second
                 && entry.kind == head.kind
                 && entry.gravity == head.gravity
                 && entry.who == head.who
         });
-        if let Some(entry) = alike {
+        if let Some((entry, _)) = alike {
             entry.repeats += 1;
             return;
         }
         if self.entries.len() >= ENTRIES {
             self.entries.pop_front();
+            self.classes.pop_front();
         }
+        self.classes.push_back(head.class);
         self.entries.push_back(EventRow {
             number: self.next,
             at: head.at,
@@ -60,7 +69,8 @@ impl Journal {
 
     pub(super) fn reject(&mut self, at: Timestamp, source: &Arc<str>, why: &str) {
         let gravity = Gravity::Notice;
-        let head = Head { at, who: source, kind: EventKind::Reject, gravity, source };
+        // Each reason comes once.
+        let head = Head { at, who: source, kind: EventKind::Reject, gravity, source, class: "" };
         self.add(head, || format!("input that cannot be read: {why}"));
     }
 

@@ -79,6 +79,7 @@ impl Engine {
                     kind: EventKind::Worker,
                     gravity: Gravity::Notice,
                     source: &Arc::from("events"),
+                    class: "",
                 };
                 self.journal.add(head, || "started anew: its event numbers begin again".into());
             }
@@ -163,19 +164,21 @@ impl Engine {
         let complete = self.workers.ranks().get(index).is_some_and(|record| record.complete);
         let fault = if complete { Gravity::Bad } else { Gravity::Notice };
         let who = self.alias(event.rank);
-        let (kind, gravity) = match &event.kind {
-            KvKind::Stored { .. } if outcome.refused() => (EventKind::Store, fault),
+        let (kind, gravity, class) = match &event.kind {
+            KvKind::Stored { .. } if outcome.refused() => (EventKind::Store, fault, "refused"),
             // A publisher that refuses every block is no question of the past.
             KvKind::Stored { blocks, .. } if blocks.is_empty() => {
-                (EventKind::Store, Gravity::Notice)
+                (EventKind::Store, Gravity::Notice, "empty")
             }
-            KvKind::Stored { .. } => (EventKind::Store, Gravity::Normal),
-            KvKind::Removed { .. } if outcome.unknown_removals > 0 => (EventKind::Remove, fault),
-            KvKind::Removed { .. } => (EventKind::Remove, Gravity::Normal),
-            KvKind::Cleared { .. } => (EventKind::Clear, Gravity::Notice),
+            KvKind::Stored { .. } => (EventKind::Store, Gravity::Normal, event.tier.name()),
+            KvKind::Removed { .. } if outcome.unknown_removals > 0 => {
+                (EventKind::Remove, fault, "unknown")
+            }
+            KvKind::Removed { .. } => (EventKind::Remove, Gravity::Normal, event.tier.name()),
+            KvKind::Cleared { .. } => (EventKind::Clear, Gravity::Notice, "cleared"),
         };
         let source = kv_source(self.deployment.plane);
-        let head = Head { at: event.at, who: &who, kind, gravity, source: &source };
+        let head = Head { at: event.at, who: &who, kind, gravity, source: &source, class };
         self.journal.add(head, || text_of(event, outcome, batch, complete));
     }
 

@@ -72,7 +72,14 @@ impl Engine {
         if let Some(record) = self.sources.record(source) {
             record.gaps = record.gaps.saturating_add(missing);
         }
-        let head = Head { at, who: source, kind: EventKind::Source, gravity: Gravity::Bad, source };
+        let head = Head {
+            at,
+            who: source,
+            kind: EventKind::Source,
+            gravity: Gravity::Bad,
+            source,
+            class: "gap",
+        };
         self.journal.add(head, || format!("{missing} messages of {topic} are missing"));
     }
 
@@ -153,7 +160,7 @@ impl Engine {
         source: &Arc<str>,
     ) {
         let (kind, gravity) = (EventKind::Route, Gravity::Normal);
-        let head = Head { at, who: "router", kind, gravity, source };
+        let head = Head { at, who: "router", kind, gravity, source, class: "route" };
         let alias = self.alias(rank);
         self.journal.add(head, || {
             let logit = decision.logit.map_or(String::new(), |logit| format!("  logit {logit:.3}"));
@@ -216,7 +223,7 @@ impl Engine {
         };
         let about = warning.rank.map(|rank| format!(" for {}", self.alias(rank)));
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
-        let head = Head { at, who: &warning.pod, kind, gravity, source };
+        let head = Head { at, who: &warning.pod, kind, gravity, source, class: text };
         self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
     }
 
@@ -264,7 +271,7 @@ impl Engine {
             self.claims.note(&claim, at);
         }
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
-        let head = Head { at, who: &notice.pod, kind, gravity, source };
+        let head = Head { at, who: &notice.pod, kind, gravity, source, class: "block sizes" };
         let (publisher, engine) = (notice.publisher, notice.engine);
         self.journal.add(head, || {
             format!("publisher wants blocks of {publisher} tokens, engine sends {engine}")
@@ -350,7 +357,7 @@ impl Engine {
             SourceState::Lossy | SourceState::Down => Gravity::Bad,
         };
         let kind = EventKind::Source;
-        let head = Head { at: note.at, who: &name, kind, gravity, source: &name };
+        let head = Head { at: note.at, who: &name, kind, gravity, source: &name, class: "" };
         self.journal.add(head, || match note.why.as_ref() {
             "" => note.state.name().to_owned(),
             why => format!("{}: {why}", note.state.name()),

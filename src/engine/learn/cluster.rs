@@ -43,7 +43,7 @@ impl Engine {
 
     fn pod_event(&mut self, pod: &str, text: &str, at: Timestamp, source: &Arc<str>) {
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
-        let head = Head { at, who: pod, kind, gravity, source };
+        let head = Head { at, who: pod, kind, gravity, source, class: "" };
         self.journal.add(head, || text.to_owned());
     }
 
@@ -107,7 +107,7 @@ impl Engine {
         }
         let who = self.workers.alias(worker);
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
-        let head = Head { at, who: &who, kind, gravity, source };
+        let head = Head { at, who: &who, kind, gravity, source, class: "" };
         let text = if present { "is back in discovery" } else { "left discovery" };
         self.journal.add(head, || text.to_owned());
     }
