@@ -208,6 +208,7 @@ impl Engine {
         self.times.cursor = self.times.cursor.max(happened);
         let source = self.note_origin(frame);
         let kv_before = self.facts.kv.events().len();
+        self.facts.shape = None;
         let decoded = wire::decode(frame, &mut self.facts);
         let events = self.facts.kv.events().len().saturating_sub(kv_before);
         if events > 0 {
