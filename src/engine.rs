@@ -81,6 +81,8 @@ pub struct Engine {
     events: EventCounts,
     frames: u64,
     facts: Facts,
+    /// Where the KV events of the present frame begin.
+    frame_from: usize,
     outcomes: Vec<Outcome>,
 }
 
@@ -171,6 +173,7 @@ impl Engine {
             events: EventCounts::default(),
             frames: 0,
             facts: Facts::default(),
+            frame_from: 0,
             outcomes: Vec::new(),
         }
     }
@@ -207,10 +210,10 @@ impl Engine {
         }
         self.times.cursor = self.times.cursor.max(happened);
         let source = self.note_origin(frame);
-        let kv_before = self.facts.kv.events().len();
+        self.frame_from = self.facts.kv.events().len();
         self.facts.shape = None;
         let decoded = wire::decode(frame, &mut self.facts);
-        let events = self.facts.kv.events().len().saturating_sub(kv_before);
+        let events = self.facts.kv.events().len().saturating_sub(self.frame_from);
         if events > 0 {
             self.events.read += events as u64;
             self.times.kv = earliest(self.times.kv, happened);

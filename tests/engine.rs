@@ -219,6 +219,31 @@ fn entries_fold_only_when_they_say_the_same() {
 }
 
 #[test]
+fn missing_messages_withdraw_the_blame_until_the_cache_is_emptied() {
+    let family = Family::V1_0;
+    let other = WorkerRank { worker: WorkerId(8), dp_rank: DpRank(0) };
+    let mut frames = vec![
+        core(&stored(other, 0, None, blocks(50, 1)), family, 0),
+        core(&stored(W, 0, None, blocks(10, 3)), family, 0),
+        core(&stored(W, 1, Some(77), blocks(20, 1)), family, 1),
+        core(&stored(W, 5, Some(99), blocks(30, 3)), family, 5),
+    ];
+    let (_, doubted) = after(&frames);
+    frames.push(core(&cleared(W, 6), family, 6));
+    let (_, known) = after(&frames);
+
+    let refused: Vec<_> =
+        doubted.events.iter().filter(|row| row.text.contains("under parent")).collect();
+    assert_eq!(refused[0].gravity, Gravity::Bad, "{refused:?}");
+    assert_eq!(refused[1].gravity, Gravity::Notice, "{refused:?}");
+    assert!(refused[1].text.contains("missing messages"), "{refused:?}");
+    let knowledge = |row: usize| doubted.workers[row].knowledge;
+    assert_eq!((knowledge(0), knowledge(1)), (Knowledge::Complete, Knowledge::SinceAttach));
+    assert!(!doubted.tree.incomplete.iter().any(|why| why.contains("before kvtop attached")));
+    assert_eq!(known.workers[1].knowledge, Knowledge::Complete);
+}
+
+#[test]
 fn the_first_events_of_a_worker_prove_its_past_on_core_and_never_on_0_9() {
     let first = |family, id| after(&[core(&stored(W, id, None, blocks(10, 1)), family, 0)]).1;
     let durable =

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::journal::Head;
 use super::{Engine, MIRROR_BUDGET};
-use crate::domain::{ClearScope, KvBatch, KvEvent, KvHead, KvKind, SequenceHash, Tier, WorkerRank};
+use crate::domain::{
+    ClearScope, KvBatch, KvEvent, KvHead, KvKind, SequenceHash, Tier, WorkerId, WorkerRank,
+};
 use crate::mirror::Outcome;
 use crate::model::Landing;
 use crate::snapshot::{EventKind, Gravity};
@@ -37,6 +39,21 @@ impl Engine {
         self.facts.kv = batch;
         self.facts.kv.clear();
         self.mirror.advance(MIRROR_BUDGET);
+    }
+
+    /// Doubts what a worker holds, or everybody, from the present frame on.
+    pub(super) fn doubt_before_frame(&mut self, worker: Option<WorkerId>) {
+        let mut own = KvBatch::default();
+        let mut earlier = KvBatch::default();
+        for (position, event) in self.facts.kv.events().iter().enumerate() {
+            let to = if position < self.frame_from { &mut earlier } else { &mut own };
+            copy_event(event, &self.facts.kv, to);
+        }
+        self.facts.kv = earlier;
+        self.apply_kv();
+        self.workers.doubt(worker);
+        self.facts.kv = own;
+        self.frame_from = 0;
     }
 
     /// Returns the positions of events with which a rank starts anew, and notes what is known of
@@ -161,7 +178,13 @@ impl Engine {
 
     /// Writes an event into the journal.
     fn describe(&mut self, index: usize, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
-        let complete = self.workers.ranks().get(index).is_some_and(|record| record.complete);
+        let record = self.workers.ranks().get(index);
+        let complete = record.is_some_and(|record| record.complete);
+        let excuse = match record {
+            Some(record) if record.complete => "not in tree",
+            Some(record) if record.lost => "unknown, maybe from missing messages",
+            _ => "unknown, maybe from before attach",
+        };
         let fault = if complete { Gravity::Bad } else { Gravity::Notice };
         let who = self.alias(event.rank);
         let (kind, gravity, class) = match &event.kind {
@@ -179,7 +202,7 @@ impl Engine {
         };
         let source = kv_source(self.deployment.plane);
         let head = Head { at: event.at, who: &who, kind, gravity, source: &source, class };
-        self.journal.add(head, || text_of(event, outcome, batch, complete));
+        self.journal.add(head, || text_of(event, outcome, batch, excuse));
     }
 
     /// Returns the short name of a rank: `w0`, or `w0/1` where the rank is not the only one.
@@ -189,7 +212,7 @@ impl Engine {
     }
 }
 
-fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, complete: bool) -> String {
+fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, why: &str) -> String {
     let tier = if event.tier == Tier::Device {
         String::new()
     } else {
@@ -197,7 +220,6 @@ fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, complete: bool) 
     };
     match &event.kind {
         KvKind::Stored { parent: Some(parent), blocks } if outcome.refused() => {
-            let why = if complete { "not in tree" } else { "unknown, maybe from before attach" };
             format!("{} under parent {}: {why}", count_of(blocks.len()), short(*parent))
         }
         KvKind::Stored { parent, blocks } => {

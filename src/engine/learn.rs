@@ -62,11 +62,18 @@ impl Engine {
     }
 
     fn envelope(&mut self, topic: &Arc<str>, envelope: Envelope, at: Timestamp, source: &Arc<str>) {
-        let missing = self.sources.follow(topic, envelope);
+        let events = topic.as_ref() == "kv-events";
+        let first = self.facts.kv.events().get(self.frame_from).filter(|_| events);
+        let rank = first.map(|event| event.rank);
+        let missing = self.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank));
         if missing == 0 {
             return;
         }
-        if topic.as_ref() == "kv-events" {
+        if events {
+            // Up to 1.2 a worker publishes under its own id.
+            let publisher = WorkerId(envelope.publisher);
+            let known = self.workers.worker(publisher).map(|worker| worker.id);
+            self.doubt_before_frame(rank.map(|rank| rank.worker).or(known));
             self.history.lost = self.history.lost.saturating_add(missing);
         }
         if let Some(record) = self.sources.record(source) {

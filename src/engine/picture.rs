@@ -101,7 +101,7 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
     let mut reasons = Vec::new();
     let ranks = engine.workers.ranks();
     let unknown =
-        ranks.iter().filter(|record| record.last_event.is_some() && !record.complete).count();
+        ranks.iter().filter(|it| it.last_event.is_some() && !it.complete && !it.lost).count();
     if unknown > 0 {
         reasons.push(format!(
             "blocks stored before kvtop attached are unknown for {unknown} of {} ranks",

@@ -2,9 +2,10 @@
 //! numbers.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::domain::{Envelope, SourceNote, Timestamp};
+use crate::domain::{DpRank, Envelope, SourceNote, Timestamp};
 
 /// Most sources that are told apart.
 const SOURCE_LIMIT: usize = 256;
@@ -38,6 +39,8 @@ pub struct SourceRecord {
 pub struct Sources {
     sources: BTreeMap<Arc<str>, SourceRecord>,
     publishers: HashMap<(Arc<str>, u64), u64>,
+    /// The same for each rank of a publisher.
+    ranks: HashMap<(Arc<str>, u64, u32), u64>,
 }
 
 impl Sources {
@@ -57,21 +60,31 @@ impl Sources {
     /// Follows a publisher's numbers on a topic and returns how many messages are missing before
     /// this one. Numbers that start again, fall far or leap are a restart, not a gap; numbers from the
     /// near past are duplicates.
-    pub fn follow(&mut self, topic: &Arc<str>, envelope: Envelope) -> u64 {
-        let key = (Arc::clone(topic), envelope.publisher);
-        if let Some(last) = self.publishers.get_mut(&key) {
-            let (before, now) = (*last, envelope.sequence);
-            if now > before || now == 0 || before - now > RESTART_FALL {
-                *last = now;
-            }
-            let ahead = now.saturating_sub(before);
-            return if ahead > RESTART_JUMP { 0 } else { ahead.saturating_sub(1) };
-        }
-        if self.publishers.len() < PUBLISHER_LIMIT {
-            self.publishers.insert(key, envelope.sequence);
-        }
-        0
+    ///
+    /// Ranks of a process may share its id and number their messages together or each by itself.
+    /// Nothing tells which, so that only what is missing both ways is missing.
+    pub fn follow(&mut self, topic: &Arc<str>, envelope: Envelope, rank: Option<DpRank>) -> u64 {
+        let Envelope { publisher, sequence } = envelope;
+        let missing = step(&mut self.publishers, (Arc::clone(topic), publisher), sequence);
+        let Some(rank) = rank else { return missing };
+        missing.min(step(&mut self.ranks, (Arc::clone(topic), publisher, rank.0), sequence))
     }
+}
+
+/// Moves the last number of `key` on to `now` and returns how many are missing in between.
+fn step<K: Eq + Hash>(last: &mut HashMap<K, u64>, key: K, now: u64) -> u64 {
+    if let Some(last) = last.get_mut(&key) {
+        let before = *last;
+        if now > before || now == 0 || before - now > RESTART_FALL {
+            *last = now;
+        }
+        let ahead = now.saturating_sub(before);
+        return if ahead > RESTART_JUMP { 0 } else { ahead.saturating_sub(1) };
+    }
+    if last.len() < PUBLISHER_LIMIT {
+        last.insert(key, now);
+    }
+    0
 }
 
 #[cfg(test)]
@@ -83,7 +96,7 @@ mod tests {
         let topic: Arc<str> = "kv-events".into();
         let mut sources = Sources::default();
         let mut missing =
-            |publisher, sequence| sources.follow(&topic, Envelope { publisher, sequence });
+            |publisher, sequence| sources.follow(&topic, Envelope { publisher, sequence }, None);
 
         // Late attach is no gap, neither is another publisher, a duplicate or a restart.
         let found: Vec<u64> = [(1, 40), (1, 41), (2, 0), (1, 44), (1, 44), (1, 43), (1, 0), (1, 1)]
@@ -100,9 +113,26 @@ mod tests {
         let mut sources = Sources::default();
         let found: Vec<u64> = [0, u64::MAX, 0, u64::MAX, 900, 903, 4, 6]
             .into_iter()
-            .map(|sequence| sources.follow(&topic, Envelope { publisher: 1, sequence }))
+            .map(|sequence| sources.follow(&topic, Envelope { publisher: 1, sequence }, None))
             .collect();
 
         assert_eq!(found, [0, 0, 0, 0, 0, 2, 0, 1]);
+    }
+
+    #[test]
+    fn ranks_that_share_a_publisher_have_no_gaps_whichever_way_they_number() {
+        let topic: Arc<str> = "kv-events".into();
+        let missing = |messages: &[(u32, u64)]| -> u64 {
+            let mut sources = Sources::default();
+            let mut follow = |(rank, sequence): &(u32, u64)| {
+                let envelope = Envelope { publisher: 1, sequence: *sequence };
+                sources.follow(&topic, envelope, Some(DpRank(*rank)))
+            };
+            messages.iter().map(&mut follow).sum()
+        };
+
+        assert_eq!(missing(&[(0, 0), (1, 1), (0, 2), (0, 3), (1, 4)]), 0);
+        assert_eq!(missing(&[(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (0, 4), (1, 1), (0, 5)]), 0);
+        assert_eq!(missing(&[(0, 0), (0, 1), (0, 5)]), 3);
     }
 }

@@ -36,6 +36,8 @@ pub struct RankRecord {
     pub last_event_id: Option<u64>,
     /// True when the blocks it held before kvtop attached are known.
     pub complete: bool,
+    /// True when they were known, until messages went missing.
+    pub lost: bool,
     /// How often it started anew under the same id.
     pub restarts: u64,
     /// Blocks its engine has in use.
@@ -77,6 +79,7 @@ impl RankRecord {
             last_event: None,
             last_event_id: None,
             complete: false,
+            lost: false,
             restarts: 0,
             used_blocks: None,
             utilization: None,
@@ -262,6 +265,16 @@ impl Workers {
     pub fn complete(&mut self, id: WorkerId) {
         for record in self.ranks.iter_mut().filter(|record| record.rank.worker == id) {
             record.complete = true;
+        }
+    }
+
+    /// Notes that messages of worker `id` are missing, or of anybody when it is not known whose: what
+    /// its ranks hold is not known any more.
+    pub fn doubt(&mut self, id: Option<WorkerId>) {
+        let of = |record: &RankRecord| id.is_none_or(|id| record.rank.worker == id);
+        for record in self.ranks.iter_mut().filter(|record| record.complete && of(record)) {
+            record.complete = false;
+            record.lost = true;
         }
     }
 
