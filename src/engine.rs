@@ -142,7 +142,18 @@ struct History {
     lost: u64,
 }
 
+/// Most streams whose history is told apart; a deployment has a few.
+const STREAM_LIMIT: usize = 256;
+
 impl History {
+    /// Notes how much of a stream there was to be read.
+    fn note(&mut self, stream: &Arc<str>, whole: bool) {
+        let streams = if whole { &mut self.whole } else { &mut self.aged };
+        if streams.len() < STREAM_LIMIT {
+            streams.insert(Arc::clone(stream));
+        }
+    }
+
     /// Returns true when every stream was read from its first message.
     fn is_whole(&self) -> bool {
         !self.whole.is_empty() && self.aged.is_empty()
@@ -288,7 +299,7 @@ impl Engine {
             }
             Origin::Metrics { pod, .. } => self.workers.note_pod(pod),
             Origin::Jetstream { stream, seq: 1, .. } => {
-                self.history.whole.insert(Arc::clone(stream));
+                self.history.note(stream, true);
             }
             Origin::Nats { subject, .. } if self.deployment.namespace.is_none() => {
                 let namespace = subject.strip_prefix("namespace.");

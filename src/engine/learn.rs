@@ -346,9 +346,7 @@ impl Engine {
 
     fn source(&mut self, note: &SourceNote) {
         if let Some(history) = &note.history {
-            let (fresh, aged) = (&mut self.history.whole, &mut self.history.aged);
-            let set = if history.first_seq <= 1 { fresh } else { aged };
-            set.insert(Arc::clone(&history.stream));
+            self.history.note(&history.stream, history.first_seq <= 1);
         }
         let name = Arc::clone(&note.source);
         let Some(record) = self.sources.record(&name) else { return };

@@ -113,6 +113,16 @@ impl Meters {
         }
     }
 
+    /// Frees the series of the rank at `index`, which left.
+    pub(super) fn free(&mut self, index: usize) {
+        if let Some(meter) = self.ranks.get_mut(index) {
+            *meter = KvMeter::new(RANK_HISTORY);
+        }
+        if let Some(series) = self.routed_by_rank.get_mut(index) {
+            *series = CountSeries::new(RANK_HISTORY);
+        }
+    }
+
     pub(super) fn routed_to(&mut self, index: usize) -> &mut CountSeries {
         while self.routed_by_rank.len() <= index {
             self.routed_by_rank.push(CountSeries::new(RANK_HISTORY));
@@ -141,7 +151,10 @@ impl Meters {
         let known = utilization.iter().filter_map(|(_, value)| *value);
         let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
         self.utilization.set(at, (count > 0).then(|| sum / f64::from(count)));
-        for (rank, value) in utilization.iter().take(GAUGED_RANKS) {
+        let gauged = &utilization[..utilization.len().min(GAUGED_RANKS)];
+        // Ranks that left make room for those that came.
+        self.utilization_by_rank.retain(|(rank, _)| gauged.iter().any(|(other, _)| other == rank));
+        for (rank, value) in gauged {
             let index = self.utilization_by_rank.iter().position(|(known, _)| known == rank);
             let index = index.or_else(|| {
                 value.is_some().then(|| {
@@ -153,5 +166,23 @@ impl Meters {
                 series.set(at, *value);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_that_left_leave_no_series_behind() {
+        let mut meters = Meters::default();
+        for round in 0..10 {
+            let rank = |n| (WorkerRank::new(round * 100 + n, 0), Some(0.5));
+            let present: Vec<_> = (0..GAUGED_RANKS as u64).map(rank).collect();
+            meters.gauges(Timestamp((round + 1) * 1_000_000), 0, &present);
+        }
+
+        assert_eq!(meters.utilization_by_rank.len(), GAUGED_RANKS);
+        assert!(meters.utilization_by_rank.iter().all(|(rank, _)| rank.worker.0 >= 900));
     }
 }

@@ -125,6 +125,10 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
     if engine.workers.refused() > 0 {
         reasons.push("there are more workers than kvtop keeps".to_owned());
     }
+    if engine.claims.evicted() > 0 {
+        let evicted = engine.claims.evicted();
+        reasons.push(format!("the oldest {evicted} claims about settings were let go"));
+    }
     if engine.deployment.mixed {
         reasons.push("events of different Dynamo versions are mixed".to_owned());
     }

@@ -8,6 +8,9 @@ use crate::domain::{Claim, ClaimOf, ClaimValue, ClaimWhat, Subject, Timestamp, W
 /// Most claims that are kept.
 const CLAIM_LIMIT: usize = 16_384;
 
+/// Claims that make room at once, so that a flood of them does not look for the oldest each time.
+const EVICTED_AT_ONCE: usize = CLAIM_LIMIT / 16;
+
 /// A claim with when it was first and last made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredClaim {
@@ -27,6 +30,7 @@ pub struct Claims {
     claims: BTreeMap<Key, StoredClaim>,
     /// Claims that are void unless they are made again.
     doubted: BTreeSet<Key>,
+    evicted: u64,
 }
 
 impl Claims {
@@ -34,16 +38,36 @@ impl Claims {
     pub fn note(&mut self, claim: &Claim, at: Timestamp) {
         let key = (claim.what, claim.of, claim.subject.clone(), Arc::clone(&claim.source));
         self.doubted.remove(&key);
-        let full = self.claims.len() >= CLAIM_LIMIT;
         match self.claims.get_mut(&key) {
             Some(known) if known.claim.value == claim.value => known.last = at,
             Some(known) => *known = StoredClaim { claim: claim.clone(), first: at, last: at },
-            None if full => {}
             None => {
+                if self.claims.len() >= CLAIM_LIMIT {
+                    self.evict();
+                }
                 let stored = StoredClaim { claim: claim.clone(), first: at, last: at };
                 self.claims.insert(key, stored);
             }
         }
+    }
+
+    /// Makes room: lets the claims go that were made least recently.
+    fn evict(&mut self) {
+        let mut times: Vec<Timestamp> = self.claims.values().map(|stored| stored.last).collect();
+        let (_, bound, _) = times.select_nth_unstable(EVICTED_AT_ONCE - 1);
+        let bound = *bound;
+        let mut left = EVICTED_AT_ONCE;
+        self.claims.retain(|_, stored| {
+            let goes = left > 0 && stored.last <= bound;
+            left -= usize::from(goes);
+            !goes
+        });
+        self.evicted += EVICTED_AT_ONCE as u64;
+    }
+
+    /// Returns how many claims were let go because there are too many.
+    pub fn evicted(&self) -> u64 {
+        self.evicted
     }
 
     /// Doubts the claims that `about` picks: they are dropped by [`Claims::drop_doubted`] unless they
@@ -150,6 +174,20 @@ mod tests {
         claims.note(&claim(Basis::Default, "default", 32), Timestamp(3));
 
         assert_eq!(engine(&claims), Some(64));
+    }
+
+    #[test]
+    fn new_claims_take_the_place_of_the_oldest() {
+        let mut claims = Claims::default();
+        for n in 0..CLAIM_LIMIT as u64 + 1 {
+            claims.note(&claim(Basis::Setting, &format!("pod {n}"), n), Timestamp(n));
+        }
+
+        let oldest = claims.all().map(|stored| stored.last).min();
+
+        assert_eq!(oldest, Some(Timestamp(EVICTED_AT_ONCE as u64)));
+        assert_eq!(claims.evicted(), EVICTED_AT_ONCE as u64);
+        assert!(claims.all().any(|stored| stored.last == Timestamp(CLAIM_LIMIT as u64)));
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub struct RejectLog {
 }
 
 impl RejectLog {
-    /// Counts one; `sample` is asked for only when the reason is new. Returns true when it is.
+    /// Counts one; `sample` is asked for only when the reason is new and there is
+    /// room for it. Returns true when it is.
     pub fn note(
         &mut self,
         origin: &'static str,
@@ -40,9 +41,10 @@ impl RejectLog {
             known.count += 1;
             return false;
         }
-        if self.reasons.len() < REASON_LIMIT {
-            self.reasons.insert(key, RejectRecord { count: 1, first: at, sample: sample() });
+        if self.reasons.len() >= REASON_LIMIT {
+            return false;
         }
+        self.reasons.insert(key, RejectRecord { count: 1, first: at, sample: sample() });
         true
     }
 
@@ -54,5 +56,20 @@ impl RejectLog {
     /// Returns each reason with its origin.
     pub fn reasons(&self) -> impl Iterator<Item = (&'static str, &str, &RejectRecord)> {
         self.reasons.iter().map(|((origin, why), record)| (*origin, why.as_str(), record))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_without_end_are_counted_and_not_told() {
+        let mut log = RejectLog::default();
+        let mut note = |n: usize| log.note("nats", &n.to_string(), Timestamp(0), String::new);
+
+        let told = (0..1000).filter(|n| note(*n)).count();
+
+        assert_eq!((told, log.count(), log.reasons().count()), (REASON_LIMIT, 1000, REASON_LIMIT));
     }
 }

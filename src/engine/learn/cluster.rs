@@ -104,6 +104,10 @@ impl Engine {
         }
         if !present {
             self.mirror.remove_worker(worker);
+            let ranks = self.workers.ranks().iter().enumerate();
+            for (index, _) in ranks.filter(|(_, record)| record.rank.worker == worker) {
+                self.meters.free(index);
+            }
         }
         let who = self.workers.alias(worker);
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
