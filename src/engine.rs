@@ -10,6 +10,7 @@ mod learn;
 mod meters;
 mod picture;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +41,12 @@ const SAMPLE_LIMIT: usize = 120;
 /// How far a frame may be ahead of its arrival, by another clock. Beyond it every series would wait
 /// for that time to come.
 const CLOCK_AHEAD: Duration = Duration::from_secs(60);
+
+/// Longest name of a pod, a stream or a source that is kept.
+const NAME_LIMIT: usize = 512;
+
+/// Longest reason of a reject that is kept.
+const REASON_LIMIT: usize = 300;
 
 /// What an engine is told at its start.
 #[derive(Clone, Debug)]
@@ -192,6 +199,8 @@ impl Engine {
     /// Takes in frames, in order of arrival.
     pub fn ingest(&mut self, frames: &[Frame]) {
         for frame in frames {
+            let clean = clean(frame);
+            let frame = clean.as_ref();
             if frame.happened() > frame.at.after(CLOCK_AHEAD) {
                 self.ingest_early(frame);
             } else {
@@ -281,6 +290,7 @@ impl Engine {
             Body::Parts(parts) => parts.first().map(|part| sample_of(part)).unwrap_or_default(),
         };
         let at = frame.happened();
+        let why = &*wire::printable(why, REASON_LIMIT);
         if self.rejects.note(frame.origin.kind(), why, at, sample) {
             self.journal.reject(at, source, why);
         }
@@ -417,6 +427,39 @@ fn source_name(origin: &Origin) -> Arc<str> {
         Origin::Health { source } => return Arc::clone(source),
     };
     Arc::clone(&NAMES[index])
+}
+
+/// Returns the frame with the names in its origin fit for a terminal. Recordings may hold any.
+fn clean(frame: &Frame) -> Cow<'_, Frame> {
+    let is_clean = |name: &str| {
+        name.len() <= NAME_LIMIT && name.bytes().all(|byte| (0x20..0x7F).contains(&byte))
+    };
+    let names: [&Arc<str>; 2] = match &frame.origin {
+        Origin::Nats { subject, .. } => [subject, subject],
+        Origin::Jetstream { stream, subject, .. } => [stream, subject],
+        Origin::Zmq { endpoint } => [endpoint, endpoint],
+        Origin::Log { namespace, pod, .. } => [namespace, pod],
+        Origin::Metrics { pod, url } => [pod, url],
+        Origin::Kube { kind, .. } => [kind, kind],
+        Origin::Etcd { key, .. } => [key, key],
+        Origin::Health { source } => [source, source],
+    };
+    if names.iter().all(|name| is_clean(name)) {
+        return Cow::Borrowed(frame);
+    }
+    let mut frame = frame.clone();
+    let scrub = |name: &mut Arc<str>| *name = wire::printable(name, NAME_LIMIT).into();
+    match &mut frame.origin {
+        Origin::Nats { subject, .. } => scrub(subject),
+        Origin::Jetstream { stream, subject, .. } => [stream, subject].into_iter().for_each(scrub),
+        Origin::Zmq { endpoint } => scrub(endpoint),
+        Origin::Log { namespace, pod, .. } => [namespace, pod].into_iter().for_each(scrub),
+        Origin::Metrics { pod, url } => [pod, url].into_iter().for_each(scrub),
+        Origin::Kube { kind, .. } => scrub(kind),
+        Origin::Etcd { key, .. } => scrub(key),
+        Origin::Health { source } => scrub(source),
+    }
+    Cow::Owned(frame)
 }
 
 fn sample_of(bytes: &[u8]) -> String {

@@ -244,6 +244,26 @@ fn missing_messages_withdraw_the_blame_until_the_cache_is_emptied() {
 }
 
 #[test]
+fn escape_sequences_in_names_and_reasons_never_reach_a_picture() {
+    let health = |source: &str, body: &str| {
+        Frame::new(AT, Origin::Health { source: source.into() }, body.to_owned())
+    };
+    let line = "Selected worker: worker_id=7 dp_rank=0, logit: 1.0, cached blocks: 0, tree size: 0, \
+                total blocks: 5";
+    let (_, snapshot) = after(&[
+        Frame::new(AT, Origin::log("n", "\u{1b}]0;owned\u{7}\u{1b}[31mfrontend"), line),
+        health("\u{1b}[31mevil", r#"{"state":"\u001b[2J\u001b[31mxx","why":"a"}"#),
+        health("\u{1b}[32mbad", r#"{"state":"down","why":"\u001b[2Jwhy"}"#),
+    ]);
+
+    let everything = format!("{snapshot:?}");
+    assert!(!everything.contains("u{1b}"), "{everything}");
+    assert_eq!(snapshot.router.routers, ["frontend"]);
+    assert!(snapshot.sources.iter().any(|row| row.name == "bad" && row.why == "why"));
+    assert!(!kvtop::report::text(&snapshot).contains('\u{1b}'));
+}
+
+#[test]
 fn the_first_events_of_a_worker_prove_its_past_on_core_and_never_on_0_9() {
     let first = |family, id| after(&[core(&stored(W, id, None, blocks(10, 1)), family, 0)]).1;
     let durable =

@@ -21,7 +21,7 @@ fn cells(row: &WorkerRow) -> [String; COLUMNS.len()] {
         row.alias.clone(),
         row.rank.worker.to_string(),
         row.rank.dp_rank.to_string(),
-        row.pod.clone().unwrap_or_else(|| "-".to_owned()),
+        row.pod.as_deref().map_or_else(|| "-".to_owned(), plain),
         block_sizes(row),
         row.accepted.to_string(),
         row.held.to_string(),
@@ -33,6 +33,11 @@ fn cells(row: &WorkerRow) -> [String; COLUMNS.len()] {
         orphans,
         row.routed.to_string(),
     ]
+}
+
+/// Returns `text` without control characters: a terminal would obey them.
+fn plain(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).collect()
 }
 
 fn percent(share: f64) -> String {
@@ -103,10 +108,11 @@ fn facts(snapshot: &Snapshot) -> String {
         ),
     ];
     for source in &snapshot.sources {
-        let why = if source.why.is_empty() { String::new() } else { format!("  {}", source.why) };
+        let why =
+            if source.why.is_empty() { String::new() } else { format!("  {}", plain(&source.why)) };
         lines.push(format!(
             "source   {} {}  frames {}  rejects {}  gaps {}  dropped {}{why}",
-            source.name,
+            plain(&source.name),
             source.state.name(),
             source.frames,
             source.rejects,
@@ -115,7 +121,7 @@ fn facts(snapshot: &Snapshot) -> String {
         ));
     }
     for reason in &tree.incomplete {
-        lines.push(format!("note     {reason}"));
+        lines.push(format!("note     {}", plain(reason)));
     }
     lines.push(String::new());
     lines.join("\n")

@@ -5,7 +5,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::text::printable;
 use crate::domain::{HistoryNote, SourceNote, SourceState, Timestamp};
+
+/// Longest reason and longest name that are kept.
+const TEXT_LIMIT: usize = 1000;
 
 /// The JSON of a note. Additive: readers ignore keys they do not know.
 #[derive(Serialize, Deserialize)]
@@ -63,18 +67,18 @@ pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNot
     let state = SourceState::ALL
         .into_iter()
         .find(|state| state.name() == wire.state)
-        .ok_or_else(|| format!("unknown state `{}`", wire.state))?;
+        .ok_or_else(|| format!("unknown state `{}`", printable(&wire.state, 20)))?;
     Ok(SourceNote {
         source: Arc::clone(source),
         state,
-        why: wire.why.into(),
+        why: printable(&wire.why, TEXT_LIMIT).into(),
         retry_ms: wire.retry_ms,
         rtt_us: wire.rtt_us,
         dropped: wire.dropped,
         drops_uncounted: wire.drops_uncounted,
         interruptions: wire.interruptions,
         history: wire.history.map(|history| HistoryNote {
-            stream: history.stream.into(),
+            stream: printable(&history.stream, TEXT_LIMIT).into(),
             first_seq: history.first_seq,
             last_seq: history.last_seq,
             read: history.read,
