@@ -207,3 +207,39 @@ fn copying_reaches_the_terminal_and_a_private_file() {
     pty.send("q");
     assert_eq!(pty.exit_code(), 0);
 }
+
+#[cfg(debug_assertions)]
+#[test]
+fn an_engine_that_stopped_is_said_for_good_and_is_a_failure() {
+    let file = crate::support::fixture("captures/0.9.0-evict.frames.gz");
+    let arguments = ["replay", file.to_str().unwrap()];
+    let vars = [("KVTOP_TEST_PANIC", "engine")];
+    let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &vars, SIZE);
+    let said = |screen: &str| screen.lines().next().unwrap_or_default().contains("engine stopped");
+    pty.wait_for("the status row", said);
+    pty.send("?");
+    pty.wait_for("the help", |screen| screen.contains("Esc closes"));
+    pty.send("\u{1b}");
+    pty.wait_for("the status row still", said);
+    pty.send("q");
+    assert_restored(&pty);
+    assert_eq!(pty.exit_code(), 1);
+}
+
+#[test]
+fn a_terminal_that_takes_nothing_does_not_hold_up_the_end() {
+    use rustix::termios::{Action, tcflow};
+    let mut pty = demo();
+    let tty = File::open(pty.tty()).unwrap();
+    tcflow(&tty, Action::OOff).unwrap();
+    // The next picture blocks.
+    std::thread::sleep(Duration::from_millis(1500));
+
+    let start = kvtop::clock::now();
+    signal(&pty, Signal::TERM);
+
+    assert_eq!(pty.exit_code(), 143);
+    assert!(kvtop::clock::now().since(start) < Duration::from_secs(4));
+    let modes = tcgetattr(&tty).unwrap().local_modes;
+    assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "{modes:?}");
+}

@@ -109,6 +109,8 @@ pub(super) async fn replay(
     let mut last = Instant::now();
     let mut odd = false;
     show(&mut player, &pictures, &queries);
+    #[cfg(debug_assertions)]
+    panic_for_tests();
     loop {
         tokio::select! {
             biased;
@@ -137,6 +139,16 @@ pub(super) async fn replay(
                 }
             }
         }
+    }
+}
+
+/// Panics where a test wants to see what remains without an engine.
+#[cfg(debug_assertions)]
+#[expect(clippy::panic, reason = "a test looks at what a panic leaves behind")]
+fn panic_for_tests() {
+    match std::env::var("KVTOP_TEST_PANIC").as_deref() {
+        Ok("engine") => panic!("asked for by a test"),
+        _ => {}
     }
 }
 

@@ -93,6 +93,9 @@ pub enum TerminalError {
     /// The process cannot stop itself.
     #[error("could not suspend")]
     Suspend(#[source] io::Error),
+    /// Whoever made the pictures is gone; the last one stayed until the user left.
+    #[error("the engine stopped")]
+    Stopped,
     /// The theme cannot be used.
     #[error("could not use the theme")]
     Theme(#[source] ThemeError),
@@ -108,6 +111,7 @@ pub async fn run<H: Hooks>(
     hooks: H,
 ) -> Result<Exit, TerminalError> {
     let guard = panics::install(options.panics.clone());
+    let _watch = signals::Watch::start().map_err(TerminalError::Signals)?;
     let wiring = ui::Wiring { pictures, queries, actions, hooks };
     let ended = ui::Ui::enter(wiring, options, guard)?.run().await;
     panics::uninstall();

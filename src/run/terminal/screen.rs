@@ -44,6 +44,11 @@ pub(super) fn restore() {
     drop(disable_raw_mode());
 }
 
+/// Gives the terminal its usual modes back, without writing to it.
+pub(super) fn cook() {
+    drop(disable_raw_mode());
+}
+
 /// Collects what is written to one frame, and passes it on at once.
 #[derive(Debug)]
 struct FrameWriter {

@@ -1,9 +1,58 @@
 //! The signals that end or suspend the UI.
 
 use std::io;
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::Signal as Number;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::task::AbortHandle;
+use tokio::time::sleep;
+
+use super::{Exit, screen};
+
+/// How long the UI has to end by itself.
+const END_WITHIN: Duration = Duration::from_millis(1500);
+
+/// How long a terminal that takes nothing may take what gives it back.
+const RESTORE_WITHIN: Duration = Duration::from_millis(300);
+
+/// Ends the process soon after a signal, should the UI not do it: a terminal that blocks holds up
+/// whoever draws. Dropping it ends the watch.
+#[derive(Debug)]
+pub(super) struct Watch(AbortHandle);
+
+impl Watch {
+    /// Starts to watch, in a task of its own.
+    pub(super) fn start() -> io::Result<Self> {
+        let mut signals = Signals::listen()?;
+        let task = tokio::spawn(async move {
+            let number = loop {
+                if let Caught::End(number) = signals.next().await {
+                    break number;
+                }
+            };
+            sleep(END_WITHIN).await;
+            // Whoever draws may hold the output for good, so nobody waits for this thread.
+            drop(thread::spawn(screen::restore));
+            sleep(RESTORE_WITHIN).await;
+            screen::cook();
+            end(Exit::Signal(number).code());
+        });
+        Ok(Self(task.abort_handle()))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[expect(clippy::exit, reason = "the main thread cannot return")]
+fn end(code: u8) {
+    std::process::exit(i32::from(code));
+}
 
 /// What a signal asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

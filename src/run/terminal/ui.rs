@@ -14,8 +14,8 @@ use super::clipboard;
 use super::screen::Screen;
 use super::signals::{Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
-use crate::domain::Timestamp;
-use crate::snapshot::{Snapshot, ViewQuery};
+use crate::domain::{SourceState, Timestamp};
+use crate::snapshot::{Feed, Snapshot, SourceRow, ViewQuery};
 use crate::tui::command::{Action, Command};
 use crate::tui::findings;
 use crate::tui::pacer::Pacer;
@@ -122,7 +122,7 @@ impl<H: Hooks> Ui<H> {
                     None
                 }
                 Wake::NoMorePictures => {
-                    self.pictures_end = true;
+                    self.stopped();
                     None
                 }
                 Wake::Panic(line) => {
@@ -136,6 +136,9 @@ impl<H: Hooks> Ui<H> {
                 }
             };
             if let Some(exit) = ended {
+                if exit == Exit::Quit && self.pictures_end {
+                    return Err(TerminalError::Stopped);
+                }
                 return Ok(exit);
             }
         }
@@ -162,6 +165,33 @@ impl<H: Hooks> Ui<H> {
     fn take_picture(&mut self) {
         self.picture = Arc::clone(&self.wiring.pictures.borrow_and_update());
         self.arrived = Instant::now();
+        self.pacer.touch();
+    }
+
+    /// Says for good that no picture comes any more: nothing on the screen is live.
+    fn stopped(&mut self) {
+        self.pictures_end = true;
+        let mut picture = Snapshot::clone(&self.picture);
+        if let Feed::Replay(playback) = &mut picture.feed {
+            playback.paused = true;
+        }
+        picture.sources = vec![SourceRow {
+            name: "kvtop".to_owned(),
+            state: SourceState::Down,
+            why: "engine stopped".to_owned(),
+            retry_at: None,
+            rtt: None,
+            frames: 0,
+            frames_per_second: 0.0,
+            rejects: 0,
+            gaps: 0,
+            dropped: 0,
+            drops_uncounted: false,
+            interruptions: 0,
+            last_frame: None,
+            history: None,
+        }];
+        self.picture = Arc::new(picture);
         self.pacer.touch();
     }
 
