@@ -221,8 +221,8 @@ impl Engine {
     fn ingest_one(&mut self, frame: &Frame) {
         let happened = frame.happened();
         self.frames += 1;
-        self.times.first = earliest(self.times.first, happened);
-        self.times.watched = earliest(self.times.watched, frame.at);
+        self.times.first = Some(earliest(self.times.first, happened));
+        self.times.watched = Some(earliest(self.times.watched, frame.at));
         self.times.newest = self.times.newest.max(frame.at);
         if self.starts_a_second(frame) {
             self.apply_kv();
@@ -236,7 +236,7 @@ impl Engine {
         let events = self.facts.kv.events().len().saturating_sub(self.frame_from);
         if events > 0 {
             self.events.read += events as u64;
-            self.times.kv = earliest(self.times.kv, happened);
+            self.times.kv = Some(earliest(self.times.kv, happened));
             self.note_kv_origin(frame);
         }
         if !self.facts.other.is_empty() {
@@ -302,7 +302,7 @@ impl Engine {
         match &frame.origin {
             Origin::Log { pod, .. } => {
                 self.workers.note_pod(pod);
-                self.times.logs = earliest(self.times.logs, frame.happened());
+                self.times.logs = Some(earliest(self.times.logs, frame.happened()));
                 if let Some(warnings) = self.router.pod(pod) {
                     warnings.read = true;
                 }
@@ -391,8 +391,8 @@ impl Engine {
     }
 }
 
-fn earliest(known: Option<Timestamp>, at: Timestamp) -> Option<Timestamp> {
-    Some(known.map_or(at, |known| known.min(at)))
+fn earliest(known: Option<Timestamp>, at: Timestamp) -> Timestamp {
+    known.map_or(at, |known| known.min(at))
 }
 
 /// Returns true for messages that carry KV events.

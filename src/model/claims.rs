@@ -27,7 +27,7 @@ type Key = (ClaimWhat, ClaimOf, Subject, Arc<str>);
 /// Every claim; a later one of the same source about the same thing replaces the earlier.
 #[derive(Debug, Default)]
 pub struct Claims {
-    claims: BTreeMap<Key, StoredClaim>,
+    kept: BTreeMap<Key, StoredClaim>,
     /// Claims that are void unless they are made again.
     doubted: BTreeSet<Key>,
     evicted: u64,
@@ -38,26 +38,26 @@ impl Claims {
     pub fn note(&mut self, claim: &Claim, at: Timestamp) {
         let key = (claim.what, claim.of, claim.subject.clone(), Arc::clone(&claim.source));
         self.doubted.remove(&key);
-        match self.claims.get_mut(&key) {
+        match self.kept.get_mut(&key) {
             Some(known) if known.claim.value == claim.value => known.last = at,
             Some(known) => *known = StoredClaim { claim: claim.clone(), first: at, last: at },
             None => {
-                if self.claims.len() >= CLAIM_LIMIT {
+                if self.kept.len() >= CLAIM_LIMIT {
                     self.evict();
                 }
                 let stored = StoredClaim { claim: claim.clone(), first: at, last: at };
-                self.claims.insert(key, stored);
+                self.kept.insert(key, stored);
             }
         }
     }
 
     /// Makes room: lets the claims go that were made least recently.
     fn evict(&mut self) {
-        let mut times: Vec<Timestamp> = self.claims.values().map(|stored| stored.last).collect();
+        let mut times: Vec<Timestamp> = self.kept.values().map(|stored| stored.last).collect();
         let (_, bound, _) = times.select_nth_unstable(EVICTED_AT_ONCE - 1);
         let bound = *bound;
         let mut left = EVICTED_AT_ONCE;
-        self.claims.retain(|_, stored| {
+        self.kept.retain(|_, stored| {
             let goes = left > 0 && stored.last <= bound;
             left -= usize::from(goes);
             !goes
@@ -73,20 +73,20 @@ impl Claims {
     /// Doubts the claims that `about` picks: they are dropped by [`Claims::drop_doubted`] unless they
     /// are made again before.
     pub fn doubt(&mut self, about: impl Fn(&Claim) -> bool) {
-        let doubted = self.claims.iter().filter(|(_, stored)| about(&stored.claim));
+        let doubted = self.kept.iter().filter(|(_, stored)| about(&stored.claim));
         self.doubted.extend(doubted.map(|(key, _)| key.clone()));
     }
 
     /// Drops the claims that were doubted and not made again.
     pub fn drop_doubted(&mut self) {
         for key in std::mem::take(&mut self.doubted) {
-            self.claims.remove(&key);
+            self.kept.remove(&key);
         }
     }
 
     /// Returns every claim, ordered by what it is about.
     pub fn all(&self) -> impl Iterator<Item = &StoredClaim> {
-        self.claims.values()
+        self.kept.values()
     }
 
     /// Returns the best count claimed about any of `subjects`: the one whose basis is nearest to what
@@ -103,7 +103,7 @@ impl Claims {
     /// Returns the best count claimed about anybody.
     pub fn any_count(&self, what: ClaimWhat, of: ClaimOf) -> Option<(u64, &StoredClaim)> {
         let first = (what, of, Subject::Worker(WorkerId(0)), Arc::from(""));
-        let same = self.claims.range(first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
+        let same = self.kept.range(first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
         best_count(same.map(|(_, stored)| stored))
     }
 
@@ -115,7 +115,7 @@ impl Claims {
     ) -> impl Iterator<Item = &StoredClaim> {
         let first = (what, of, subject.clone(), Arc::from(""));
         let same = self
-            .claims
+            .kept
             .range(first..)
             .take_while(move |(key, _)| (key.0, key.1) == (what, of) && key.2 == *subject);
         same.map(|(_, stored)| stored)
@@ -123,7 +123,7 @@ impl Claims {
 
     /// Returns the best text claimed about anybody.
     pub fn text(&self, what: ClaimWhat) -> Option<(&Arc<str>, &StoredClaim)> {
-        self.claims
+        self.kept
             .values()
             .filter(|stored| stored.claim.what == what)
             .filter_map(|stored| match &stored.claim.value {
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn new_claims_take_the_place_of_the_oldest() {
         let mut claims = Claims::default();
-        for n in 0..CLAIM_LIMIT as u64 + 1 {
+        for n in 0..=CLAIM_LIMIT as u64 {
             claims.note(&claim(Basis::Setting, &format!("pod {n}"), n), Timestamp(n));
         }
 

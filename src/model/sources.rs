@@ -37,7 +37,7 @@ pub struct SourceRecord {
 /// All sources by name.
 #[derive(Debug, Default)]
 pub struct Sources {
-    sources: BTreeMap<Arc<str>, SourceRecord>,
+    records: BTreeMap<Arc<str>, SourceRecord>,
     publishers: HashMap<(Arc<str>, u64), u64>,
     /// The same for each rank of a publisher.
     ranks: HashMap<(Arc<str>, u64, u32), u64>,
@@ -46,15 +46,15 @@ pub struct Sources {
 impl Sources {
     /// Returns the record of the source called `name`, made when it is new.
     pub fn record(&mut self, name: &Arc<str>) -> Option<&mut SourceRecord> {
-        if !self.sources.contains_key(name) && self.sources.len() >= SOURCE_LIMIT {
+        if !self.records.contains_key(name) && self.records.len() >= SOURCE_LIMIT {
             return None;
         }
-        Some(self.sources.entry(Arc::clone(name)).or_default())
+        Some(self.records.entry(Arc::clone(name)).or_default())
     }
 
     /// Returns every source, by name.
     pub fn all(&self) -> impl Iterator<Item = (&Arc<str>, &SourceRecord)> {
-        self.sources.iter()
+        self.records.iter()
     }
 
     /// Follows a publisher's numbers on a topic and returns how many messages are missing before
