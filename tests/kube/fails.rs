@@ -41,7 +41,7 @@ async fn an_expired_version_on_a_watch_is_listed_again() {
     kube.forget_requests();
 
     // The stream ends properly, and what it would resume from is too old by then.
-    kube.object(pod("new")).forget_history().end_streams();
+    kube.expire(pod("new"));
 
     watched.change("Pod", Added, "new").await;
     kube.delete("Pod", "new");

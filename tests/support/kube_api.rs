@@ -281,6 +281,16 @@ impl FakeKube {
 
     // Streams and restarts.
 
+    /// Ends all streams properly just before `object` comes, and forgets that it came.
+    pub(crate) fn expire(&self, object: Value) -> &Self {
+        self.shared.change(|state| {
+            self.end_streams();
+            state.put(object);
+            state.compact();
+        });
+        self
+    }
+
     /// Ends all streams properly, as at their timeout.
     pub(crate) fn end_streams(&self) -> &Self {
         self.shared.ended.send_modify(|count| *count += 1);

@@ -145,8 +145,10 @@ async fn more(
 ) -> io::Result<bool> {
     let mut byte = [0];
     tokio::select! {
-        change = changed.changed() => Ok(change.is_ok()),
+        // A stream that has ended tells nothing that came later.
+        biased;
         _ = ended.changed() => Ok(false),
+        change = changed.changed() => Ok(change.is_ok()),
         // A client that reads a stream sends nothing but its end.
         read = socket.read(&mut byte) => match read? {
             0 => Err(io::ErrorKind::UnexpectedEof.into()),
