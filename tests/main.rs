@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a wait that fails says what was on the screen")]
 
 mod architecture;
+mod attach;
 mod captures;
 mod cli;
 mod clusters;

@@ -34,6 +34,8 @@ pub(super) struct ClusterSpec {
     /// True when the user named a NATS server, which then is the only one.
     pub(super) nats_named: bool,
     pub(super) port_forward: bool,
+    /// The Dynamo namespace to listen to, in place of the one that the pods have.
+    pub(super) dynamo_namespace: Option<Arc<str>>,
     /// What is wanted, as the engine learns of it.
     pub(super) wanted: watch::Receiver<Wanted>,
 }
@@ -51,6 +53,7 @@ struct Cluster {
     emitter: Emitter,
     options: NatsOptions,
     nats_named: bool,
+    dynamo_namespace: Option<Arc<str>>,
     wanted: watch::Receiver<Wanted>,
     shown: watch::Sender<SourceState>,
     kubernetes: KubeHandle,
@@ -67,7 +70,15 @@ struct Cluster {
 
 impl Cluster {
     fn open(spec: ClusterSpec, shown: watch::Sender<SourceState>) -> Self {
-        let ClusterSpec { client, emitter, nats, nats_named, port_forward, wanted } = spec;
+        let ClusterSpec {
+            client,
+            emitter,
+            nats,
+            nats_named,
+            port_forward,
+            dynamo_namespace,
+            wanted,
+        } = spec;
         let kubernetes = kube::spawn(KubeSpec::new(client.clone()), emitter.clone());
         let mut others = Vec::new();
         let forwarder = port_forward.then(|| {
@@ -85,6 +96,7 @@ impl Cluster {
             emitter,
             options: nats,
             nats_named,
+            dynamo_namespace,
             wanted,
             shown,
             kubernetes,
@@ -199,9 +211,10 @@ impl Cluster {
             resolved.credential = self.login(target).await?;
         }
         // Workers of one deployment may have a namespace each; then all of them are heard.
-        let namespace = match target.dynamo_namespaces.as_slice() {
-            [only] => Some(Arc::clone(only)),
-            _ => None,
+        let namespace = match (&self.dynamo_namespace, target.dynamo_namespaces.as_slice()) {
+            (Some(named), _) => Some(Arc::clone(named)),
+            (None, [only]) => Some(Arc::clone(only)),
+            (None, _) => None,
         };
         let spec = NatsSpec { name: "nats".into(), resolved, namespace };
         Ok(nats::spawn(spec, self.emitter.clone()))

@@ -105,6 +105,7 @@ async fn on_kubernetes(
         nats: self::options(args),
         nats_named,
         port_forward: !args.no_port_forward,
+        dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),
         wanted: followed,
     }));
     let choice = Choice { dgd: args.dgd.clone() };
