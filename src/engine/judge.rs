@@ -42,8 +42,9 @@ impl Engine {
         }
     }
 
-    /// Returns what a fix would be applied to. Nothing that is decoded so far names it; Kubernetes will.
-    #[expect(clippy::unused_self, reason = "the graph deployment will be looked up in the engine")]
+    /// Returns what a fix would be applied to. None: graph deployments are kept without their API version and
+    /// the order of their components, and a patch that is wrong is worse than the sentence alone.
+    #[expect(clippy::unused_self, reason = "the graph deployment belongs to the engine")]
     fn targets(&self) -> Option<Targets> {
         None
     }
