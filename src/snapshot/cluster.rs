@@ -1,6 +1,29 @@
-//! What Kubernetes shows, for front ends.
+//! What is looked at, and what Kubernetes shows of it.
 
 use crate::domain::{Role, Timestamp, WorkerId};
+
+/// What is looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deployment {
+    /// A name for the status bar: namespace, file or scenario.
+    pub label: String,
+    /// Dynamo's version, as far as it is known, such as `0.9`.
+    pub version: Option<String>,
+    /// How the version is known.
+    pub version_source: Option<String>,
+    /// Dynamo's namespace, as in subjects and discovery.
+    pub namespace: Option<String>,
+    /// The model served.
+    pub model: Option<String>,
+    /// How events reach kvtop, such as `JetStream`, `NATS core` or `ZMQ`.
+    pub event_plane: Option<String>,
+    /// Which router's index semantics the mirror follows.
+    pub semantics: String,
+    /// The graph deployment looked at; none when there are several, or none is known.
+    pub dgd: Option<String>,
+    /// Every graph deployment of the namespace, by name.
+    pub graphs: Vec<GraphRow>,
+}
 
 /// A graph deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,0 +1,49 @@
+//! Where frames come from.
+
+use crate::domain::Timestamp;
+
+/// Where frames come from, and what can be done about it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Feed {
+    /// A running deployment.
+    #[default]
+    Live,
+    /// A recording.
+    Replay(Playback),
+    /// The simulator.
+    Demo(DemoState),
+}
+
+/// How a replay stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Playback {
+    /// The file.
+    pub name: String,
+    /// Time of the first frame.
+    pub start: Timestamp,
+    /// Time of the last frame.
+    pub end: Timestamp,
+    /// Time up to which frames were played.
+    pub position: Timestamp,
+    /// How many times faster than it happened.
+    pub speed: f64,
+    /// True while it stands still.
+    pub paused: bool,
+    /// Lines of the file that could not be read.
+    pub bad_lines: u64,
+    /// True when the file ended within a line.
+    pub torn: bool,
+}
+
+/// How a demo stands.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DemoState {
+    /// The scenario.
+    pub scenario: String,
+    /// One sentence about it.
+    pub about: String,
+    /// True once its fix was applied.
+    pub fixed: bool,
+    /// What the fix does, in one sentence; empty when there is nothing to fix.
+    pub fix: String,
+}

@@ -1,0 +1,91 @@
+//! What is wrong, and what was checked.
+
+use crate::domain::{Grade, Severity, Timestamp};
+
+/// One piece of evidence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvidenceRow {
+    /// What it is about, such as `publisher block size, w0`.
+    pub claim: String,
+    /// What was seen.
+    pub value: String,
+    /// Where.
+    pub source: String,
+    /// When; none for what has no time.
+    pub at: Option<Timestamp>,
+    /// True when it speaks against the finding.
+    pub against: bool,
+}
+
+/// What mends a finding. Printed and copied, never applied.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FixRow {
+    /// What to do, in one sentence.
+    pub sentence: String,
+    /// A strategic merge patch, when the object to patch is known.
+    pub yaml: Option<String>,
+    /// A command that applies it, when the object to patch is known.
+    pub kubectl: Option<String>,
+    /// What restarts because of it.
+    pub restarts: String,
+    /// How to see that it worked.
+    pub verify: String,
+}
+
+/// Something that is wrong, or was until just now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FindingRow {
+    /// Its public id, such as `KVT001`.
+    pub id: &'static str,
+    /// Its public name, such as `block-size-mismatch`.
+    pub name: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// How sure it is.
+    pub grade: Grade,
+    /// What is wrong, in one sentence with numbers.
+    pub summary: String,
+    /// What it does to requests, in one sentence.
+    pub effect: String,
+    /// What it rests on.
+    pub evidence: Vec<EvidenceRow>,
+    /// What would refute it.
+    pub refuted_by: String,
+    /// Other causes that were weighed, and why they lost.
+    pub competing: Vec<String>,
+    /// What mends it.
+    pub fix: Option<FixRow>,
+    /// Ids of findings that are its consequences.
+    pub explains: Vec<&'static str>,
+    /// When it was raised.
+    pub raised: Timestamp,
+    /// When it was resolved; none while it is true.
+    pub resolved: Option<Timestamp>,
+}
+
+/// What a check says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CheckVerdict {
+    /// Looked at and found good.
+    Clear,
+    /// Not known; never shown as good.
+    Unknown {
+        /// What is missing to know.
+        missing: String,
+    },
+    /// Something is wrong; it is among the findings.
+    Found,
+}
+
+/// A check and its verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckRow {
+    /// Its public id.
+    pub id: &'static str,
+    /// Its public name.
+    pub name: &'static str,
+    /// What it says.
+    pub verdict: CheckVerdict,
+    /// A few words on how it is judged now, such as `2 of 2 workers publish`.
+    pub note: String,
+}

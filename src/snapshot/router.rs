@@ -1,0 +1,88 @@
+//! What routers say, and what they chose.
+
+use std::sync::Arc;
+
+use crate::domain::{DpRank, Timestamp, WorkerId, WorkerRank};
+
+/// What the routers say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RouterSummary {
+    /// Pods whose logs show that they route.
+    pub routers: Vec<String>,
+    /// Log lines that name a selected worker. Dynamo 1.3 and 1.4 print two for each request.
+    pub decisions: u64,
+    /// Of those that print an overlap, the ones that print 0.
+    pub decisions_zero_overlap: u64,
+    /// Requests routed: decisions without the lines that forward one.
+    pub routed: u64,
+    /// Requests routed per second over a minute.
+    pub routed_per_second: f64,
+    /// Requests whose overlap is known, by whatever log line or event says it.
+    pub overlap_known: u64,
+    /// Requests among them with no overlap.
+    pub overlap_zero: u64,
+    /// Mean logit of the last minute's decisions.
+    pub mean_logit: Option<f64>,
+    /// Tree size of the last decision.
+    pub last_tree_size: Option<u64>,
+    /// Weight of the prefill term, when the log spells the formula out.
+    pub overlap_weight: Option<f64>,
+    /// `Failed to find parent block` in routers' logs; none while no router's log is read.
+    pub log_parent_warnings: Option<u64>,
+    /// `Failed to find block to remove` in routers' logs; none while no router's log is read.
+    pub log_remove_warnings: Option<u64>,
+    /// Parent warnings per minute.
+    pub parent_warnings_per_minute: f64,
+    /// Remove warnings per minute.
+    pub remove_warnings_per_minute: f64,
+    /// The same warnings in other pods' logs: workers that index their own events.
+    pub worker_log_warnings: u64,
+    /// Block size that the formula's fractions prove; none when they do not.
+    pub block_size_inferred: Option<u32>,
+    /// Mean time to first token in seconds, over the scrapes seen.
+    pub ttft_mean: Option<f64>,
+    /// Requests waiting in front of the router.
+    pub queued: Option<u64>,
+}
+
+/// The cost of one worker in a decision.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TermRow {
+    /// The rank weighed.
+    pub rank: WorkerRank,
+    /// Its cost.
+    pub logit: f64,
+    /// Weight of the prefill term.
+    pub weight: f64,
+    /// Blocks to prefill.
+    pub prefill_blocks: f64,
+    /// Blocks decoding.
+    pub decode_blocks: f64,
+    /// Cached blocks.
+    pub cached_blocks: f64,
+}
+
+/// A router's choice.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DecisionRow {
+    /// When.
+    pub at: Timestamp,
+    /// The router's pod.
+    pub router: Arc<str>,
+    /// The request, when known.
+    pub request: Option<Arc<str>>,
+    /// The worker chosen.
+    pub worker: WorkerId,
+    /// Its rank, when known.
+    pub dp_rank: Option<DpRank>,
+    /// Its alias.
+    pub alias: String,
+    /// Its cost.
+    pub logit: Option<f64>,
+    /// Overlap in blocks, from the same line or from the end of the request.
+    pub cached_blocks: Option<f64>,
+    /// Tree size as printed.
+    pub tree_size: Option<u64>,
+    /// Every worker's cost, when the log spells the formula out.
+    pub terms: Vec<TermRow>,
+}

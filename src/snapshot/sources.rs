@@ -1,0 +1,71 @@
+//! Sources, the claims that were read from them, and what could not be read.
+
+use std::time::Duration;
+
+use crate::domain::{Claim, HistoryNote, SourceState, Timestamp};
+
+/// A claim with the time it was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimRow {
+    /// The claim.
+    pub claim: Claim,
+    /// When it was read.
+    pub at: Timestamp,
+}
+
+/// A source and how it is doing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SourceRow {
+    /// Its name, such as `nats`.
+    pub name: String,
+    /// How it is doing.
+    pub state: SourceState,
+    /// Why, for people; empty when there is nothing to say.
+    pub why: String,
+    /// When it will try again.
+    pub retry_at: Option<Timestamp>,
+    /// Round trip.
+    pub rtt: Option<Duration>,
+    /// Frames received from it.
+    pub frames: u64,
+    /// Frames per second over 10 seconds.
+    pub frames_per_second: f64,
+    /// Frames of it that could not be read.
+    pub rejects: u64,
+    /// Messages missing by the publishers' own numbers.
+    pub gaps: u64,
+    /// Frames lost in kvtop. At least one when `drops_uncounted`.
+    pub dropped: u64,
+    /// True when more were lost than could be counted.
+    pub drops_uncounted: bool,
+    /// Times it was interrupted after it had been live.
+    pub interruptions: u64,
+    /// When its last frame arrived.
+    pub last_frame: Option<Timestamp>,
+    /// What was read of a stream's history.
+    pub history: Option<HistoryNote>,
+}
+
+/// Input that could not be read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rejects {
+    /// How many.
+    pub count: u64,
+    /// For each reason: how often, and the first sample.
+    pub reasons: Vec<RejectRow>,
+}
+
+/// One reason for rejects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RejectRow {
+    /// The kind of origin.
+    pub origin: String,
+    /// Why.
+    pub why: String,
+    /// How often.
+    pub count: u64,
+    /// When first.
+    pub first: Timestamp,
+    /// The start of the first one, made printable.
+    pub sample: String,
+}

@@ -1,0 +1,28 @@
+//! The mirror of the router's index.
+
+/// The mirror of the router's index.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TreeSummary {
+    /// Blocks over all ranks, as the router would count them, device tier.
+    pub accepted_blocks: u64,
+    /// Blocks over all ranks as held, device tier.
+    pub held_blocks: u64,
+    /// Different blocks among the accepted ones, device tier.
+    pub distinct_blocks: u64,
+    /// Missing parents under which refused blocks hang.
+    pub orphan_roots: u64,
+    /// Refused blocks over all ranks that hang in the orphan forest.
+    pub orphan_blocks: u64,
+    /// Compressed edges.
+    pub edges: u64,
+    /// Estimated memory in bytes.
+    pub memory_bytes: u64,
+    /// Bound of the memory in bytes.
+    pub memory_limit: u64,
+    /// Blocks dropped to stay within the bound; more than 0 means that the mirror is incomplete.
+    pub shed_blocks: u64,
+    /// True while removed workers are still being swept out; distinct counts are upper bounds then.
+    pub behind: bool,
+    /// Why the mirror may differ from a router's index, for people; empty when it should not.
+    pub incomplete: Vec<String>,
+}

@@ -1,0 +1,130 @@
+//! Workers: one row for each rank, and all of them together.
+
+use crate::domain::{Tier, Timestamp, WorkerRank};
+
+/// Events counted since kvtop attached.
+pub type Counters = crate::domain::Counters;
+
+/// Events per second over one window.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    /// `stored` events.
+    pub stores: f64,
+    /// Blocks removed.
+    pub removals: f64,
+    /// Stores refused: orphans.
+    pub refused: f64,
+    /// Removed hashes that were not held.
+    pub unknown_removals: f64,
+}
+
+/// Rates over the three windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateSet {
+    /// Over 10 seconds.
+    pub ten_seconds: Rates,
+    /// Over 1 minute.
+    pub minute: Rates,
+    /// Over 5 minutes.
+    pub five_minutes: Rates,
+}
+
+/// Tokens per block as claimed by each part; none where nobody says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BlockSizes {
+    /// The engine's.
+    pub engine: Option<u32>,
+    /// The event publisher's.
+    pub publisher: Option<u32>,
+    /// The model card's.
+    pub card: Option<u32>,
+    /// The router's.
+    pub router: Option<u32>,
+}
+
+/// A measured value with where it is from and how old it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// Where it was read, for people.
+    pub source: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// Whether the blocks a rank held before kvtop attached are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Knowledge {
+    /// They are not: its orphans prove nothing.
+    #[default]
+    SinceAttach,
+    /// They are: its first event was seen, or a `cleared`, or the whole history was read.
+    Complete,
+}
+
+/// One rank of one worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerRow {
+    /// Short name: `w0`, `w1` … by order of first sight of the worker.
+    pub alias: String,
+    /// The rank.
+    pub rank: WorkerRank,
+    /// Its pod, or the name of its process.
+    pub pod: Option<String>,
+    /// Its node.
+    pub node: Option<String>,
+    /// Its role: worker, prefill, decode.
+    pub role: Option<String>,
+    /// True when discovery says that it left.
+    pub gone: bool,
+    /// Whether its earlier blocks are known.
+    pub knowledge: Knowledge,
+    /// Blocks a router that saw every event would hold for it, device tier.
+    pub accepted: u64,
+    /// Blocks it really holds as far as events say, device tier: accepted and orphaned.
+    pub held: u64,
+    /// Accepted blocks by tier, in the order of [`Tier::ALL`].
+    pub tiers: [u64; Tier::ALL.len()],
+    /// Events counted.
+    pub counters: Counters,
+    /// Events per second.
+    pub rates: RateSet,
+    /// Block sizes claimed for it.
+    pub block_size: BlockSizes,
+    /// Blocks its engine has in use.
+    pub used_blocks: Option<Sourced<u64>>,
+    /// Blocks its engine has room for.
+    pub capacity_blocks: Option<Sourced<u64>>,
+    /// Share of its KV blocks in use, 0 to 1.
+    pub kv_utilization: Option<Sourced<f64>>,
+    /// Share of its prompt tokens found in its engine's cache, 0 to 1.
+    pub hit_rate: Option<Sourced<f64>>,
+    /// Requests routed to it.
+    pub routed: u64,
+    /// Requests routed to it per second over a minute.
+    pub routed_per_second: f64,
+    /// Mean overlap in blocks of the requests routed to it, of those whose overlap is known.
+    pub mean_overlap: Option<f64>,
+    /// When its last KV event happened.
+    pub last_event: Option<Timestamp>,
+    /// Refused stores as a share of stores over a minute, 0 to 1; none without stores.
+    pub orphan_share: Option<f64>,
+}
+
+/// All workers together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Totals {
+    /// Events counted.
+    pub counters: Counters,
+    /// Events per second.
+    pub rates: RateSet,
+    /// Accepted blocks, device tier.
+    pub accepted: u64,
+    /// Held blocks, device tier.
+    pub held: u64,
+    /// Mean share of KV blocks in use over the workers that report one, 0 to 1.
+    pub kv_utilization: Option<f64>,
+    /// Refused stores as a share of stores over a minute, 0 to 1; none without stores.
+    pub orphan_share: Option<f64>,
+}
