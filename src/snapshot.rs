@@ -18,12 +18,14 @@ pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
 pub use events::{EventKind, EventRow, Gravity};
 pub use feed::{DemoState, Feed, Playback};
 pub use findings::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
-pub use query::ViewQuery;
+pub use query::{Answer, Ask, ViewQuery};
 pub use router::{DecisionRow, RouterSummary, TermRow};
 pub use series::{Series, SeriesSet};
 pub use sources::{ClaimRow, RejectRow, Rejects, SourceRow};
 pub use tree::TreeSummary;
-pub use workers::{BlockSizes, Counters, Knowledge, RateSet, Rates, Sourced, Totals, WorkerRow};
+pub use workers::{
+    BlockSizes, Counters, Knowledge, RateSet, Rates, Sourced, Totals, WorkerDetail, WorkerRow,
+};
 
 use crate::domain::Timestamp;
 pub use crate::domain::{Grade, Severity};
@@ -69,4 +71,6 @@ pub struct Snapshot {
     pub findings: Vec<FindingRow>,
     /// Every check with its verdict, by id.
     pub checks: Vec<CheckRow>,
+    /// What the query asked beyond all that.
+    pub answer: Answer,
 }

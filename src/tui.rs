@@ -15,4 +15,5 @@ pub mod panels;
 pub mod shell;
 pub mod text;
 pub mod theme;
+pub mod views;
 pub mod widgets;

@@ -10,14 +10,19 @@ use std::time::Duration;
 use kvtop::domain::{Severity, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::Frame;
-use kvtop::snapshot::{FindingRow, Snapshot, ViewQuery};
+use kvtop::snapshot::{Ask, FindingRow, Snapshot, ViewQuery};
 
 /// 2026-02-16T14:38:53Z.
 pub(crate) const START: Timestamp = Timestamp(1_771_252_733_000_000);
 
 /// Looks at as little as a snapshot can hold; rules see everything all the same.
-const QUERY: ViewQuery =
-    ViewQuery { window: Duration::from_secs(60), points: 1, events: 0, decisions: 0 };
+const QUERY: ViewQuery = ViewQuery {
+    window: Duration::from_secs(60),
+    points: 1,
+    events: 0,
+    decisions: 0,
+    ask: Ask::Nothing,
+};
 
 /// An engine that is fed frames as time passes, and looked at.
 pub(crate) struct Watch {

@@ -28,7 +28,7 @@ fn theme(level: Level, glyphs: &'static Glyphs) -> Theme {
 
 fn draw_with(shell: &mut Shell, picture: &Snapshot, size: (u16, u16), theme: &Theme) -> Buffer {
     let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
-    shell.resize(size.0, size.1);
+    shell.resize(size.0, size.1, picture);
     terminal.draw(|frame| shell.draw(picture, theme, frame)).unwrap();
     terminal.backend().buffer().clone()
 }
@@ -224,7 +224,7 @@ fn events_hold_on_to_a_number_and_not_to_a_row() {
 fn a_zoomed_panel_has_the_screen() {
     let mut shell = shell();
     let picture = pictures::large();
-    shell.resize(80, 24);
+    shell.resize(80, 24, &picture);
     shell.update(Command::ToggleZoom, &picture);
     let screen = draw(&mut shell, &picture, (80, 24));
     assert!(screen.contains("1-16 of 40") && !screen.contains("Events"), "{screen}");
@@ -240,6 +240,7 @@ fn commands_become_actions() {
     let mut shell = shell();
     let (demo, live) = (pictures::mismatch(), pictures::healthy());
     let step = Command::Replay(ReplayCommand::Step);
+    shell.resize(80, 24, &live);
     assert_eq!(shell.update(Command::Quit, &live), Some(Action::Quit));
     assert_eq!(shell.update(Command::DemoFix, &demo), Some(Action::DemoFix));
     assert_eq!(shell.update(Command::DemoFix, &live), None);

@@ -1,5 +1,6 @@
 //! Snapshots: what front ends get of everything the engine knows.
 
+mod answer;
 mod cluster;
 mod router;
 mod workers;
@@ -43,6 +44,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         decisions: router::decisions(engine, query.decisions),
         findings: engine.findings(),
         checks: engine.checks(),
+        answer: answer::of(engine, query, at),
         workers,
     }
 }
@@ -179,11 +181,14 @@ fn rejects(engine: &Engine) -> Rejects {
     }
 }
 
+fn window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Window {
+    let since = engine.times.first.unwrap_or(at);
+    Window { now: at, since, length: query.window, points: query.points.clamp(1, 4096) }
+}
+
 fn series(engine: &Engine, query: &ViewQuery, at: Timestamp) -> SeriesSet {
     let meters = &engine.meters;
-    let since = engine.times.first.unwrap_or(at);
-    let window =
-        Window { now: at, since, length: query.window, points: query.points.clamp(1, 4096) };
+    let window = window(engine, query, at);
     let points = |points| Series { points };
     let by = OverlapBy::ALL
         .into_iter()

@@ -85,7 +85,7 @@ fn publish(
     queries: &watch::Receiver<ViewQuery>,
     at: Timestamp,
 ) {
-    let query = *queries.borrow();
+    let query = queries.borrow().clone();
     let mut snapshot = engine.snapshot(&query, at);
     snapshot.feed = feed.clone();
     pictures.send_replace(Arc::new(snapshot));
@@ -154,7 +154,7 @@ fn show(
     pictures: &watch::Sender<Arc<Snapshot>>,
     queries: &watch::Receiver<ViewQuery>,
 ) {
-    let query = *queries.borrow();
+    let query = queries.borrow().clone();
     let at = player.position();
     let mut snapshot = player.engine().snapshot(&query, at);
     snapshot.feed = Feed::Replay(player.playback());

@@ -1,9 +1,12 @@
-//! What a front end wants to see.
+//! What a front end wants to see, and what it gets of it beside the picture.
 
 use std::time::Duration;
 
+use super::WorkerDetail;
+use crate::domain::WorkerRank;
+
 /// What a front end wants to see; it comes from the UI.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewQuery {
     /// The time graphs cover.
     pub window: Duration,
@@ -13,10 +16,38 @@ pub struct ViewQuery {
     pub events: usize,
     /// Decisions wanted at most.
     pub decisions: usize,
+    /// What only the visible view needs, so that a picture costs what the screen shows.
+    pub ask: Ask,
 }
 
 impl Default for ViewQuery {
     fn default() -> Self {
-        Self { window: Duration::from_secs(300), points: 300, events: 200, decisions: 50 }
+        Self {
+            window: Duration::from_secs(300),
+            points: 300,
+            events: 200,
+            decisions: 50,
+            ask: Ask::Nothing,
+        }
     }
+}
+
+/// What the visible view asks of the engine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Ask {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Everything about one rank of a worker.
+    Worker(WorkerRank),
+}
+
+/// What the engine answers. It may still answer an earlier question: compare what it is about.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Answer {
+    /// Nothing was asked, or there is nothing to say.
+    #[default]
+    Nothing,
+    /// About one rank of a worker.
+    Worker(Box<WorkerDetail>),
 }

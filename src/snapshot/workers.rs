@@ -1,5 +1,6 @@
 //! Workers: one row for each rank, and all of them together.
 
+use super::Series;
 use crate::domain::{Tier, Timestamp, WorkerRank};
 
 /// Events counted since kvtop attached.
@@ -127,4 +128,21 @@ pub struct Totals {
     pub kv_utilization: Option<f64>,
     /// Refused stores as a share of stores over a minute, 0 to 1; none without stores.
     pub orphan_share: Option<f64>,
+}
+
+/// One rank of a worker over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerDetail {
+    /// The rank.
+    pub rank: WorkerRank,
+    /// `stored` events per second.
+    pub stores: Series,
+    /// Blocks removed per second.
+    pub removals: Series,
+    /// Refused stores per second.
+    pub refused: Series,
+    /// Unknown removals per second.
+    pub unknown_removals: Series,
+    /// Requests routed to it per second.
+    pub routed: Series,
 }

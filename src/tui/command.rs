@@ -47,7 +47,7 @@ pub enum Command {
     ToggleBanner,
     /// Show what is behind the worst finding.
     TopFinding,
-    /// Read what is selected, or go back to the list.
+    /// Open what is selected, or go back to the list.
     Open,
     /// Copy this.
     Copy(Copied),
@@ -57,33 +57,67 @@ pub enum Command {
     Replay(ReplayCommand),
 }
 
-/// A screenful, reached by its number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// A screenful, reached by its number. Which of them are built, `views` knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum View {
     /// Is KV routing working?
     #[default]
     Overview,
+    /// Which worker?
+    Workers,
+    /// What is cached where?
+    Tree,
+    /// Why did the router pick that one?
+    Routing,
+    /// What just happened?
+    Events,
     /// What is wrong, by what evidence, and what mends it?
     Findings,
 }
 
 impl View {
     /// Every view, in the order of their numbers.
-    pub const ALL: [Self; 2] = [Self::Overview, Self::Findings];
+    pub const ALL: [Self; 6] =
+        [Self::Overview, Self::Workers, Self::Tree, Self::Routing, Self::Events, Self::Findings];
 
-    /// Returns its number, which is its key. Numbers stay when views come between them.
+    /// Returns its number, which is its key.
     pub const fn number(self) -> u8 {
-        match self {
-            Self::Overview => 1,
-            Self::Findings => 6,
-        }
+        self as u8 + 1
     }
 
     /// Returns its name on the screen.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Overview => "Overview",
+            Self::Workers => "Workers",
+            Self::Tree => "Tree",
+            Self::Routing => "Routing",
+            Self::Events => "Events",
             Self::Findings => "Findings",
+        }
+    }
+
+    /// Returns its name where there is little room.
+    pub const fn short(self) -> &'static str {
+        match self {
+            Self::Overview => "Over",
+            Self::Workers => "Work",
+            Self::Tree => "Tree",
+            Self::Routing => "Route",
+            Self::Events => "Evts",
+            Self::Findings => "Find",
+        }
+    }
+
+    /// Returns its name on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Overview => "overview",
+            Self::Workers => "workers",
+            Self::Tree => "tree",
+            Self::Routing => "routing",
+            Self::Events => "events",
+            Self::Findings => "findings",
         }
     }
 }

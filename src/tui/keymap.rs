@@ -3,41 +3,58 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::command::{Command, Copied, Edit, ReplayCommand, Scroll, View};
+use super::views;
+use crate::snapshot;
 
 /// Where a binding holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Context {
     /// Always, whatever is open.
     Everywhere,
-    /// While no overlay is open.
+    /// In every view, while nothing lies over it.
     Views,
+    /// The same, in this view only.
+    In(View),
     /// The same, of a replay.
     Replay,
-    /// The same, of a demo.
-    Demo,
-    /// The same, in the view of findings.
-    Findings,
+    /// The same, of a demo that can be mended.
+    Mendable,
     /// While the help is open.
     Help,
     /// While the command line is open.
     Line,
 }
 
+/// Where pictures come from, as far as keys depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// A deployment, or a demo with nothing to mend.
+    Plain,
+    /// A recording.
+    Replay,
+    /// A demo whose fix is yet to be applied.
+    Mendable,
+}
+
+impl Feed {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Replay, Self::Mendable];
+
+    /// Returns the kind of a picture's feed.
+    pub fn of(feed: &snapshot::Feed) -> Self {
+        match feed {
+            snapshot::Feed::Replay(_) => Self::Replay,
+            snapshot::Feed::Demo(demo) if !demo.fixed && !demo.fix.is_empty() => Self::Mendable,
+            snapshot::Feed::Live | snapshot::Feed::Demo(_) => Self::Plain,
+        }
+    }
+}
+
 /// What is open, which decides the contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Focus {
-    /// A view over live data.
-    Live,
-    /// A view over a recording.
-    Replay,
-    /// A view over a demo.
-    Demo,
-    /// The findings in live data.
-    LiveFindings,
-    /// The findings in a recording.
-    ReplayFindings,
-    /// The findings in a demo.
-    DemoFindings,
+    /// A view.
+    View(View, Feed),
     /// The help.
     Help,
     /// The command line.
@@ -45,33 +62,23 @@ pub enum Focus {
 }
 
 impl Focus {
-    /// Everything that can be open.
-    pub const ALL: [Self; 8] = [
-        Self::Live,
-        Self::Replay,
-        Self::Demo,
-        Self::LiveFindings,
-        Self::ReplayFindings,
-        Self::DemoFindings,
-        Self::Help,
-        Self::Line,
-    ];
+    /// Returns everything that can be open.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of = |view: &views::View| Feed::ALL.map(|feed| Self::View(view.name, feed));
+        views::built().flat_map(of).chain([Self::Help, Self::Line])
+    }
 
-    /// Returns the contexts that hold together.
-    pub const fn contexts(self) -> &'static [Context] {
-        match self {
-            Self::Live => &[Context::Views, Context::Everywhere],
-            Self::Replay => &[Context::Views, Context::Replay, Context::Everywhere],
-            Self::Demo => &[Context::Views, Context::Demo, Context::Everywhere],
-            Self::LiveFindings => &[Context::Views, Context::Findings, Context::Everywhere],
-            Self::ReplayFindings => {
-                &[Context::Views, Context::Findings, Context::Replay, Context::Everywhere]
-            }
-            Self::DemoFindings => {
-                &[Context::Views, Context::Findings, Context::Demo, Context::Everywhere]
-            }
-            Self::Help => &[Context::Help, Context::Everywhere],
-            Self::Line => &[Context::Line, Context::Everywhere],
+    /// Returns true when `context` holds while this is open.
+    fn holds(self, context: Context) -> bool {
+        match (self, context) {
+            (_, Context::Everywhere)
+            | (Self::View(..), Context::Views)
+            | (Self::View(_, Feed::Replay), Context::Replay)
+            | (Self::View(_, Feed::Mendable), Context::Mendable)
+            | (Self::Help, Context::Help)
+            | (Self::Line, Context::Line) => true,
+            (Self::View(view, _), Context::In(other)) => view == other,
+            _ => false,
         }
     }
 }
@@ -130,8 +137,8 @@ const ALL: &[Context] = &[Context::Everywhere];
 const VIEWS: &[Context] = &[Context::Views];
 const READ: &[Context] = &[Context::Views, Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
-const FINDINGS: &[Context] = &[Context::Findings];
-const DEMO: &[Context] = &[Context::Demo];
+const FINDINGS: &[Context] = &[Context::In(View::Findings)];
+const MENDABLE: &[Context] = &[Context::Mendable];
 const LINE: &[Context] = &[Context::Line];
 
 const fn replay(
@@ -150,6 +157,15 @@ const fn scroll(
     help: &'static str,
 ) -> Binding {
     bind(keys, shown, READ, Command::Scroll(by), help)
+}
+
+const fn show(
+    keys: &'static [Key],
+    shown: &'static str,
+    view: View,
+    help: &'static str,
+) -> Binding {
+    bind(keys, shown, VIEWS, Command::Show(view), help)
 }
 
 /// Every binding, in the order of help and footer.
@@ -182,7 +198,7 @@ pub const BINDINGS: &[Binding] = &[
     replay(&[char('$')], "$", ReplayCommand::SeekEnd, "to the last frame"),
     hinted(replay(&[char('<')], "<", ReplayCommand::Slower, "play slower"), "slower"),
     hinted(replay(&[char('>')], ">", ReplayCommand::Faster, "play faster"), "faster"),
-    hinted(bind(&[char('X')], "X", DEMO, Command::DemoFix, "apply the fix of the demo"), "fix"),
+    hinted(bind(&[char('X')], "X", MENDABLE, Command::DemoFix, "apply the fix of the demo"), "fix"),
     hinted(
         bind(
             &[char(' ')],
@@ -210,8 +226,12 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[char('C')], "C", VIEWS, Command::Copy(Copied::Kubectl), "copy its kubectl command"),
     bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy what is selected"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
-    bind(&[char('1')], "1", VIEWS, Command::Show(View::Overview), "the overview"),
-    bind(&[char('6')], "6", VIEWS, Command::Show(View::Findings), "findings and checks"),
+    show(&[char('1')], "1", View::Overview, "the overview"),
+    show(&[char('2')], "2", View::Workers, "workers, and everything about one"),
+    show(&[char('3')], "3", View::Tree, "the tree of cached prefixes"),
+    show(&[char('4')], "4", View::Routing, "decisions of the router, and their costs"),
+    show(&[char('5')], "5", View::Events, "everything that happens"),
+    show(&[char('6')], "6", View::Findings, "findings and checks"),
     scroll(&[char('j'), key(KeyCode::Down)], "j", Scroll::Down, "down a row (or arrow)"),
     scroll(&[char('k'), key(KeyCode::Up)], "k", Scroll::Up, "up a row (or arrow)"),
     scroll(
@@ -260,12 +280,12 @@ pub fn command(focus: Focus, event: KeyEvent) -> Option<Command> {
     }
 }
 
-/// Returns the bindings that hold while `focus` is open.
+/// Returns the bindings that hold while `focus` is open. Views that are not built have no key.
 pub fn bindings(focus: Focus) -> impl Iterator<Item = &'static Binding> {
-    let contexts = focus.contexts();
     BINDINGS
         .iter()
-        .filter(move |binding| binding.contexts.iter().any(|context| contexts.contains(context)))
+        .filter(move |binding| binding.contexts.iter().any(|context| focus.holds(*context)))
+        .filter(|binding| !matches!(binding.command, Command::Show(view) if !views::is_built(view)))
 }
 
 #[cfg(test)]
@@ -274,7 +294,7 @@ mod tests {
 
     #[test]
     fn no_key_has_two_meanings_in_a_context() {
-        for focus in Focus::ALL {
+        for focus in Focus::all() {
             let mut seen: Vec<(Key, &str)> = Vec::new();
             for binding in bindings(focus) {
                 for key in binding.keys {
@@ -302,8 +322,18 @@ mod tests {
     #[test]
     fn quitting_works_whatever_is_open() {
         let event = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
-        for focus in Focus::ALL {
+        for focus in Focus::all() {
             assert_eq!(command(focus, event), Some(Command::Quit));
+        }
+    }
+
+    #[test]
+    fn a_view_has_its_number_as_its_key() {
+        for view in views::built() {
+            let digit = char::from(b'0' + view.name.number());
+            let event = KeyEvent::new(KeyCode::Char(digit), KeyModifiers::NONE);
+            let pressed = command(Focus::View(View::Overview, Feed::Plain), event);
+            assert_eq!(pressed, Some(Command::Show(view.name)));
         }
     }
 
@@ -313,6 +343,9 @@ mod tests {
         assert_eq!(command(Focus::Line, event), Some(Command::Edit(Edit::Insert('q'))));
         assert_eq!(command(Focus::Help, event), Some(Command::Quit));
         let shifted = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
-        assert_eq!(command(Focus::Live, shifted), Some(Command::Scroll(Scroll::Bottom)));
+        assert_eq!(
+            command(Focus::View(View::Overview, Feed::Plain), shifted),
+            Some(Command::Scroll(Scroll::Bottom))
+        );
     }
 }

@@ -4,9 +4,10 @@ use ratatui::layout::Rect;
 
 use super::command::View;
 use super::panels::PanelId;
+use super::views;
 
 /// Rows of a table around its workers: names, rule, total, and the frame.
-const TABLE: u16 = 5;
+pub const TABLE: u16 = 5;
 
 /// What a layout must make room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,95 +119,15 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
     if class <= Class::Medium {
         layout.views = take_top(&mut rest, 1);
     }
-    match (needs.zoom, class) {
-        (Some(panel), _) => layout.panels.push((panel, rest)),
-        (None, _) if needs.view == View::Findings => findings(&mut layout, rest, class, needs),
-        (None, Class::Full) => full(&mut layout, rest, needs),
-        (None, Class::Medium) => medium(&mut layout, rest, needs),
-        (None, Class::Compact) => compact(&mut layout, rest, needs),
-        (None, Class::Small | Class::Tiny) => layout.panels.push((PanelId::Workers, rest)),
+    match needs.zoom {
+        Some(panel) => layout.panels.push((panel, rest)),
+        None => (views::of(needs.view).arrange)(&mut layout, rest, class, needs),
     }
     layout
 }
 
-fn full(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
-    let wanted = table_rows(needs.workers, TABLE);
-    // Many workers page, so that half of the screen stays for the rest.
-    let most = rest.height.saturating_sub(17).min((rest.height / 2).max(TABLE + 12));
-    let workers = take_top(&mut rest, wanted.min(most));
-    let wanted = rest.height / 20 * 9 + rest.height % 20 * 9 / 20;
-    let charts = take_top(&mut rest, wanted.clamp(8, 18));
-    layout.panels.push((PanelId::Workers, workers));
-    if needs.usage && rest.width >= 160 && workers.height + charts.height + rest.height >= 40 {
-        let third = charts.width / 3;
-        let [left, middle] = [columns(charts, 0, third), columns(charts, third, third)];
-        layout.panels.push((PanelId::Traffic, left));
-        layout.panels.push((PanelId::Usage, middle));
-        layout.panels.push((PanelId::Growth, columns(charts, 2 * third, charts.width - 2 * third)));
-    } else {
-        let half = charts.width / 2;
-        layout.panels.push((PanelId::Traffic, columns(charts, 0, half)));
-        layout.panels.push((PanelId::Usage, columns(charts, half, charts.width - half)));
-    }
-    side_by_side(layout, rest);
-}
-
-fn side_by_side(layout: &mut Layout, rest: Rect) {
-    let half = rest.width / 2;
-    layout.panels.push((PanelId::Router, columns(rest, 0, half)));
-    layout.panels.push((PanelId::Events, columns(rest, half, rest.width - half)));
-}
-
-fn medium(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
-    let wanted = table_rows(needs.workers, TABLE);
-    let most = rest.height.saturating_sub(10).max(TABLE);
-    let workers = take_top(&mut rest, wanted.min(most));
-    let most = rest.height.saturating_sub(4);
-    let trends = take_top(&mut rest, most.min(6));
-    layout.panels.push((PanelId::Workers, workers));
-    layout.panels.push((PanelId::Trends, trends));
-    if rest.width >= 100 {
-        side_by_side(layout, rest);
-        return;
-    }
-    if rest.height >= 20 {
-        let router = take_top(&mut rest, 14);
-        layout.panels.push((PanelId::Router, router));
-    }
-    layout.panels.push((PanelId::Events, rest));
-}
-
-fn compact(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
-    // Names, then every worker, then the total if it fits.
-    let wanted = table_rows(needs.workers, 2);
-    let most = rest.height.saturating_sub(3);
-    let workers = take_top(&mut rest, wanted.min(most));
-    let trends = if rest.height >= 5 { 3 } else { 2 };
-    let trends = take_top(&mut rest, trends);
-    layout.panels.push((PanelId::Workers, workers));
-    layout.panels.push((PanelId::Trends, trends));
-    layout.panels.push((PanelId::Events, rest));
-}
-
-/// The list, and beside or below it what is selected.
-fn findings(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
-    if class <= Class::Medium && rest.width >= 100 {
-        let list = (rest.width / 20 * 7).clamp(38, 60);
-        layout.panels.push((PanelId::Findings, columns(rest, 0, list)));
-        layout.panels.push((PanelId::Finding, columns(rest, list, rest.width - list)));
-        return;
-    }
-    let around = if layout.framed { 2 } else { 0 };
-    let wanted = table_rows(needs.findings, around);
-    let most = (rest.height / 3).max(around + 1);
-    let list = take_top(&mut rest, wanted.min(most));
-    layout.panels.push((PanelId::Findings, list));
-    if !rest.is_empty() {
-        layout.panels.push((PanelId::Finding, rest));
-    }
-}
-
-fn table_rows(workers: usize, around: u16) -> u16 {
+/// Returns the rows that a table of `workers` wants, with those around them.
+pub fn table_rows(workers: usize, around: u16) -> u16 {
     u16::try_from(workers.max(1)).unwrap_or(u16::MAX).saturating_add(around)
 }
 
@@ -214,11 +135,13 @@ fn row(area: Rect) -> Rect {
     Rect { height: area.height.min(1), ..area }
 }
 
-fn columns(area: Rect, start: u16, width: u16) -> Rect {
+/// Returns `width` columns of `area` from its column `start` on.
+pub fn columns(area: Rect, start: u16, width: u16) -> Rect {
     Rect { x: area.x + start, width, ..area }
 }
 
-fn take_top(rest: &mut Rect, rows: u16) -> Rect {
+/// Takes rows off the top of `rest`, as many as there are.
+pub fn take_top(rest: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(rest.height);
     let taken = Rect { height: rows, ..*rest };
     rest.y += rows;
@@ -241,8 +164,9 @@ mod tests {
         for width in 1..=200 {
             for height in 1..=70 {
                 let area = Rect { x: 0, y: 0, width, height };
-                let views = [View::Overview, View::Overview, View::Findings];
-                for (workers, view) in [0, 2, 300].into_iter().zip(views) {
+                let views = views::built();
+                let counts = [0, 2, 300];
+                for (view, workers) in views.flat_map(|view| counts.map(|n| (view.name, n))) {
                     let needs = Needs {
                         view,
                         findings: workers,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::command::{Command, Copied, View};
+use super::command::{Command, Copied};
+use super::views;
 
 /// The spans that graphs can cover.
 pub const WINDOWS: [Duration; 4] = [
@@ -23,12 +24,12 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     }
     lines.push((String::from("copy fix"), "the patch of the worst finding"));
     lines.push((String::from("copy kubectl"), "the command of the worst finding"));
-    lines.push((String::from("findings"), "what is wrong, and what mends it"));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
     lines.push((String::from("help"), "keys and meanings"));
-    lines.push((String::from("overview"), "is KV routing working?"));
     lines.push((String::from("quit"), "leave"));
     lines.extend(themes.iter().map(|name| (format!("theme {name}"), "use this theme")));
+    let view = |view: &views::View| (format!("view {}", view.name.word()), view.about);
+    lines.extend(views::built().map(view));
     for window in WINDOWS {
         lines.push((format!("window {}", super::text::span(window)), "time that graphs cover"));
     }
@@ -55,8 +56,6 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("copy", "fix") => Ok(Command::Copy(Copied::Fix)),
         ("copy", "kubectl") => Ok(Command::Copy(Copied::Kubectl)),
         ("copy", _) => Err(String::from("there are `copy fix` and `copy kubectl`")),
-        ("findings", "") => Ok(Command::Show(View::Findings)),
-        ("overview", "") => Ok(Command::Show(View::Overview)),
         ("freeze", "") => Ok(Command::ToggleFreeze),
         ("help", "") => Ok(Command::ToggleHelp),
         ("quit" | "q", "") => Ok(Command::Quit),
@@ -73,9 +72,21 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
                 format!("no window `{span}`; there are {known}")
             })
         }
+        ("view", name) => view(name).ok_or_else(|| {
+            let known: Vec<_> = views::built().map(|view| view.name.word()).collect();
+            format!("no view `{name}`; there are {}", known.join(", "))
+        }),
         ("", _) => Ok(Command::Back),
+        // The name of a view alone will do.
+        (name, "") if view(name).is_some() => view(name).ok_or_else(|| format!("no view `{name}`")),
         _ => Err(format!("unknown command `{line}`; `?` lists them")),
     }
+}
+
+/// Returns the command that shows the view of that name, if it is built.
+fn view(name: &str) -> Option<Command> {
+    let found = views::built().find(|view| view.name.word() == name)?;
+    Some(Command::Show(found.name))
 }
 
 /// Returns true when one more character fits.
@@ -91,7 +102,7 @@ fn words(typed: &str) -> String {
 }
 
 fn known_verb(word: &str) -> bool {
-    matches!(word, "copy" | "demo" | "theme" | "window")
+    matches!(word, "copy" | "demo" | "theme" | "view" | "window")
 }
 
 #[cfg(test)]
@@ -115,6 +126,7 @@ mod tests {
     fn errors_say_what_there_is() {
         assert!(parse("theme nord", &themes(), false).unwrap_err().contains("terminal, dark"));
         assert!(parse("window 7m", &themes(), false).unwrap_err().contains("1m, 5m, 15m, 1h"));
+        assert!(parse("view attic", &themes(), false).unwrap_err().contains("overview"));
         assert!(parse("demo fix", &themes(), false).unwrap_err().contains("demo only"));
     }
 

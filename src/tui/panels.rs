@@ -16,6 +16,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::judge;
+use super::views;
 use super::widgets::canvas::{Canvas, Part};
 use super::widgets::panel::{self, Heading};
 use crate::domain::Timestamp;
@@ -45,8 +46,8 @@ pub enum PanelId {
     Finding,
 }
 
-/// What the UI remembers and panels may know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the UI remembers and panels may know: what views share, and what is of one view.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// The panel that keys act on.
     pub focus: PanelId,
@@ -58,10 +59,8 @@ pub struct Look {
     pub first_router: usize,
     /// Number of the last event shown; none to follow the newest.
     pub last_event: Option<u64>,
-    /// The selected finding or check; none for the first.
-    pub selected: Option<findings::Key>,
-    /// First row shown of it.
-    pub first_line: usize,
+    /// Of the view of findings.
+    pub findings: views::findings::State,
 }
 
 /// All that a panel is drawn from.

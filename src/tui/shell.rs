@@ -2,7 +2,6 @@
 
 mod copy;
 mod screen;
-mod scroll;
 mod view;
 
 use std::time::Duration;
@@ -10,17 +9,20 @@ use std::time::Duration;
 use crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
-use super::command::{Action, Command, Edit, View};
+use super::command::{Action, Command, Edit, Scroll, View};
 use super::findings::Fact;
 use super::keymap::{self, Focus};
 use super::layout::{self, Class, Layout, Needs};
 use super::line;
+use super::overlay;
 use super::panels::{Look, PanelId};
-use crate::snapshot::{Feed, Snapshot, ViewQuery};
+use super::theme::Glyphs;
+use super::views;
+use crate::snapshot::{Ask, Feed, Snapshot, ViewQuery};
 
-/// Events that a query asks for.
+/// Events that every picture holds, so that a held one has them for every view.
 const EVENTS: usize = 500;
-/// Decisions that a query asks for.
+/// Decisions that every picture holds.
 const DECISIONS: usize = 50;
 /// Points of each graph, at least and at most.
 const POINTS: (usize, usize) = (60, 600);
@@ -76,8 +78,7 @@ impl Shell {
             first_worker: 0,
             first_router: 0,
             last_event: None,
-            selected: None,
-            first_line: 0,
+            findings: views::findings::State::default(),
         };
         Self {
             view: View::Overview,
@@ -105,21 +106,26 @@ impl Shell {
         name.clone_into(&mut self.theme);
     }
 
-    /// Returns what pictures should hold: as many points as the screen can show.
-    pub fn query(&self) -> ViewQuery {
+    /// Returns what pictures should hold: as many points as the screen can show, and what the view
+    /// needs. `live` tells what there is to ask for.
+    pub fn query(&self, live: &Snapshot) -> ViewQuery {
         let dots = usize::from(self.size.0);
-        ViewQuery {
+        let mut query = ViewQuery {
             window: self.look.window,
             points: dots.clamp(POINTS.0, POINTS.1),
             events: EVENTS,
             decisions: DECISIONS,
-        }
+            ask: Ask::Nothing,
+        };
+        let layout = self.layout(self.area(), live);
+        (views::of(self.view).ask)(&self.look, &self.stage(live, &layout), &mut query);
+        query
     }
 
     /// Notes the size of the screen; returns a query when the last one no longer fits.
-    pub fn resize(&mut self, width: u16, height: u16) -> Option<Action> {
+    pub fn resize(&mut self, width: u16, height: u16, live: &Snapshot) -> Option<Action> {
         self.size = (width, height);
-        self.ask()
+        self.ask(live)
     }
 
     /// Notes how long ago the picture arrived, so that ages go on while nothing else does.
@@ -145,23 +151,29 @@ impl Shell {
     /// Applies `command`; returns what the program has to do, if anything.
     pub fn update(&mut self, command: Command, snapshot: &Snapshot) -> Option<Action> {
         self.message = None;
+        let action = self.obey(command, snapshot);
+        // What is asked for first depends on the size of the screen.
+        action.or_else(|| self.asked.is_some().then(|| self.ask(snapshot)).flatten())
+    }
+
+    fn obey(&mut self, command: Command, snapshot: &Snapshot) -> Option<Action> {
         match command {
             Command::Quit => return Some(Action::Quit),
             Command::Suspend => return Some(Action::Suspend),
             Command::Redraw => return Some(Action::Redraw),
             Command::DemoFix => return self.demo_fix(snapshot),
             Command::Replay(command) => return Some(Action::Replay(command)),
-            Command::Window(window) => return self.set_window(window),
-            Command::WindowLonger => return self.step_window(true),
-            Command::WindowShorter => return self.step_window(false),
+            Command::Window(window) => self.look.window = window,
+            Command::WindowLonger => self.step_window(true),
+            Command::WindowShorter => self.step_window(false),
             Command::Edit(edit) => return self.edit(edit, snapshot),
             Command::ToggleHelp if matches!(self.open, Open::Help(_)) => self.open = Open::Nothing,
             Command::ToggleHelp => self.open = Open::Help(0),
             Command::OpenLine => self.open = Open::Line(String::new()),
-            Command::Back => self.back(),
+            Command::Back => self.back(snapshot),
             Command::Show(view) => self.show(view),
             Command::TopFinding => self.top_finding(snapshot),
-            Command::Open => self.open_finding(),
+            Command::Open => drop(self.offer(command, snapshot)),
             Command::Copy(what) => return self.copy(what, snapshot),
             Command::ToggleFreeze => self.toggle_freeze(snapshot),
             Command::FocusNext => self.move_focus(snapshot, Turn::Next),
@@ -215,25 +227,35 @@ impl Shell {
         }
     }
 
-    fn set_window(&mut self, window: Duration) -> Option<Action> {
-        self.look.window = window;
-        self.ask()
-    }
-
-    fn step_window(&mut self, longer: bool) -> Option<Action> {
+    fn step_window(&mut self, longer: bool) {
         let windows = line::WINDOWS;
         let at = windows.iter().position(|window| *window >= self.look.window);
         let at = at.unwrap_or(windows.len() - 1);
         let next = if longer { at + 1 } else { at.saturating_sub(1) };
-        self.set_window(windows[next.min(windows.len() - 1)])
+        self.look.window = windows[next.min(windows.len() - 1)];
     }
 
-    fn ask(&mut self) -> Option<Action> {
-        let query = self.query();
-        (self.asked != Some(query)).then(|| {
-            self.asked = Some(query);
+    fn ask(&mut self, live: &Snapshot) -> Option<Action> {
+        let query = self.query(live);
+        (self.asked.as_ref() != Some(&query)).then(|| {
+            self.asked = Some(query.clone());
             Action::Query(query)
         })
+    }
+
+    /// Scrolls what is open, or what the view has focused.
+    fn scroll(&mut self, by: Scroll, live: &Snapshot) {
+        if let Open::Help(first) = self.open {
+            let height = self.size.1;
+            let last = overlay::last(self.view_focus(live), Glyphs::UNICODE, height);
+            let page = usize::from(height.saturating_sub(views::scroll::AROUND)).max(1);
+            self.open = Open::Help(views::moved(first, by, page, last));
+        } else if !self.offer(Command::Scroll(by), live) {
+            let mut look = self.look.clone();
+            let layout = self.layout(self.area(), live);
+            views::scroll::panel(&mut look, by, &self.stage(live, &layout));
+            self.look = look;
+        }
     }
 
     fn edit(&mut self, edit: Edit, snapshot: &Snapshot) -> Option<Action> {

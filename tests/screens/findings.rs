@@ -82,7 +82,7 @@ fn every_item_can_be_reached_and_read_to_its_end() {
     for size in [(120, 36), (80, 24), (60, 12), (40, 10)] {
         let picture = findings::mismatch();
         let mut shell = opened(&picture);
-        shell.resize(size.0, size.1);
+        shell.resize(size.0, size.1, &picture);
         for _ in 0..40 {
             shell.update(Command::Scroll(Scroll::PageDown), &picture);
         }
@@ -103,7 +103,7 @@ fn every_item_can_be_reached_and_read_to_its_end() {
 fn enter_reads_and_esc_goes_back_step_by_step() {
     let picture = findings::mismatch();
     let mut shell = opened(&picture);
-    shell.resize(80, 24);
+    shell.resize(80, 24, &picture);
     shell.update(Command::Open, &picture);
     for _ in 0..3 {
         shell.update(Command::Scroll(Scroll::Down), &picture);

@@ -300,7 +300,7 @@ impl<H: Hooks> Ui<H> {
     fn draw(&mut self) -> Result<(), TerminalError> {
         let Some(screen) = &mut self.screen else { return Ok(()) };
         let (width, height) = screen.size().map_err(TerminalError::Draw)?;
-        let action = self.shell.resize(width, height);
+        let action = self.shell.resize(width, height, &self.picture);
         self.shell.wait(self.arrived.elapsed());
         let title = findings::title(&self.picture, self.options.glyphs);
         if title != self.title {

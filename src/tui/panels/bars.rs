@@ -9,6 +9,7 @@ use crate::tui::command::View;
 use crate::tui::findings;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
+use crate::tui::views;
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
 /// What is left to say of a scenario has at least this many columns.
@@ -90,7 +91,7 @@ pub fn views(
     state: Part,
 ) {
     let mut tabs: Vec<Part> = Vec::new();
-    for one in View::ALL {
+    for one in views::built().map(|view| view.name) {
         let counts = if one == View::Findings { counts(snapshot, canvas.glyphs()) } else { vec![] };
         let (role, edges) =
             if one == view { (Role::Title, [" [", "]"]) } else { (Role::Muted, ["  ", " "]) };

@@ -117,7 +117,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         return;
     }
     let height = usize::from(inner.height);
-    let selected = position(&items, scene.look.selected);
+    let selected = position(&items, scene.look.findings.selected);
     let rows = heights(&items, height);
     // As many rows above the selected item as fit together with it.
     let mut first = selected;

@@ -5,8 +5,8 @@ use crate::snapshot::{FindingRow, Snapshot};
 use crate::tui::command::{Action, Copied, View};
 use crate::tui::findings;
 use crate::tui::panels::findings::{Item, items, position};
-use crate::tui::panels::{PanelId, events};
 use crate::tui::text;
+use crate::tui::views;
 
 impl Shell {
     /// Returns the action that copies `what`, or says why there is none.
@@ -39,7 +39,7 @@ impl Shell {
 
     fn selected<'a>(&'a self, live: &'a Snapshot) -> Option<Item<'a>> {
         let items = items(self.shown(live));
-        items.get(position(&items, self.look.selected)).copied()
+        items.get(position(&items, self.look.findings.selected)).copied()
     }
 
     fn fix(&self, live: &Snapshot) -> Result<(String, String), String> {
@@ -62,27 +62,11 @@ impl Shell {
     }
 
     fn selection(&self, live: &Snapshot) -> Result<(String, String), String> {
-        let none = || String::from("nothing is selected: y copies findings, checks and events");
-        let what = String::from("selection");
-        if self.view == View::Findings {
-            let text = match self.selected(live).ok_or_else(none)? {
-                Item::Finding(row) => {
-                    let (word, grade) = (findings::word(row.severity), findings::grade(row));
-                    format!("{} {} {word} {grade}: {}", row.id, row.name, row.summary)
-                }
-                Item::Check(row) => format!("{} {} {}", row.id, row.name, row.note),
-            };
-            return Ok((what, text));
-        }
         let layout = self.layout(self.area(), live);
-        if layout.focus(self.look.focus) != PanelId::Events {
-            return Err(none());
-        }
-        let rows = &self.shown(live).events;
-        let at = rows.len().checked_sub(1 + events::later(rows, self.look.last_event));
-        let row = at.and_then(|at| rows.get(at)).ok_or_else(none)?;
-        let (time, kind) = (text::clock_millis(row.at), row.kind.name());
-        Ok((what, format!("{time} {} {kind} {}", row.who, row.text)))
+        let copy = views::of(self.view).copy;
+        let text = copy(&self.look, &self.stage(live, &layout));
+        let none = "nothing is selected here that could be copied";
+        Ok((String::from("selection"), text.ok_or(none)?))
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Open, Shell};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::line;
-use crate::tui::panels::{self, Look, Scene, banner, bars, footer, status};
+use crate::tui::panels::{self, Look, banner, bars, footer, status};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role, Theme};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -19,7 +19,6 @@ impl Shell {
         let area = frame.area();
         let mut canvas = Canvas::new(frame.buffer_mut(), theme);
         canvas.clear(area);
-        let shown = self.shown(live);
         let layout = self.layout(area, live);
         let rows = self.banner(area, live);
         let now = self.now(live);
@@ -38,7 +37,7 @@ impl Shell {
         }
         let state = state(live, held, theme.glyphs());
         bars::views(&mut canvas, layout.views, self.view, live, self.look.window, state);
-        self.panels(&mut canvas, shown, &layout);
+        self.panels(&mut canvas, live, &layout);
         match held.filter(|_| layout.status.is_empty() && layout.footer.height > 0) {
             Some(held) if self.message.is_none() && self.open == Open::Nothing => {
                 footer::message(&mut canvas, layout.footer, held, Role::Warn);
@@ -50,20 +49,9 @@ impl Shell {
         }
     }
 
-    /// Returns what panels are drawn from.
-    pub(super) fn scene<'a>(
-        &self,
-        shown: &'a Snapshot,
-        look: &'a Look,
-        layout: &layout::Layout,
-    ) -> Scene<'a> {
-        let now = if self.frozen.is_some() { shown.at } else { self.now(shown) };
-        Scene { snapshot: shown, now, look, framed: layout.framed }
-    }
-
-    fn panels(&self, canvas: &mut Canvas<'_>, shown: &Snapshot, layout: &layout::Layout) {
-        let look = Look { focus: layout.focus(self.look.focus), ..self.look };
-        let scene = self.scene(shown, &look, layout);
+    fn panels(&self, canvas: &mut Canvas<'_>, live: &Snapshot, layout: &layout::Layout) {
+        let look = Look { focus: layout.focus(self.look.focus), ..self.look.clone() };
+        let scene = self.stage(live, layout).scene(&look);
         for (id, area) in &layout.panels {
             panels::draw(canvas, *area, *id, &scene);
         }
@@ -85,7 +73,7 @@ impl Shell {
     }
 
     /// Returns the time that ages are counted from.
-    fn now(&self, snapshot: &Snapshot) -> Timestamp {
+    pub(super) fn now(&self, snapshot: &Snapshot) -> Timestamp {
         match snapshot.feed {
             Feed::Replay(_) => snapshot.at,
             Feed::Live | Feed::Demo(_) => snapshot.at.after(self.lag),

@@ -3,53 +3,64 @@
 use ratatui::layout::Rect;
 
 use super::{Open, Shell};
-use crate::snapshot::{Feed, Snapshot};
-use crate::tui::command::View;
+use crate::snapshot::Snapshot;
+use crate::tui::command::{Command, View};
 use crate::tui::findings;
-use crate::tui::keymap::Focus;
+use crate::tui::keymap::{Feed, Focus};
+use crate::tui::layout::Layout;
 use crate::tui::panels::{self, PanelId, banner};
+use crate::tui::views::{self, Reply, Stage};
 
 impl Shell {
     /// Returns the focus of the view without anything over it.
     pub(super) fn view_focus(&self, snapshot: &Snapshot) -> Focus {
-        match (self.view, &snapshot.feed) {
-            (View::Overview, Feed::Live) => Focus::Live,
-            (View::Overview, Feed::Replay(_)) => Focus::Replay,
-            (View::Overview, Feed::Demo(_)) => Focus::Demo,
-            (View::Findings, Feed::Live) => Focus::LiveFindings,
-            (View::Findings, Feed::Replay(_)) => Focus::ReplayFindings,
-            (View::Findings, Feed::Demo(_)) => Focus::DemoFindings,
-        }
+        Focus::View(self.view, Feed::of(&snapshot.feed))
     }
 
-    /// Closes what is open: help or line, then the full screen, then a finding, then the view.
-    pub(super) fn back(&mut self) {
+    /// Closes what is open: help or line, then what the view opened, then the full screen, then the
+    /// view.
+    pub(super) fn back(&mut self, live: &Snapshot) {
         if self.open != Open::Nothing {
             self.open = Open::Nothing;
         } else if self.zoom {
             self.zoom = false;
-        } else if self.view == View::Findings && self.look.focus == PanelId::Finding {
-            self.look.focus = PanelId::Findings;
-        } else {
+        } else if !self.offer(Command::Back, live) {
             self.show(View::Overview);
         }
     }
 
+    /// Offers `command` to the view; returns false when that passes it on.
+    pub(super) fn offer(&mut self, command: Command, live: &Snapshot) -> bool {
+        let mut look = self.look.clone();
+        let layout = self.layout(self.area(), live);
+        let reply = (views::of(self.view).update)(&mut look, command, &self.stage(live, &layout));
+        self.look = look;
+        match reply {
+            Reply::Pass => return false,
+            Reply::Done => {}
+            Reply::Refused(why) => self.tell(why, true),
+        }
+        true
+    }
+
+    /// Returns what a view works on.
+    pub(super) fn stage<'a>(&'a self, live: &'a Snapshot, layout: &'a Layout) -> Stage<'a> {
+        let snapshot = self.shown(live);
+        let now = if self.frozen.is_some() { snapshot.at } else { self.now(snapshot) };
+        Stage { snapshot, now, layout }
+    }
+
     pub(super) fn show(&mut self, view: View) {
-        if self.view != view {
+        if self.view != view && views::is_built(view) {
             self.view = view;
             self.zoom = false;
-            self.look.focus = match view {
-                View::Overview => PanelId::Workers,
-                View::Findings => PanelId::Findings,
-            };
+            self.look.focus = views::of(view).home;
         }
     }
 
     pub(super) fn top_finding(&mut self, live: &Snapshot) {
         self.show(View::Findings);
         self.look.focus = PanelId::Findings;
-        self.look.first_line = 0;
         let shown = self.shown(live);
         // The list begins with the worst.
         let first = panels::findings::key(&panels::findings::items(shown), 0);
@@ -61,17 +72,10 @@ impl Shell {
             }
             None => (nothing(shown), false),
         };
-        self.look.selected = first;
+        self.look.findings = views::findings::State { selected: first, first_line: 0 };
         if !said.is_empty() {
             self.tell(said, grave);
         }
-    }
-
-    pub(super) fn open_finding(&mut self) {
-        self.look.focus = match self.look.focus {
-            PanelId::Finding => PanelId::Findings,
-            _ => PanelId::Finding,
-        };
     }
 
     pub(super) fn toggle_banner(&mut self, live: &Snapshot) {

@@ -19,14 +19,14 @@ const NAMED: u16 = 4;
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let glyphs = canvas.glyphs();
     let items = items(scene.snapshot);
-    let Some(item) = items.get(position(&items, scene.look.selected)) else {
+    let Some(item) = items.get(position(&items, scene.look.findings.selected)) else {
         scene.frame(canvas, area, PanelId::Finding, "Nothing selected", Vec::new());
         return;
     };
     let title = format!("{} {}", item.id(), item.name());
     let lines = rows(item, scene, inside(area, scene.framed), glyphs);
     let page = page(area, scene.framed);
-    let first = scene.look.first_line.min(lines.len().saturating_sub(page));
+    let first = scene.look.findings.first_line.min(lines.len().saturating_sub(page));
     let below = lines.len().saturating_sub(first + page);
     let room = usize::from(area.width).saturating_sub(text::width(&title) + 10);
     let notes = notes(item, scene.now, below, room, glyphs);
@@ -46,7 +46,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 /// Returns the last row from which on it can be shown in `area`.
 pub fn last(scene: &Scene<'_>, area: Rect, glyphs: &'static Glyphs) -> usize {
     let items = items(scene.snapshot);
-    let Some(item) = items.get(position(&items, scene.look.selected)) else { return 0 };
+    let Some(item) = items.get(position(&items, scene.look.findings.selected)) else { return 0 };
     let rows = rows(item, scene, inside(area, scene.framed), glyphs).len();
     rows.saturating_sub(page(area, scene.framed))
 }

@@ -1,0 +1,106 @@
+//! The views: which are built, and what each does with its panels and keys.
+//!
+//! A view is a file below this one and a line in [`BUILT`]; tabs, keys, the command line and the
+//! layout follow. It keeps what it remembers in [`Look`].
+
+pub mod findings;
+pub mod overview;
+pub mod scroll;
+
+use ratatui::layout::Rect;
+
+use super::command::{self, Command, Scroll};
+use super::layout::{Class, Layout, Needs};
+use super::panels::{Look, Scene};
+use crate::domain::Timestamp;
+use crate::snapshot::{Snapshot, ViewQuery};
+
+/// Every view that is built, in the order of their numbers. The first is the one to begin with.
+const BUILT: &[View] = &[overview::VIEW, findings::VIEW];
+
+/// A view, as everything around it sees it.
+#[derive(Clone, Copy)]
+pub struct View {
+    /// Which one it is.
+    pub name: command::View,
+    /// The question that it answers, for the command line.
+    pub about: &'static str,
+    /// The panel that is focused at first.
+    pub home: super::panels::PanelId,
+    /// Places its panels in what the bars leave.
+    pub arrange: fn(&mut Layout, Rect, Class, &Needs),
+    /// Adds to a query what it shows beyond what every picture holds.
+    pub ask: fn(&Look, &Stage<'_>, &mut ViewQuery),
+    /// Obeys a command; what it passes on is for the shell.
+    pub update: fn(&mut Look, Command, &Stage<'_>) -> Reply,
+    /// Returns what is selected, as text to copy.
+    pub copy: fn(&Look, &Stage<'_>) -> Option<String>,
+}
+
+/// What a view works on.
+#[derive(Clone, Copy, Debug)]
+pub struct Stage<'a> {
+    /// The picture that is shown.
+    pub snapshot: &'a Snapshot,
+    /// The time that ages are counted from.
+    pub now: Timestamp,
+    /// Where its panels are.
+    pub layout: &'a Layout,
+}
+
+impl<'a> Stage<'a> {
+    /// Returns what panels are drawn from.
+    pub fn scene(&self, look: &'a Look) -> Scene<'a> {
+        Scene { snapshot: self.snapshot, now: self.now, look, framed: self.layout.framed }
+    }
+}
+
+/// What a view made of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Nothing: it is the shell's.
+    Pass,
+    /// What was wanted.
+    Done,
+    /// Nothing, for this reason.
+    Refused(String),
+}
+
+/// Returns the views that are built, in the order of their numbers.
+pub fn built() -> impl Iterator<Item = &'static View> {
+    BUILT.iter()
+}
+
+/// Returns true when the view can be shown.
+pub fn is_built(name: command::View) -> bool {
+    built().any(|view| view.name == name)
+}
+
+/// Returns the view called `name`; the first one while that is not built.
+pub fn of(name: command::View) -> &'static View {
+    built().find(|view| view.name == name).unwrap_or(&BUILT[0])
+}
+
+/// Returns where a list that begins at `first`, at most at `last`, begins after scrolling `by`.
+pub fn moved(first: usize, by: Scroll, page: usize, last: usize) -> usize {
+    let first = first.min(last);
+    match by {
+        Scroll::Up => first.saturating_sub(1),
+        Scroll::Down => first.saturating_add(1).min(last),
+        Scroll::PageUp => first.saturating_sub(page),
+        Scroll::PageDown => first.saturating_add(page).min(last),
+        Scroll::Top => 0,
+        Scroll::Bottom => last,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_stand_in_the_order_of_their_numbers_and_each_once() {
+        let numbers: Vec<_> = built().map(|view| view.name.number()).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+    }
+}
