@@ -14,8 +14,8 @@ use crate::support::{captures, frames, played};
 /// 2026-02-16T14:38:53Z.
 const START: Timestamp = Timestamp(1_771_252_733_000_000);
 
-/// Returns the picture of a scenario after `seconds` of simulated time.
-fn picture(scenario: Scenario, seconds: u64) -> Snapshot {
+/// Returns a scenario after `seconds` of simulated time, with the engine that saw it and the time.
+pub(crate) fn engine(scenario: Scenario, seconds: u64) -> (Simulation, Engine, Timestamp) {
     let mut simulation = Simulation::new(scenario, 1, START);
     let mut engine = Engine::new(EngineOptions {
         label: scenario.name().to_owned(),
@@ -24,6 +24,12 @@ fn picture(scenario: Scenario, seconds: u64) -> Snapshot {
     let end = START.after(Duration::from_secs(seconds));
     engine.ingest(&simulation.advance(end));
     engine.settle();
+    (simulation, engine, end)
+}
+
+/// Returns the picture of a scenario after `seconds` of simulated time.
+fn picture(scenario: Scenario, seconds: u64) -> Snapshot {
+    let (simulation, mut engine, end) = engine(scenario, seconds);
     let mut snapshot = engine.snapshot(&ViewQuery::default(), end);
     snapshot.feed = Feed::Demo(DemoState {
         scenario: scenario.name().to_owned(),

@@ -3,6 +3,7 @@
 mod banner;
 mod findings;
 mod hostile;
+mod walks;
 
 use std::fmt::Write as _;
 
