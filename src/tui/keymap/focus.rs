@@ -1,0 +1,82 @@
+//! What is open, and which bindings hold then.
+
+use crate::snapshot;
+use crate::tui::command::View;
+use crate::tui::views;
+
+/// Where a binding holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Context {
+    /// Always, whatever is open.
+    Everywhere,
+    /// In every view, while nothing lies over it.
+    Views,
+    /// The same, in this view only.
+    In(View),
+    /// The same, of a replay.
+    Replay,
+    /// The same, of a demo that can be mended.
+    Mendable,
+    /// While the help is open.
+    Help,
+    /// While the command line is open.
+    Line,
+}
+
+/// Where pictures come from, as far as keys depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feed {
+    /// A deployment, or a demo with nothing to mend.
+    Plain,
+    /// A recording.
+    Replay,
+    /// A demo whose fix is yet to be applied.
+    Mendable,
+}
+
+impl Feed {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Replay, Self::Mendable];
+
+    /// Returns the kind of a picture's feed.
+    pub fn of(feed: &snapshot::Feed) -> Self {
+        match feed {
+            snapshot::Feed::Replay(_) => Self::Replay,
+            snapshot::Feed::Demo(demo) if !demo.fixed && !demo.fix.is_empty() => Self::Mendable,
+            snapshot::Feed::Live | snapshot::Feed::Demo(_) => Self::Plain,
+        }
+    }
+}
+
+/// What is open, which decides the contexts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Focus {
+    /// A view.
+    View(View, Feed),
+    /// The help.
+    Help,
+    /// The command line.
+    Line,
+}
+
+impl Focus {
+    /// Returns everything that can be open.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let of = |view: &views::View| Feed::ALL.map(|feed| Self::View(view.name, feed));
+        views::built().flat_map(of).chain([Self::Help, Self::Line])
+    }
+
+    /// Returns true when `context` holds while this is open.
+    pub(super) fn holds(self, context: Context) -> bool {
+        match (self, context) {
+            (_, Context::Everywhere)
+            | (Self::View(..), Context::Views)
+            | (Self::View(_, Feed::Replay), Context::Replay)
+            | (Self::View(_, Feed::Mendable), Context::Mendable)
+            | (Self::Help, Context::Help)
+            | (Self::Line, Context::Line) => true,
+            (Self::View(view, _), Context::In(other)) => view == other,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The table.
+
+use crossterm::event::KeyCode;
+
+use super::{Binding, Context, Key};
+use crate::tui::command::{Command, Copied, Edit, ReplayCommand, Scroll, View};
+
+const fn char(c: char) -> Key {
+    Key { code: KeyCode::Char(c), control: false }
+}
+
+const fn control(c: char) -> Key {
+    Key { code: KeyCode::Char(c), control: true }
+}
+
+const fn key(code: KeyCode) -> Key {
+    Key { code, control: false }
+}
+
+const fn bind(
+    keys: &'static [Key],
+    shown: &'static str,
+    contexts: &'static [Context],
+    command: Command,
+    help: &'static str,
+) -> Binding {
+    Binding { keys, shown, contexts, command, help, hint: None }
+}
+
+const fn hinted(binding: Binding, hint: &'static str) -> Binding {
+    Binding { hint: Some(hint), ..binding }
+}
+
+const ALL: &[Context] = &[Context::Everywhere];
+const VIEWS: &[Context] = &[Context::Views];
+const READ: &[Context] = &[Context::Views, Context::Help];
+const REPLAY: &[Context] = &[Context::Replay];
+const FINDINGS: &[Context] = &[Context::In(View::Findings)];
+const MENDABLE: &[Context] = &[Context::Mendable];
+const LINE: &[Context] = &[Context::Line];
+
+const fn replay(
+    keys: &'static [Key],
+    shown: &'static str,
+    command: ReplayCommand,
+    help: &'static str,
+) -> Binding {
+    bind(keys, shown, REPLAY, Command::Replay(command), help)
+}
+
+const fn scroll(
+    keys: &'static [Key],
+    shown: &'static str,
+    by: Scroll,
+    help: &'static str,
+) -> Binding {
+    bind(keys, shown, READ, Command::Scroll(by), help)
+}
+
+const fn show(
+    keys: &'static [Key],
+    shown: &'static str,
+    view: View,
+    help: &'static str,
+) -> Binding {
+    bind(keys, shown, VIEWS, Command::Show(view), help)
+}
+
+/// Every binding, in the order of help and footer.
+pub const BINDINGS: &[Binding] = &[
+    hinted(
+        bind(&[char('?'), key(KeyCode::F(1))], "?", READ, Command::ToggleHelp, "help, and back"),
+        "help",
+    ),
+    hinted(bind(&[char(':')], ":", VIEWS, Command::OpenLine, "type a command"), "command"),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter)],
+            "Enter",
+            FINDINGS,
+            Command::Open,
+            "read all of the finding, and back to the list",
+        ),
+        "read",
+    ),
+    hinted(
+        replay(&[char('p')], "p", ReplayCommand::Toggle, "pause the recording, or play on"),
+        "pause/play",
+    ),
+    hinted(replay(&[char('.')], ".", ReplayCommand::Step, "play one frame"), "step"),
+    hinted(replay(&[char('[')], "[", ReplayCommand::SeekBy(-10), "10 seconds back"), "-10s"),
+    hinted(replay(&[char(']')], "]", ReplayCommand::SeekBy(10), "10 seconds ahead"), "+10s"),
+    replay(&[char('{')], "{", ReplayCommand::SeekBy(-60), "1 minute back"),
+    replay(&[char('}')], "}", ReplayCommand::SeekBy(60), "1 minute ahead"),
+    replay(&[char('0')], "0", ReplayCommand::SeekStart, "to the first frame"),
+    replay(&[char('$')], "$", ReplayCommand::SeekEnd, "to the last frame"),
+    hinted(replay(&[char('<')], "<", ReplayCommand::Slower, "play slower"), "slower"),
+    hinted(replay(&[char('>')], ">", ReplayCommand::Faster, "play faster"), "faster"),
+    hinted(bind(&[char('X')], "X", MENDABLE, Command::DemoFix, "apply the fix of the demo"), "fix"),
+    hinted(
+        bind(
+            &[char(' ')],
+            "Space",
+            VIEWS,
+            Command::ToggleFreeze,
+            "hold the picture; data flows on",
+        ),
+        "freeze",
+    ),
+    hinted(bind(&[key(KeyCode::Tab)], "Tab", VIEWS, Command::FocusNext, "next panel"), "panel"),
+    bind(&[key(KeyCode::BackTab)], "S-Tab", VIEWS, Command::FocusPrevious, "previous panel"),
+    hinted(bind(&[char('z')], "z", VIEWS, Command::ToggleZoom, "panel to full screen"), "zoom"),
+    hinted(
+        bind(&[char('+'), char('=')], "+", VIEWS, Command::WindowLonger, "graphs cover more time"),
+        "longer",
+    ),
+    hinted(
+        bind(&[char('-')], "-", VIEWS, Command::WindowShorter, "graphs cover less time"),
+        "shorter",
+    ),
+    hinted(bind(&[char('t')], "t", VIEWS, Command::NextTheme, "next theme"), "theme"),
+    bind(&[char('f')], "f", VIEWS, Command::TopFinding, "what is behind the worst finding"),
+    bind(&[char('Y')], "Y", VIEWS, Command::Copy(Copied::Fix), "copy the fix of a finding"),
+    bind(&[char('C')], "C", VIEWS, Command::Copy(Copied::Kubectl), "copy its kubectl command"),
+    bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy what is selected"),
+    bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
+    show(&[char('1')], "1", View::Overview, "the overview"),
+    show(&[char('2')], "2", View::Workers, "workers, and everything about one"),
+    show(&[char('3')], "3", View::Tree, "the tree of cached prefixes"),
+    show(&[char('4')], "4", View::Routing, "decisions of the router, and their costs"),
+    show(&[char('5')], "5", View::Events, "everything that happens"),
+    show(&[char('6')], "6", View::Findings, "findings and checks"),
+    scroll(&[char('j'), key(KeyCode::Down)], "j", Scroll::Down, "down a row (or arrow)"),
+    scroll(&[char('k'), key(KeyCode::Up)], "k", Scroll::Up, "up a row (or arrow)"),
+    scroll(
+        &[key(KeyCode::PageDown), control('d')],
+        "PgDn",
+        Scroll::PageDown,
+        "down a page (Ctrl-D)",
+    ),
+    scroll(&[key(KeyCode::PageUp), control('u')], "PgUp", Scroll::PageUp, "up a page (Ctrl-U)"),
+    scroll(&[char('g'), key(KeyCode::Home)], "g", Scroll::Top, "to the first row (Home)"),
+    scroll(
+        &[char('G'), key(KeyCode::End)],
+        "G",
+        Scroll::Bottom,
+        "to the last row, and follow (End)",
+    ),
+    bind(
+        &[key(KeyCode::Esc)],
+        "Esc",
+        &[Context::Views, Context::Help, Context::Line],
+        Command::Back,
+        "close what is open; never quits",
+    ),
+    bind(&[control('l')], "Ctrl-L", ALL, Command::Redraw, "draw everything anew"),
+    bind(&[control('z')], "Ctrl-Z", ALL, Command::Suspend, "suspend; `fg` continues"),
+    hinted(bind(&[char('q')], "q", READ, Command::Quit, "quit (or Ctrl-C)"), "quit"),
+    bind(&[control('c')], "Ctrl-C", ALL, Command::Quit, ""),
+    bind(&[key(KeyCode::Enter)], "Enter", LINE, Command::Edit(Edit::Submit), "run the command"),
+    bind(&[key(KeyCode::Tab)], "Tab", LINE, Command::Edit(Edit::Complete), "take the suggestion"),
+    bind(&[key(KeyCode::Backspace)], "Backspace", LINE, Command::Edit(Edit::Erase), ""),
+    bind(&[control('u')], "Ctrl-U", LINE, Command::Edit(Edit::Clear), ""),
+];
