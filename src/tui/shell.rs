@@ -1,6 +1,7 @@
 //! The UI's own state: what is open, focused, scrolled and held. Nothing of the deployment.
 
 mod copy;
+mod edit;
 mod screen;
 mod view;
 
@@ -9,7 +10,7 @@ use std::time::Duration;
 use crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
-use super::command::{Action, Command, Edit, Scroll, View};
+use super::command::{Action, Command, Scroll, View};
 use super::findings::Fact;
 use super::keymap::{self, Focus};
 use super::layout::{self, Class, Layout, Needs};
@@ -173,7 +174,6 @@ impl Shell {
             Command::Back => self.back(snapshot),
             Command::Show(view) => self.show(view),
             Command::TopFinding => self.top_finding(snapshot),
-            Command::Open => drop(self.offer(command, snapshot)),
             Command::Copy(what) => return self.copy(what, snapshot),
             Command::ToggleFreeze => self.toggle_freeze(snapshot),
             Command::FocusNext => self.move_focus(snapshot, Turn::Next),
@@ -183,6 +183,10 @@ impl Shell {
             Command::ToggleBanner => self.toggle_banner(snapshot),
             Command::NextTheme => self.next_theme(),
             Command::Theme(at) => self.use_theme(at),
+            // What is left is the view's.
+            Command::Open => {
+                self.offer(command, snapshot);
+            }
         }
         None
     }
@@ -256,36 +260,6 @@ impl Shell {
             views::scroll::panel(&mut look, by, &self.stage(live, &layout));
             self.look = look;
         }
-    }
-
-    fn edit(&mut self, edit: Edit, snapshot: &Snapshot) -> Option<Action> {
-        let demo = matches!(snapshot.feed, Feed::Demo(_));
-        let Open::Line(typed) = &mut self.open else { return None };
-        match edit {
-            Edit::Insert(c) if line::has_room(typed) => typed.push(c),
-            Edit::Insert(_) => {}
-            // Nothing left to take away: the line closes, as in vim.
-            Edit::Erase => {
-                if typed.pop().is_none() {
-                    self.open = Open::Nothing;
-                }
-            }
-            Edit::Clear => typed.clear(),
-            Edit::Complete => {
-                if let Some((first, _)) = line::suggestions(typed, &self.themes, demo).first() {
-                    first.clone_into(typed);
-                }
-            }
-            Edit::Submit => {
-                let parsed = line::parse(typed, &self.themes, demo);
-                self.open = Open::Nothing;
-                match parsed {
-                    Ok(command) => return self.update(command, snapshot),
-                    Err(why) => self.tell(why, true),
-                }
-            }
-        }
-        None
     }
 
     fn move_focus(&mut self, snapshot: &Snapshot, turn: Turn) {
