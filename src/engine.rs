@@ -376,8 +376,8 @@ impl Engine {
             return;
         }
         self.meters.rolled = at;
-        let utilization = picture::utilizations(self);
-        self.meters.gauges(at, self.mirror.totals().accepted, &utilization);
+        let ranks = picture::ranks_now(self);
+        self.meters.gauges(at, self.mirror.totals().accepted, &ranks);
     }
 
     /// Returns the time from which rates of KV events are measured.

@@ -20,6 +20,9 @@ pub const HOUR: usize = 3600;
 /// that late events still count.
 pub const RANK_HISTORY: usize = 320;
 
+/// The longest time that a graph about one rank can cover.
+pub const RANK_WINDOW: Duration = Duration::from_secs(300);
+
 /// A window of time that ends now, cut into equal points for a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {

@@ -26,4 +26,6 @@ pub use reuse::{Landing, Reuse, SizeByStores};
 pub use router::{PodWarnings, Router};
 pub use sources::{SourceRecord, Sources};
 pub use tally::{RouterTally, Tally};
-pub use workers::{Measured, RankRecord, ReuseCounts, WorkerRecord, Workers, pod_worker_id};
+pub use workers::{
+    Measured, RankRecord, ReuseCounts, RouterLoad, WorkerRecord, Workers, pod_worker_id,
+};

@@ -24,7 +24,8 @@ pub use series::{Series, SeriesSet};
 pub use sources::{ClaimRow, RejectRow, Rejects, SourceRow};
 pub use tree::TreeSummary;
 pub use workers::{
-    BlockSizes, Counters, Knowledge, RateSet, Rates, Sourced, Totals, WorkerDetail, WorkerRow,
+    BlockSizes, Counters, Knowledge, RateSet, Rates, RouterLoad, Sourced, Totals, WorkerDetail,
+    WorkerRow,
 };
 
 use crate::domain::Timestamp;

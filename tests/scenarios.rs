@@ -5,7 +5,7 @@ use std::time::Duration;
 use kvtop::domain::Timestamp;
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, Origin};
-use kvtop::snapshot::{DemoState, Feed, Knowledge, Snapshot, ViewQuery};
+use kvtop::snapshot::{Answer, Ask, DemoState, Feed, Knowledge, Series, Snapshot, ViewQuery};
 use kvtop::source::simulator::{Scenario, Simulation};
 
 use crate::screens::drawn;
@@ -86,4 +86,30 @@ fn a_late_attach_to_a_healthy_stream_never_shows_orphans_as_a_fault() {
         }
     }
     assert!(seen_orphans > 10, "the test must have something to excuse: {seen_orphans}");
+}
+
+#[test]
+fn what_is_asked_of_one_rank_is_its_own_share_of_the_totals() {
+    let (_, mut engine, end) = engine(Scenario::Healthy, 30);
+    let everything = engine.snapshot(&ViewQuery::default(), end);
+    let window = Duration::from_secs(60);
+    let mut held = 0.0;
+    let mut stores = 0.0;
+    let sum = |series: &Series| series.points.iter().flatten().sum::<f64>();
+    for row in &everything.workers {
+        let query =
+            ViewQuery { window, points: 60, ask: Ask::Worker(row.rank), ..ViewQuery::default() };
+        let picture = engine.snapshot(&query, end);
+        let Answer::Worker(detail) = picture.answer else { panic!("{:?}", picture.answer) };
+        assert_eq!(detail.rank, row.rank);
+        assert_eq!(detail.accepted.points.last(), Some(&Some(row.accepted as f64)));
+        assert!(row.change.is_some(), "{:?}", row.change);
+        stores += sum(&detail.stores);
+        held += row.accepted as f64;
+    }
+    let query = ViewQuery { window, points: 60, ..ViewQuery::default() };
+    let total = engine.snapshot(&query, end);
+    assert_eq!(total.answer, Answer::Nothing);
+    assert!(stores > 0.0 && (stores - sum(&total.series.stores)).abs() < 1e-6, "{stores}");
+    assert!((held - total.tree.accepted_blocks as f64).abs() < 0.5, "{held}");
 }

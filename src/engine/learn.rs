@@ -14,7 +14,7 @@ use crate::domain::{
     RequestEvent, RequestPhase, SequenceHash, SourceNote, SourceState, Subject, Timestamp,
     WarningKind, WorkerId, WorkerRank,
 };
-use crate::model::{Measured, OverlapBy};
+use crate::model::{Measured, OverlapBy, RouterLoad};
 use crate::snapshot::{EventKind, Gravity};
 
 /// Blocks that workers must hold before a request without overlap says anything.
@@ -74,6 +74,9 @@ impl Engine {
             let publisher = WorkerId(envelope.publisher);
             let known = self.workers.worker(publisher).map(|worker| worker.id);
             self.doubt_before_frame(rank.map(|rank| rank.worker).or(known));
+            if let Some(record) = rank.and_then(|rank| self.workers.rank_mut(rank)) {
+                record.missing = record.missing.saturating_add(missing);
+            }
             self.history.lost = self.history.lost.saturating_add(missing);
         }
         if let Some(record) = self.sources.record(source) {
@@ -95,7 +98,19 @@ impl Engine {
         // names its used blocks from 1.1.
         let own = load.publisher == load.rank.worker.0 && load.active_prefill_tokens.is_none();
         let used = load.kv_used_blocks.or(if own { load.active_decode_blocks } else { None });
-        let (Some(value), Some(record)) = (used, self.workers.rank_mut(load.rank)) else { return };
+        let told = load.active_decode_blocks.is_some() && load.active_prefill_tokens.is_some();
+        // A router's estimate makes no worker.
+        let known = used.is_some() || (told && self.workers.worker(load.rank.worker).is_some());
+        let record = if known { self.workers.rank_mut(load.rank) } else { None };
+        let Some(record) = record else { return };
+        if let (Some(decode_blocks), Some(prefill_tokens)) =
+            (load.active_decode_blocks, load.active_prefill_tokens)
+        {
+            let value = RouterLoad { decode_blocks, prefill_tokens };
+            let source = "kv_metrics of a router".into();
+            record.load = Some(Measured { value, source, at });
+        }
+        let Some(value) = used else { return };
         record.used_blocks = Some(Measured { value, source: "kv_metrics".into(), at });
     }
 

@@ -58,6 +58,34 @@ impl KvMeter {
     }
 }
 
+/// Ranks whose gauges are kept as series.
+const RANK_GAUGES: usize = 4096;
+
+/// What one rank holds and uses, over time.
+#[derive(Clone, Debug)]
+pub(super) struct RankGauges {
+    pub(super) accepted: GaugeSeries,
+    pub(super) utilization: GaugeSeries,
+    pub(super) hit_rate: GaugeSeries,
+}
+
+impl RankGauges {
+    fn new() -> Self {
+        let series = || GaugeSeries::new(RANK_HISTORY);
+        Self { accepted: series(), utilization: series(), hit_rate: series() }
+    }
+}
+
+/// What one rank holds and uses now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RankNow {
+    pub(super) index: usize,
+    pub(super) rank: WorkerRank,
+    pub(super) accepted: u64,
+    pub(super) utilization: Option<f64>,
+    pub(super) hit_rate: Option<f64>,
+}
+
 #[derive(Debug)]
 pub(super) struct Meters {
     /// The last time at which gauges were noted.
@@ -77,6 +105,8 @@ pub(super) struct Meters {
     pub(super) tree_size: GaugeSeries,
     pub(super) utilization: GaugeSeries,
     pub(super) utilization_by_rank: Vec<(WorkerRank, GaugeSeries)>,
+    /// By position among the workers' ranks.
+    pub(super) gauges_by_rank: Vec<RankGauges>,
 }
 
 impl Default for Meters {
@@ -96,6 +126,7 @@ impl Default for Meters {
             tree_size: GaugeSeries::new(HOUR),
             utilization: GaugeSeries::new(HOUR),
             utilization_by_rank: Vec::new(),
+            gauges_by_rank: Vec::new(),
         }
     }
 }
@@ -121,6 +152,9 @@ impl Meters {
         if let Some(series) = self.routed_by_rank.get_mut(index) {
             *series = CountSeries::new(RANK_HISTORY);
         }
+        if let Some(gauges) = self.gauges_by_rank.get_mut(index) {
+            *gauges = RankGauges::new();
+        }
     }
 
     pub(super) fn routed_to(&mut self, index: usize) -> &mut CountSeries {
@@ -141,20 +175,18 @@ impl Meters {
         }
     }
 
-    pub(super) fn gauges(
-        &mut self,
-        at: Timestamp,
-        accepted: u64,
-        utilization: &[(WorkerRank, Option<f64>)],
-    ) {
+    pub(super) fn gauges(&mut self, at: Timestamp, accepted: u64, ranks: &[RankNow]) {
         self.tree_size.set(at, Some(accepted as f64));
-        let known = utilization.iter().filter_map(|(_, value)| *value);
+        let known = ranks.iter().filter_map(|now| now.utilization);
         let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
         self.utilization.set(at, (count > 0).then(|| sum / f64::from(count)));
-        let gauged = &utilization[..utilization.len().min(GAUGED_RANKS)];
+        for now in ranks {
+            self.gauge_rank(at, now);
+        }
+        let gauged = &ranks[..ranks.len().min(GAUGED_RANKS)];
         // Ranks that left make room for those that came.
-        self.utilization_by_rank.retain(|(rank, _)| gauged.iter().any(|(other, _)| other == rank));
-        for (rank, value) in gauged {
+        self.utilization_by_rank.retain(|(rank, _)| gauged.iter().any(|now| now.rank == *rank));
+        for RankNow { rank, utilization: value, .. } in gauged {
             let index = self.utilization_by_rank.iter().position(|(known, _)| known == rank);
             let index = index.or_else(|| {
                 value.is_some().then(|| {
@@ -164,6 +196,25 @@ impl Meters {
             });
             if let Some((_, series)) = index.and_then(|at| self.utilization_by_rank.get_mut(at)) {
                 series.set(at, *value);
+            }
+        }
+    }
+
+    fn gauge_rank(&mut self, at: Timestamp, now: &RankNow) {
+        if now.index >= RANK_GAUGES {
+            return;
+        }
+        while self.gauges_by_rank.len() <= now.index {
+            self.gauges_by_rank.push(RankGauges::new());
+        }
+        let gauges = &mut self.gauges_by_rank[now.index];
+        gauges.accepted.set(at, Some(now.accepted as f64));
+        for (series, value) in
+            [(&mut gauges.utilization, now.utilization), (&mut gauges.hit_rate, now.hit_rate)]
+        {
+            // What nobody ever reported takes no memory.
+            if value.is_some() || series.is_noted() {
+                series.set(at, value);
             }
         }
     }
@@ -177,7 +228,13 @@ mod tests {
     fn ranks_that_left_leave_no_series_behind() {
         let mut meters = Meters::default();
         for round in 0..10 {
-            let rank = |n| (WorkerRank::new(round * 100 + n, 0), Some(0.5));
+            let rank = |n| RankNow {
+                index: usize::try_from(n).unwrap(),
+                rank: WorkerRank::new(round * 100 + n, 0),
+                accepted: 0,
+                utilization: Some(0.5),
+                hit_rate: None,
+            };
             let present: Vec<_> = (0..GAUGED_RANKS as u64).map(rank).collect();
             meters.gauges(Timestamp((round + 1) * 1_000_000), 0, &present);
         }

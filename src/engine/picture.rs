@@ -15,7 +15,7 @@ use crate::snapshot::{
 };
 use crate::wire::Shape;
 
-pub(super) use workers::{capacity, subjects, utilization, utilizations};
+pub(super) use workers::{capacity, ranks_now, subjects, utilization};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {
     let workers = workers::rows(engine, at);

@@ -1,5 +1,7 @@
 //! Values over time.
 
+use std::time::Duration;
+
 use super::Window;
 use crate::domain::Timestamp;
 
@@ -64,6 +66,19 @@ impl GaugeSeries {
             .collect()
     }
 
+    /// Returns true once anything was noted.
+    pub fn is_noted(&self) -> bool {
+        !self.values.is_empty()
+    }
+
+    /// Returns by how much a second the value changed over `window` before `now`; none where it was
+    /// not known then.
+    pub fn change(&self, now: Timestamp, window: Duration) -> Option<f64> {
+        let seconds = window.as_secs().max(1);
+        let before = self.at(now.seconds().checked_sub(seconds)?)?;
+        Some((self.at(now.seconds())? - before) / seconds as f64)
+    }
+
     fn at(&self, second: u64) -> Option<f64> {
         let second = second.min(self.newest);
         if self.values.is_empty() || self.newest - second >= self.capacity as u64 {
@@ -80,8 +95,6 @@ impl GaugeSeries {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn at(second: u64) -> Timestamp {
@@ -113,6 +126,18 @@ mod tests {
         let points = series.points(&window);
 
         assert_eq!(points, vec![Some(1.0), Some(1.0), Some(3.0), None, Some(9.0)]);
+    }
+
+    #[test]
+    fn a_change_is_known_only_between_known_values() {
+        let mut series = GaugeSeries::new(60);
+        series.set(at(100), Some(10.0));
+        series.set(at(110), Some(40.0));
+        let change = |now| series.change(at(now), Duration::from_secs(10));
+
+        assert_eq!(change(110), Some(3.0));
+        assert_eq!(change(105), None);
+        assert_eq!(change(130), Some(0.0));
     }
 
     #[test]

@@ -48,12 +48,25 @@ pub struct RankRecord {
     pub hit_rate: Option<Measured<f64>>,
     /// Blocks it has room for, from a router's log.
     pub capacity: Option<Measured<u64>>,
+    /// What a router believes it runs.
+    pub load: Option<Measured<RouterLoad>>,
+    /// Messages of its KV events that are missing by its publisher's numbers.
+    pub missing: u64,
     /// Requests routed to it.
     pub routed: u64,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
     /// What its stores tell of reuse.
     pub reuse: ReuseCounts,
+}
+
+/// What a router believes a rank to run. It weighs a rank by this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouterLoad {
+    /// Blocks decoding.
+    pub decode_blocks: u64,
+    /// Tokens waiting for prefill.
+    pub prefill_tokens: u64,
 }
 
 /// What a rank's stores tell of reuse.
@@ -85,6 +98,8 @@ impl RankRecord {
             utilization: None,
             hit_rate: None,
             capacity: None,
+            load: None,
+            missing: 0,
             routed: 0,
             overlaps: Overlaps::default(),
             reuse: ReuseCounts::default(),

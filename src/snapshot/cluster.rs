@@ -86,6 +86,8 @@ pub struct PodRow {
     pub version: Option<String>,
     /// Its engine, as Dynamo names it.
     pub backend: Option<&'static str>,
+    /// The image of its main container.
+    pub image: Option<String>,
     /// The worker in it; none when it has none, or it has not registered.
     pub worker: Option<WorkerId>,
 }

@@ -1,5 +1,7 @@
 //! Workers: one row for each rank, and all of them together.
 
+use std::time::Duration;
+
 use super::Series;
 use crate::domain::{Tier, Timestamp, WorkerRank};
 
@@ -54,6 +56,15 @@ pub struct Sourced<T> {
     pub at: Timestamp,
 }
 
+/// What a router believes a rank to run, by which it weighs it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RouterLoad {
+    /// Blocks decoding.
+    pub decode_blocks: u64,
+    /// Tokens waiting for prefill.
+    pub prefill_tokens: u64,
+}
+
 /// Whether the blocks a rank held before kvtop attached are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Knowledge {
@@ -85,6 +96,8 @@ pub struct WorkerRow {
     pub accepted: u64,
     /// Blocks it really holds as far as events say, device tier: accepted and orphaned.
     pub held: u64,
+    /// Change of the accepted blocks per second over 10 seconds; none while not known for as long.
+    pub change: Option<f64>,
     /// Accepted blocks by tier, in the order of [`Tier::ALL`].
     pub tiers: [u64; Tier::ALL.len()],
     /// Events counted.
@@ -109,6 +122,14 @@ pub struct WorkerRow {
     pub mean_overlap: Option<f64>,
     /// When its last KV event happened.
     pub last_event: Option<Timestamp>,
+    /// Its publisher's number of that event.
+    pub last_event_id: Option<u64>,
+    /// Messages of its KV events that are missing by its publisher's numbers.
+    pub missing: u64,
+    /// How often it started anew under the same id.
+    pub restarts: u64,
+    /// What a router believes it runs.
+    pub load: Option<Sourced<RouterLoad>>,
     /// Refused stores as a share of stores over a minute, 0 to 1; none without stores.
     pub orphan_share: Option<f64>,
 }
@@ -145,4 +166,12 @@ pub struct WorkerDetail {
     pub unknown_removals: Series,
     /// Requests routed to it per second.
     pub routed: Series,
+    /// Accepted blocks.
+    pub accepted: Series,
+    /// Share of its KV blocks in use, 0 to 1.
+    pub kv_utilization: Series,
+    /// Share of its prompt tokens found in its engine's cache, 0 to 1.
+    pub hit_rate: Series,
+    /// The time all points cover together: histories of ranks are shorter than those of totals.
+    pub window: Duration,
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use kvtop::domain::{SourceState, Timestamp, WorkerRank};
 use kvtop::snapshot::{
     BlockSizes, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Gravity, Knowledge,
-    Playback, RateSet, Rates, RouterSummary, Series, SeriesSet, Snapshot, SourceRow, Sourced,
-    Totals, TreeSummary, WorkerRow,
+    Playback, RateSet, Rates, RouterLoad, RouterSummary, Series, SeriesSet, Snapshot, SourceRow,
+    Sourced, Totals, TreeSummary, WorkerRow,
 };
 
 /// 14:39:02.114 UTC of some day.
@@ -25,6 +25,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         knowledge: Knowledge::Complete,
         accepted: 9_102 + number * 77,
         held: 9_102 + number * 77,
+        change: Some(3.0),
         tiers: [9_102 + number * 77, 0, 0, 0],
         counters: Counters { stores: 5_520, stored_blocks: 11_040, ..Counters::default() },
         rates: rates(46.2, 45.1, 0.0),
@@ -42,6 +43,14 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         routed_per_second: 0.55,
         mean_overlap: Some(58.3),
         last_event: Some(NOW.before(Duration::from_millis(400))),
+        last_event_id: Some(11_041),
+        missing: 0,
+        restarts: 0,
+        load: Some(Sourced {
+            value: RouterLoad { decode_blocks: 41, prefill_tokens: 0 },
+            source: String::from("kv_metrics of a router"),
+            at: NOW,
+        }),
         orphan_share: Some(0.002),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::domain::{Timestamp, WorkerRank};
 use crate::engine::Engine;
-use crate::metrics::CountSeries;
+use crate::metrics::{CountSeries, GaugeSeries, RANK_WINDOW, Window};
 use crate::snapshot::{Answer, Ask, Series, ViewQuery, WorkerDetail};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
@@ -15,6 +15,12 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
     answer.unwrap_or_default()
 }
 
+/// Returns the window of a graph about one rank, whose history is shorter than that of the totals.
+fn rank_window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Window {
+    let window = super::window(engine, query, at);
+    Window { length: window.length.min(RANK_WINDOW), ..window }
+}
+
 fn worker(
     engine: &Engine,
     rank: WorkerRank,
@@ -22,17 +28,25 @@ fn worker(
     at: Timestamp,
 ) -> Option<WorkerDetail> {
     let index = engine.workers.ranks().iter().position(|record| record.rank == rank)?;
-    let window = super::window(engine, query, at);
-    let points = |series: Option<&CountSeries>| Series {
+    let window = rank_window(engine, query, at);
+    let counts = |series: Option<&CountSeries>| Series {
+        points: series.map_or_else(Vec::new, |series| series.points(&window)),
+    };
+    let gauge = |series: Option<&GaugeSeries>| Series {
         points: series.map_or_else(Vec::new, |series| series.points(&window)),
     };
     let meter = engine.meters.ranks.get(index);
+    let gauges = engine.meters.gauges_by_rank.get(index);
     Some(WorkerDetail {
         rank,
-        stores: points(meter.map(|meter| &meter.stores)),
-        removals: points(meter.map(|meter| &meter.removals)),
-        refused: points(meter.map(|meter| &meter.refused)),
-        unknown_removals: points(meter.map(|meter| &meter.unknown_removals)),
-        routed: points(engine.meters.routed_by_rank.get(index)),
+        stores: counts(meter.map(|meter| &meter.stores)),
+        removals: counts(meter.map(|meter| &meter.removals)),
+        refused: counts(meter.map(|meter| &meter.refused)),
+        unknown_removals: counts(meter.map(|meter| &meter.unknown_removals)),
+        routed: counts(engine.meters.routed_by_rank.get(index)),
+        accepted: gauge(gauges.map(|gauges| &gauges.accepted)),
+        kv_utilization: gauge(gauges.map(|gauges| &gauges.utilization)),
+        hit_rate: gauge(gauges.map(|gauges| &gauges.hit_rate)),
+        window: window.length,
     })
 }

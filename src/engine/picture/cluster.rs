@@ -38,6 +38,7 @@ fn pod(engine: &Engine, record: &PodRecord, in_service: Option<bool>) -> PodRow 
         started: pod.started,
         version: text(&pod.version),
         backend: pod.backend.map(crate::domain::Backend::name),
+        image: pod.containers.first().map(|container| container.image.to_string()),
         worker: engine.workers.in_pod(&pod.name),
     }
 }

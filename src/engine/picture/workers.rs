@@ -1,9 +1,15 @@
 //! Rows of workers, and their totals.
 
-use crate::domain::{ClaimOf, ClaimWhat, Counters, Subject, Timestamp, WorkerRank};
+use std::time::Duration;
+
+use crate::domain::{ClaimOf, ClaimWhat, Counters, Subject, Timestamp};
+use crate::engine::meters::RankNow;
 use crate::engine::{Engine, MINUTE};
 use crate::model::{Measured, RankRecord};
-use crate::snapshot::{BlockSizes, Knowledge, Sourced, Totals, WorkerRow};
+use crate::snapshot::{BlockSizes, Knowledge, RouterLoad, Sourced, Totals, WorkerRow};
+
+/// The time over which a change of the blocks held is measured.
+const CHANGE: Duration = Duration::from_secs(10);
 
 pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<WorkerRow> {
     let chosen = |(_, record): &(usize, &RankRecord)| {
@@ -23,6 +29,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
     let capacity = capacity(engine, record, &subjects);
     let overlap = record.overlaps.best();
     let routed = engine.meters.routed_by_rank.get(index);
+    let gauges = engine.meters.gauges_by_rank.get(index);
     WorkerRow {
         alias: engine.workers.alias(record.rank.worker),
         rank: record.rank,
@@ -33,6 +40,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         knowledge: if record.complete { Knowledge::Complete } else { Knowledge::SinceAttach },
         accepted: counts.accepted[0],
         held: counts.held[0],
+        change: gauges.and_then(|gauges| gauges.accepted.change(at, CHANGE)),
         tiers: counts.accepted,
         counters: record.counters,
         rates: meter.map(|meter| meter.rate_set(at, engine.since_kv())).unwrap_or_default(),
@@ -46,6 +54,17 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
             .map_or(0.0, |series| series.rate(at, engine.since_logs(), MINUTE)),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
         last_event: record.last_event,
+        last_event_id: record.last_event_id,
+        missing: record.missing,
+        restarts: record.restarts,
+        load: record.load.as_ref().map(|load| Sourced {
+            value: RouterLoad {
+                decode_blocks: load.value.decode_blocks,
+                prefill_tokens: load.value.prefill_tokens,
+            },
+            source: load.source.to_string(),
+            at: load.at,
+        }),
         orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
     }
 }
@@ -103,19 +122,24 @@ pub(in crate::engine) fn utilization(
     })
 }
 
-/// Returns the utilization of every rank that events or metrics were seen of.
-pub(in crate::engine) fn utilizations(engine: &Engine) -> Vec<(WorkerRank, Option<f64>)> {
-    let value = |record: &RankRecord| {
-        let pod = engine.workers.worker(record.rank.worker).and_then(|w| w.pod.as_deref());
-        let subjects = subjects(engine, record, pod);
-        utilization(record, capacity(engine, record, &subjects).as_ref())
-            .map(|sourced| sourced.value)
+/// Returns what every rank that did not leave holds and uses.
+pub(in crate::engine) fn ranks_now(engine: &Engine) -> Vec<RankNow> {
+    let now = |(index, record): (usize, &RankRecord)| {
+        let worker = engine.workers.worker(record.rank.worker);
+        if worker.is_some_and(|worker| worker.gone) {
+            return None;
+        }
+        let subjects = subjects(engine, record, worker.and_then(|w| w.pod.as_deref()));
+        let used = utilization(record, capacity(engine, record, &subjects).as_ref());
+        Some(RankNow {
+            index,
+            rank: record.rank,
+            accepted: engine.mirror.counts(record.rank).accepted[0],
+            utilization: used.map(|sourced| sourced.value),
+            hit_rate: record.hit_rate.as_ref().map(|measured| measured.value),
+        })
     };
-    let present = |record: &&RankRecord| {
-        !engine.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
-    };
-    let ranks = engine.workers.ranks().iter().filter(present);
-    ranks.map(|record| (record.rank, value(record))).collect()
+    engine.workers.ranks().iter().enumerate().filter_map(now).collect()
 }
 
 fn block_sizes(engine: &Engine, subjects: &[Subject]) -> BlockSizes {
