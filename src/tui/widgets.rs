@@ -4,5 +4,6 @@ pub mod canvas;
 pub mod chart;
 pub mod gauge;
 pub mod panel;
+pub mod sheet;
 pub mod sparkline;
 pub mod table;

@@ -1,7 +1,6 @@
 //! The list of findings and checks: what is wrong first, then what is not known, then what is good.
 
 pub mod detail;
-mod sheet;
 
 use ratatui::layout::Rect;
 

@@ -2,7 +2,6 @@
 
 use ratatui::layout::Rect;
 
-use super::sheet::{Proof, Sheet};
 use super::{Item, items, position};
 use crate::domain::Timestamp;
 use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
@@ -11,6 +10,7 @@ use crate::tui::panels::{PanelId, Scene};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
+use crate::tui::widgets::sheet::{Proof, Sheet};
 
 /// Rows without a frame from which on the first one names the finding.
 const NAMED: u16 = 4;
@@ -120,7 +120,7 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, now: Timestamp, glyphs: &'st
     sheet.gap();
     let proofs: Vec<_> =
         finding.evidence.iter().map(|row| proof(row, now, mark, role, glyphs)).collect();
-    sheet.evidence(&proofs);
+    sheet.evidence("EVIDENCE", &proofs);
     sheet.gap();
     sheet.say("REFUTED BY", &finding.refuted_by, Role::Fg);
     sheet.gap();

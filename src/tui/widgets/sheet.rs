@@ -18,18 +18,25 @@ const QUOTED: usize = 2;
 const AGE: usize = 4;
 
 /// A piece of evidence, ready to be written.
-pub(super) struct Proof {
-    pub(super) mark: &'static str,
-    pub(super) role: Role,
-    pub(super) claim: String,
-    pub(super) value: String,
-    pub(super) source: String,
-    pub(super) age: String,
+pub struct Proof {
+    /// What it says for or against.
+    pub mark: &'static str,
+    /// The role of the mark.
+    pub role: Role,
+    /// What it is about.
+    pub claim: String,
+    /// What was seen.
+    pub value: String,
+    /// Where.
+    pub source: String,
+    /// How long ago.
+    pub age: String,
 }
 
 /// Rows of parts, none wider than the sheet.
-pub(super) struct Sheet {
-    pub(super) rows: Vec<Vec<Part>>,
+pub struct Sheet {
+    /// The rows.
+    pub rows: Vec<Vec<Part>>,
     width: usize,
     whole: bool,
     glyphs: &'static Glyphs,
@@ -38,19 +45,19 @@ pub(super) struct Sheet {
 impl Sheet {
     /// Returns an empty sheet. Pieces of evidence are cut to a few rows unless `whole` is wanted: some
     /// quote a line of a log.
-    pub(super) const fn new(width: usize, whole: bool, glyphs: &'static Glyphs) -> Self {
+    pub const fn new(width: usize, whole: bool, glyphs: &'static Glyphs) -> Self {
         Self { rows: Vec::new(), width, whole, glyphs }
     }
 
     /// Leaves a row blank, unless nothing stands above it.
-    pub(super) fn gap(&mut self) {
+    pub fn gap(&mut self) {
         if self.rows.last().is_some_and(|row| !row.is_empty()) {
             self.rows.push(Vec::new());
         }
     }
 
     /// Writes `said` beside `label`, wrapped. Nothing is written when there is nothing to say.
-    pub(super) fn say(&mut self, label: &str, said: &str, role: Role) {
+    pub fn say(&mut self, label: &str, said: &str, role: Role) {
         let said = text::clean(said);
         let said = said.trim();
         if !said.is_empty() {
@@ -59,13 +66,13 @@ impl Sheet {
     }
 
     /// Writes lines that keep their breaks and their indentation; what is too long is cut.
-    pub(super) fn code(&mut self, label: &str, code: &str) {
+    pub fn code(&mut self, label: &str, code: &str) {
         let line = |line: &str| text::cut(&text::clean(line), self.room(), self.glyphs.ellipsis);
         self.hang(label, code.lines().map(line).collect(), Role::Series4);
     }
 
     /// Writes a command, broken where it must be.
-    pub(super) fn command(&mut self, label: &str, command: &str) {
+    pub fn command(&mut self, label: &str, command: &str) {
         let lines = text::wrap(&text::clean(command), self.room());
         self.hang(label, lines, Role::Series4);
     }
@@ -90,13 +97,13 @@ impl Sheet {
         }
     }
 
-    /// Writes the table of evidence; without room for columns, one piece below the other.
-    pub(super) fn evidence(&mut self, proofs: &[Proof]) {
+    /// Writes the table of evidence under `title`; without room for columns, one piece below the other.
+    pub fn evidence(&mut self, title: &str, proofs: &[Proof]) {
         if proofs.is_empty() {
             return;
         }
         if self.width < TABULAR {
-            self.rows.push(vec![part("EVIDENCE", Role::Title)]);
+            self.rows.push(vec![part(title, Role::Title)]);
             for proof in proofs {
                 self.stacked(proof);
             }
@@ -112,7 +119,7 @@ impl Sheet {
         let claim = room - value - source;
         let head = format!(
             "{}  {}  {}  {}",
-            text::pad("EVIDENCE", MARK + claim),
+            text::pad(title, MARK + claim),
             text::pad("VALUE", value),
             text::pad("SOURCE", source),
             text::pad_left("AGE", AGE)
