@@ -41,6 +41,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print the Kubernetes role that kvtop needs, to paste
     Rbac(RbacArgs),
+    /// The config file: write one, find it, check it, show what holds
+    Config(ConfigArgs),
 }
 
 /// Which deployment, and where its events come from.
@@ -97,15 +99,40 @@ pub struct SourceArgs {
     /// Dynamo namespace to look at; all when not given
     #[arg(long, global = true, value_name = "NAME")]
     pub dynamo_namespace: Option<String>,
-    /// Bound of the mirror's memory, such as 512MiB
-    #[arg(long, global = true, value_name = "SIZE", default_value = "1GiB", value_parser = bytes)]
-    pub max_memory: usize,
+    /// Bound of the mirror's memory, such as 512MiB; 1GiB when not given
+    #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
+    pub max_memory: Option<usize>,
+    /// What the config file says of NATS.
+    #[arg(skip)]
+    pub nats_file: NatsFile,
+    /// Config file to use instead of the user's
+    #[arg(long, global = true, value_name = "FILE", env = "KVTOP_CONFIG")]
+    pub config: Option<PathBuf>,
 }
+
+/// What the config file says of NATS: weaker than the environment, so it is kept apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NatsFile {
+    /// Address of the server.
+    pub url: Option<String>,
+    /// Name of a context of the `nats` command.
+    pub context: Option<String>,
+}
+
+impl SourceArgs {
+    /// Returns the bound of the mirror's memory, in bytes.
+    pub fn max_memory(&self) -> usize {
+        self.max_memory.unwrap_or(MAX_MEMORY)
+    }
+}
+
+/// Bound of the mirror's memory where nobody says anything, in bytes.
+pub const MAX_MEMORY: usize = 1 << 30;
 
 /// How the screen looks.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ScreenArgs {
-    /// Theme; `terminal` uses the colours of your terminal
+    /// Theme; `terminal` uses the colours of your terminal, `auto` goes by its background
     #[arg(long, global = true, value_name = "NAME")]
     pub theme: Option<String>,
     /// When to use colours
@@ -115,8 +142,9 @@ pub struct ScreenArgs {
     #[arg(long, global = true, value_name = "SET", value_enum)]
     pub glyphs: Option<GlyphChoice>,
     /// Ring the terminal's bell once for each new critical finding
-    #[arg(long, global = true)]
-    pub bell: bool,
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true")]
+    pub bell: Option<bool>,
 }
 
 /// When to use colours.
@@ -265,6 +293,31 @@ pub struct ExplainArgs {
     pub id: Option<String>,
 }
 
+/// `kvtop config`.
+#[derive(Args, Clone, Debug)]
+pub struct ConfigArgs {
+    /// What to do with it
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+/// What to do with the config file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum ConfigCommand {
+    /// Write a file in which every setting is explained and none is set
+    Init {
+        /// Print it instead
+        #[arg(long)]
+        stdout: bool,
+    },
+    /// Print where it is
+    Path,
+    /// Name every mistake in it, with its line
+    Check,
+    /// Print every setting that holds, and who said so
+    Show,
+}
+
 /// `kvtop rbac`.
 #[derive(Args, Clone, Debug)]
 pub struct RbacArgs {
@@ -279,7 +332,8 @@ pub struct RbacArgs {
     pub user: Option<String>,
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// Reads a span of time such as `30s` or `10m`.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
         text.parse().map_err(|_| format!("`{text}` is no time such as 30s, 10m or 1h"))?;
     Duration::try_from(span)
@@ -307,7 +361,8 @@ fn speed(text: &str) -> Result<f64, String> {
 /// Least memory the mirror can work with.
 const MIN_MEMORY: usize = 1 << 20;
 
-fn bytes(text: &str) -> Result<usize, String> {
+/// Reads an amount of memory such as `512MiB`, in bytes.
+pub fn bytes(text: &str) -> Result<usize, String> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" | "b" => 1,

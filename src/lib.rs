@@ -8,6 +8,7 @@
 //!   [`metrics`] derives series;
 //! - [`diagnose`] says what is wrong, how sure that is, and what mends it;
 //! - [`engine`] brings them together and makes [`snapshot`]s, which [`report`] writes;
+//! - [`config`] says what the user set, [`cli`] what was typed;
 //! - [`attach`] says which sources are worth having, from what Kubernetes shows.
 //!
 //! docs/ARCHITECTURE.md says who may import whom; `tests/architecture.rs` holds it.
@@ -15,6 +16,7 @@
 pub mod attach;
 pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod diagnose;
 pub mod domain;
 pub mod engine;

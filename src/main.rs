@@ -13,7 +13,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(refused(&error)),
     };
-    match run::run(&cli) {
+    match run::run(cli) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             // When nobody reads the error, the exit code is all that is left to say.

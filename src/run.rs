@@ -8,11 +8,14 @@ mod live;
 mod player;
 mod recorder;
 mod screen;
+mod settings;
 pub mod terminal;
 
 use std::io;
+use std::path::PathBuf;
 
 use crate::cli::{Cli, Command};
+use crate::config::ConfigError;
 use crate::exit::Exit;
 use crate::record::RecordError;
 use crate::source::kube::KubeConfigError;
@@ -38,6 +41,21 @@ pub enum RunError {
     /// Nothing says which deployment, and there is no cluster that would be looked at by itself.
     #[error("no NATS server is named: pass --nats-url; and {}", .0.sentence())]
     Nowhere(Box<KubeConfigError>),
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// There is no place for a config file.
+    #[error("neither XDG_CONFIG_HOME nor HOME says where the config file is; pass --config")]
+    NoHome,
+    /// A file could not be written.
+    #[error("could not write `{}`", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// A scenario that is not known.
     #[error("no scenario `{name}`; there are {known}")]
     Scenario {
@@ -67,29 +85,56 @@ pub enum RunError {
 const WORKERS: usize = 2;
 
 /// Does what the command line asks.
-pub fn run(cli: &Cli) -> Result<Exit, RunError> {
+pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
+    if let Some(done) = without_settings(&mut cli) {
+        return unless_piped(done);
+    }
+    let config = match settings::settle(&mut cli) {
+        Ok(config) => config,
+        Err(error) if matches!(cli.command, Some(Command::Check(_))) => {
+            return check::unknown(&error);
+        }
+        Err(error) => return Err(error.into()),
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
         .build()
         .map_err(RunError::Start)?;
+    let source = &cli.source;
     let done = runtime.block_on(async {
         match &cli.command {
-            None => screen::live(&cli.source, &cli.screen).await,
-            Some(Command::Demo(demo)) => screen::demo(demo, &cli.source, &cli.screen).await,
-            Some(Command::Replay(replay)) => screen::replay(replay, &cli.source, &cli.screen).await,
-            Some(Command::Record(record)) => headless::record(record, &cli.source).await,
-            Some(Command::Snapshot(snapshot)) => headless::snapshot(snapshot, &cli.source).await,
-            Some(Command::Stat(stat)) => headless::stat(stat, &cli.source).await,
-            Some(Command::Check(check)) => check::check(check, &cli.source).await,
-            Some(Command::Explain(explain)) => check::explain(explain),
-            Some(Command::Rbac(rbac)) => headless::rbac(rbac, &cli.source),
+            Some(Command::Demo(demo)) => screen::demo(demo, source, &config).await,
+            Some(Command::Replay(replay)) => screen::replay(replay, source, &config).await,
+            Some(Command::Record(record)) => headless::record(record, source).await,
+            Some(Command::Snapshot(snapshot)) => headless::snapshot(snapshot, source).await,
+            Some(Command::Stat(stat)) => headless::stat(stat, source).await,
+            Some(Command::Check(check)) => check::check(check, source).await,
+            _ => screen::live(source, &config).await,
         }
     });
     // Nothing that is left may hold up the end: a stuck disk would.
     runtime.shutdown_background();
+    unless_piped(done)
+}
+
+/// Does what needs no settings, so that mistakes in them are no hindrance; none when it is something
+/// else.
+fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
+    Some(match &cli.command {
+        Some(Command::Explain(explain)) => check::explain(explain),
+        Some(Command::Rbac(rbac)) => headless::rbac(rbac, &cli.source),
+        Some(Command::Config(args)) => {
+            let command = args.command;
+            settings::config(cli, command)
+        }
+        _ => return None,
+    })
+}
+
+/// A reader that has had enough, such as `head`, is no failure.
+fn unless_piped(done: Result<Exit, RunError>) -> Result<Exit, RunError> {
     match done {
-        // A reader that has had enough, such as `head`, is no failure.
         Err(RunError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(Exit::Clean)
         }

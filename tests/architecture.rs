@@ -75,6 +75,7 @@ const LAYERS: &[Layer] = &[
         crates: &["ratatui", "crossterm", "serde", "toml"],
     },
     Layer { name: "cli", layers: &["domain"], crates: &["clap", "jiff"] },
+    Layer { name: "config", layers: &["domain", "cli"], crates: &["strsim", "toml"] },
     Layer { name: "exit", layers: &["domain"], crates: &[] },
     Layer { name: "run", layers: ANY, crates: ANY },
 ];

@@ -3,7 +3,7 @@
 mod alarms;
 mod captures;
 mod detection;
-mod rules;
+pub(crate) mod rules;
 
 use std::time::Duration;
 

@@ -7,6 +7,7 @@ mod attach;
 mod captures;
 mod cli;
 mod clusters;
+mod config;
 mod diagnosis;
 mod engine;
 mod forward;

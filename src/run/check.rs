@@ -26,11 +26,7 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
     };
     let snapshot = match snapshot {
         Ok(snapshot) => snapshot,
-        Err(error) => {
-            // What could not be looked at is unknown, and neither good nor bad.
-            print(&format!("KVTOP UNKNOWN - {}\n", crate::exit::chain(&error)))?;
-            return Ok(Exit::Check(3));
-        }
+        Err(error) => return unknown(&error),
     };
     let status = report::check::Status::of(&snapshot);
     print(&match args.output {
@@ -39,6 +35,13 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
         CheckFormat::Prometheus => report::check::prometheus(&snapshot),
     })?;
     Ok(Exit::Check(status.exit()))
+}
+
+/// What could not be looked at is unknown, and neither good nor bad.
+pub(super) fn unknown(error: &dyn std::error::Error) -> Result<Exit, RunError> {
+    let why = crate::exit::chain(error).replace('\n', "; ");
+    print(&format!("KVTOP UNKNOWN - {why}\n"))?;
+    Ok(Exit::Check(3))
 }
 
 /// Listens to a live deployment until it can be judged, or with `--wait` until all is well.

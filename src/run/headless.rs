@@ -81,7 +81,7 @@ pub(super) async fn snapshot(args: &SnapshotArgs, source: &SourceArgs) -> Result
 /// Plays a whole recording as fast as it can be read.
 pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot, RunError> {
     let mut recording = Recording::open(path)?;
-    let mut engine = Engine::new(options_for(&recording, path, source.max_memory));
+    let mut engine = Engine::new(options_for(&recording, path, source.max_memory()));
     let mut lot: Vec<Frame> = Vec::with_capacity(LOT);
     let mut at = Timestamp::default();
     loop {
@@ -239,7 +239,7 @@ fn idle(player: &Player, interval: Duration) -> Duration {
 /// Prints the lines of a recording: one for each interval of its own time, but for
 /// hours without a frame.
 fn stat_of(path: &Path, args: &StatArgs, source: &SourceArgs) -> Result<Exit, RunError> {
-    let mut player = Player::open(path, source.max_memory)?;
+    let mut player = Player::open(path, source.max_memory())?;
     print(&format!("{}\n", report::stat_header()))?;
     let mut printed = 0;
     while player.position() < player.end() {

@@ -14,7 +14,7 @@ use crate::domain::SourceState;
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
 use crate::source::kube::{self, KubeOptions};
-use crate::source::nats::{self, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
+use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
 
 /// How long a source may take to unsubscribe before the process stops anyway.
@@ -91,7 +91,8 @@ async fn on_kubernetes(
     let client = kube::connect(options).await.map_err(|error| RunError::Kube(Box::new(error)))?;
     let namespace = Arc::clone(client.namespace());
     let (wanted, followed) = watch::channel(Wanted::default());
-    let nats_named = args.nats_url.is_some();
+    let file = &args.nats_file;
+    let nats_named = args.nats_url.is_some() || file.url.is_some() || file.context.is_some();
     let mut sources = Vec::new();
     if nats_named {
         let env = |name: &str| std::env::var(name).ok();
@@ -134,13 +135,17 @@ fn options(args: &SourceArgs) -> NatsOptions {
             key: args.nats_tls_key.clone(),
             insecure: false,
         },
+        file: FilePlace {
+            url: args.nats_file.url.clone(),
+            context: args.nats_file.context.clone(),
+        },
     }
 }
 
 pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
     EngineOptions {
         label: label.to_owned(),
-        memory_limit: args.max_memory,
+        memory_limit: args.max_memory(),
         ..EngineOptions::default()
     }
 }

@@ -10,23 +10,28 @@ use super::RunError;
 use super::driver;
 use super::live::{self, Live};
 use super::player::Player;
-use super::terminal::{self, Hooks, NoHooks, TerminalOptions};
-use crate::cli::{ColorChoice, DemoArgs, GlyphChoice, Offset, ReplayArgs, ScreenArgs, SourceArgs};
+use super::settings;
+use super::terminal::{self, Hooks, NoHooks, Notify, TerminalOptions};
+use crate::cli::{DemoArgs, Offset, ReplayArgs, SourceArgs};
 use crate::clock;
+use crate::config::Config;
+use crate::config::setting as known;
 use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::snapshot::{Feed, Snapshot, ViewQuery};
 use crate::source::simulator::{Scenario, Simulation, driver as simulator};
 use crate::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
 use crate::tui::command::Action;
-use crate::tui::theme::{Glyphs, Level, Themes};
+use crate::tui::line::WINDOWS;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Level};
 
 /// Actions wait for the root at most this many deep; a person cannot type faster.
 const ACTIONS: usize = 16;
 
 /// Shows a running deployment.
-pub(super) async fn live(source: &SourceArgs, screen: &ScreenArgs) -> Result<Exit, RunError> {
-    let options = options(screen);
+pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, RunError> {
+    let options = options(config);
     let Live { frames, sources, label, attach } = live::start(source).await?;
     let engine = Engine::new(live::engine_options(&label, source));
     let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
@@ -44,14 +49,14 @@ pub(super) async fn live(source: &SourceArgs, screen: &ScreenArgs) -> Result<Exi
 pub(super) async fn demo(
     args: &DemoArgs,
     source: &SourceArgs,
-    screen: &ScreenArgs,
+    config: &Config,
 ) -> Result<Exit, RunError> {
     let scenario = Scenario::from_name(&args.scenario).ok_or_else(|| {
         let known: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
         let known = known.join(", ");
         RunError::Scenario { name: args.scenario.clone(), known }
     })?;
-    let options = options(screen);
+    let options = options(config);
     let simulation = Simulation::new(scenario, args.seed, clock::now());
     let (about, fix) = (simulation.about(), simulation.fix_text().unwrap_or_default());
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
@@ -85,10 +90,10 @@ pub(super) async fn demo(
 pub(super) async fn replay(
     args: &ReplayArgs,
     source: &SourceArgs,
-    screen: &ScreenArgs,
+    config: &Config,
 ) -> Result<Exit, RunError> {
-    let options = options(screen);
-    let mut player = Player::open(&args.file, source.max_memory)?;
+    let options = options(config);
+    let mut player = Player::open(&args.file, source.max_memory())?;
     player.set_speed(args.speed);
     match args.at {
         None => {}
@@ -146,28 +151,38 @@ fn exit_of(exit: terminal::Exit) -> Exit {
     }
 }
 
+/// The name that stands for the theme of the terminal's background.
+pub(super) const AUTO: &str = "auto";
+
 /// Returns what the terminal is like, by its environment and what was asked for.
-fn options(screen: &ScreenArgs) -> TerminalOptions {
+fn options(config: &Config) -> TerminalOptions {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
     let (colorterm, term) = (env("COLORTERM"), env("TERM"));
-    let level = match screen.color.unwrap_or(ColorChoice::Auto) {
-        ColorChoice::Auto => Level::for_terminal(&env("NO_COLOR"), &colorterm, &term),
-        ColorChoice::Always => Level::for_terminal("", &colorterm, &term),
-        ColorChoice::Never => Level::for_terminal("1", &colorterm, &term),
+    let level = match config.text(known::COLOR) {
+        Some("always") => Level::for_terminal("", &colorterm, &term),
+        Some("never") => Level::Mono,
+        _ => Level::for_terminal(&env("NO_COLOR"), &colorterm, &term),
     };
     // The first that is set decides, as for the C library.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(env);
-    let glyphs = match screen.glyphs {
-        None => Glyphs::for_locale(locale.iter().map(String::as_str)),
-        Some(GlyphChoice::Unicode) => Glyphs::for_locale(["C.UTF-8"]),
-        Some(GlyphChoice::Ascii) => Glyphs::for_locale(["C"]),
+    let glyphs = match config.text(known::GLYPHS) {
+        Some("unicode") => Glyphs::UNICODE,
+        Some("ascii") => Glyphs::ASCII,
+        _ => Glyphs::for_locale(locale.iter().map(String::as_str)),
     };
+    let window = config.text(known::WINDOW).unwrap_or_default();
     TerminalOptions {
-        theme: screen.theme.clone().unwrap_or_else(|| "terminal".to_owned()),
-        themes: Themes::default(),
+        theme: config.text(known::THEME).unwrap_or_default().to_owned(),
+        themes: settings::themes(),
         level,
         glyphs,
-        bell: screen.bell,
+        window: WINDOWS.into_iter().find(|span| text::span(*span) == window),
+        bell: config.flag(known::BELL),
+        notify: match config.text(known::NOTIFY) {
+            Some("osc9") => Notify::Osc9,
+            Some("osc777") => Notify::Osc777,
+            _ => Notify::Off,
+        },
         panics: None,
     }
 }

@@ -12,6 +12,7 @@ mod ui;
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
@@ -30,10 +31,39 @@ pub struct TerminalOptions {
     pub level: Level,
     /// The characters to draw with.
     pub glyphs: &'static Glyphs,
+    /// Time that graphs cover at first, when another than usual is wanted.
+    pub window: Option<Duration>,
+    /// How to tell the desktop of each new critical finding.
+    pub notify: Notify,
     /// True to ring once for each new critical finding.
     pub bell: bool,
     /// Gets a line for each panic outside of the UI; the screen says it as well.
     pub panics: Option<mpsc::Sender<String>>,
+}
+
+/// How the terminal is asked for a notification of the desktop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Notify {
+    /// Not at all.
+    #[default]
+    Off,
+    /// By OSC 9, as iTerm2, `WezTerm` and kitty know it.
+    Osc9,
+    /// By OSC 777, as foot and urxvt know it.
+    Osc777,
+}
+
+impl Notify {
+    /// Returns what asks for it; nothing when it is off. `text` loses what a terminal would obey.
+    fn sequence(self, text: &str) -> String {
+        let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
+        match self {
+            Self::Off => String::new(),
+            Self::Osc9 => format!("\u{1b}]9;kvtop: {text}\u{7}"),
+            // Semicolons separate title and text.
+            Self::Osc777 => format!("\u{1b}]777;notify;kvtop;{}\u{7}", text.replace(';', ",")),
+        }
+    }
 }
 
 /// What has to happen around a stop. A stopped subscriber that stays subscribed throttles the

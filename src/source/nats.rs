@@ -28,7 +28,7 @@ use crate::clock;
 use crate::domain::SourceState;
 use crate::source::{Desired, Emitter, SourceHandle};
 
-pub use config::{Env, NatsConfigError, NatsOptions, Read, Resolved, Tls, resolve};
+pub use config::{Env, FilePlace, NatsConfigError, NatsOptions, Read, Resolved, Tls, resolve};
 pub use secret::{Address, Credential, Secret};
 
 use session::{End, Memory, Session};

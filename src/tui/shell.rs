@@ -97,6 +97,11 @@ impl Shell {
         }
     }
 
+    /// Has graphs cover this time at first.
+    pub const fn begin_with(&mut self, window: Duration) {
+        self.look.window = window;
+    }
+
     /// Returns the name of the theme to draw with.
     pub fn theme(&self) -> &str {
         &self.theme

@@ -49,6 +49,11 @@ impl Themes {
         names
     }
 
+    /// Returns why the theme called `name` cannot be used, if it cannot.
+    pub fn check(&self, name: &str) -> Result<(), ThemeError> {
+        file::resolve(&self.texts, name).map(drop)
+    }
+
     /// Returns the theme called `name` for a terminal of that level and those characters.
     pub fn theme(
         &self,

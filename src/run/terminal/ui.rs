@@ -84,10 +84,14 @@ impl<H: Hooks> Ui<H> {
         let screen = Screen::enter().map_err(TerminalError::Enter)?;
         let picture = Arc::clone(&wiring.pictures.borrow_and_update());
         let now = Instant::now();
+        let mut shell = Shell::new(&options.theme, options.themes.names());
+        if let Some(window) = options.window {
+            shell.begin_with(window);
+        }
         Ok(Self {
             keys: Some(EventStream::new()),
             screen: Some(screen),
-            shell: Shell::new(&options.theme, options.themes.names()),
+            shell,
             wiring,
             options,
             theme,
@@ -305,11 +309,17 @@ impl<H: Hooks> Ui<H> {
         let title = findings::title(&self.picture, self.options.glyphs);
         if title != self.title {
             screen.title(&title).map_err(TerminalError::Draw)?;
-            self.title = title;
+            self.title.clone_from(&title);
         }
         let criticals = findings::criticals(&self.picture);
-        if self.options.bell && criticals.iter().any(|critical| !self.rung.contains(critical)) {
-            screen.send("\u{7}").map_err(TerminalError::Draw)?;
+        if criticals.iter().any(|critical| !self.rung.contains(critical)) {
+            let mut alarm = self.options.notify.sequence(&title);
+            if self.options.bell {
+                alarm.push('\u{7}');
+            }
+            if !alarm.is_empty() {
+                screen.send(&alarm).map_err(TerminalError::Draw)?;
+            }
         }
         self.rung = criticals;
         let (shell, picture, theme) = (&self.shell, &self.picture, &self.theme);

@@ -28,6 +28,17 @@ pub struct NatsOptions {
     pub token: Option<Secret>,
     /// TLS.
     pub tls: Tls,
+    /// What the config file names, for when nothing above does.
+    pub file: FilePlace,
+}
+
+/// Where the config file says that NATS is. It holds no login.
+#[derive(Clone, Debug, Default)]
+pub struct FilePlace {
+    /// Addresses, separated by commas.
+    pub url: Option<String>,
+    /// Name of a context of the `nats` command.
+    pub context: Option<String>,
 }
 
 /// How to trust the server, and how to be trusted by it.
@@ -123,10 +134,9 @@ pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
 /// Returns what to connect to, the first of these that says so, for address, credentials and TLS
 /// each: flags, `KVTOP_NATS_*`, a context named by either, `NATS_*` of the `nats` command, Dynamo's
-/// own variables, the selected context.
+/// own variables, the config file, the selected context.
 ///
-/// The selected context is a description of one server: it gives credentials only along with the
-/// address.
+/// The last two describe one server: they give credentials only along with the address.
 pub fn resolve(
     options: &NatsOptions,
     env: Env<'_>,
@@ -140,8 +150,8 @@ pub fn resolve(
     levels.push(settings::from_natscli(env));
     levels.push(settings::from_dynamo(env));
     let told = levels.iter().any(|level| level.url.is_some());
-    if !told && let Some(selected) = context::selected(env, read)? {
-        levels.push(selected);
+    if !told {
+        levels.extend(described(&options.file, env, read)?);
     }
     let (servers, address_from, userinfo) = address(&levels)?;
     let (credential, credential_from) = match credential(&levels, read)? {
@@ -156,6 +166,25 @@ pub fn resolve(
         _ => format!("address from {address_from}, {} from {credential_from}", credential.kind()),
     };
     Ok(Resolved { servers, credential, tls: tls(&levels)?, provenance })
+}
+
+/// Returns the server that the config file describes, else the selected context.
+fn described(
+    file: &FilePlace,
+    env: Env<'_>,
+    read: Read<'_>,
+) -> Result<Option<Settings>, NatsConfigError> {
+    let url = file.url.clone();
+    match (&file.context, url) {
+        (Some(name), url) => {
+            let context = context::named(name, env, read)?;
+            Ok(Some(Settings { url: url.or_else(|| context.url.clone()), ..context }))
+        }
+        (None, url @ Some(_)) => {
+            Ok(Some(Settings { from: "the config file".to_owned(), url, ..Settings::default() }))
+        }
+        (None, None) => context::selected(env, read),
+    }
 }
 
 type Found = (Vec<Address>, String, Option<Credential>);

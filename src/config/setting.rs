@@ -1,0 +1,343 @@
+//! Every setting there is. File, environment, `kvtop config` and docs/reference/config.md are made
+//! from this table; flags name their settings here.
+
+use crate::cli;
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// One of these.
+    Choice(&'static [&'static str]),
+    /// True or false.
+    Flag,
+    /// An amount of memory, such as `512MiB`.
+    Size,
+    /// An address without a login.
+    Url,
+    /// A number that is not negative.
+    Number,
+    /// A colour: `#rrggbb`, or a name of one of the sixteen.
+    Colour,
+}
+
+/// A setting of kvtop.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name; the part before a dot is the section of the file.
+    pub name: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// What holds when nobody says anything; none when it is then found out.
+    pub default: Option<&'static str>,
+    /// Its flag, where it has one.
+    pub flag: Option<&'static str>,
+    /// A value to show in an example.
+    pub example: &'static str,
+    /// What it means.
+    pub about: &'static str,
+}
+
+/// Name of the theme, or `auto`.
+pub const THEME: &Setting = &Setting {
+    name: "theme",
+    kind: Kind::Text,
+    default: Some("terminal"),
+    flag: Some("--theme"),
+    example: "nord",
+    about: "Theme, see `kvtop themes list`; `auto` takes `theme-dark` or `theme-light` by the \
+            terminal's background",
+};
+
+/// The theme of `auto` on a dark ground.
+pub const THEME_DARK: &Setting = &Setting {
+    name: "theme-dark",
+    kind: Kind::Text,
+    default: Some("dark"),
+    flag: None,
+    example: "catppuccin-mocha",
+    about: "Theme that `theme = \"auto\"` takes on a dark background",
+};
+
+/// The theme of `auto` on a light ground.
+pub const THEME_LIGHT: &Setting = &Setting {
+    name: "theme-light",
+    kind: Kind::Text,
+    default: Some("light"),
+    flag: None,
+    example: "catppuccin-latte",
+    about: "Theme that `theme = \"auto\"` takes on a light background",
+};
+
+/// When to use colours.
+pub const COLOR: &Setting = &Setting {
+    name: "color",
+    kind: Kind::Choice(&["auto", "always", "never"]),
+    default: Some("auto"),
+    flag: Some("--color"),
+    example: "never",
+    about: "When to use colours; `auto` does what the terminal can, unless `NO_COLOR` is set",
+};
+
+/// Which characters to draw with.
+pub const GLYPHS: &Setting = &Setting {
+    name: "glyphs",
+    kind: Kind::Choice(&["auto", "unicode", "ascii"]),
+    default: Some("auto"),
+    flag: Some("--glyphs"),
+    example: "ascii",
+    about: "Which characters to draw with; `auto` goes by the locale",
+};
+
+/// Time that graphs cover at first.
+pub const WINDOW: &Setting = &Setting {
+    name: "window",
+    kind: Kind::Choice(&["1m", "5m", "15m", "1h"]),
+    default: Some("5m"),
+    flag: None,
+    example: "15m",
+    about: "Time that graphs cover when the screen opens; `+` and `-` change it",
+};
+
+/// The bell.
+pub const BELL: &Setting = &Setting {
+    name: "bell",
+    kind: Kind::Flag,
+    default: Some("false"),
+    flag: Some("--bell"),
+    example: "true",
+    about: "Ring the terminal's bell once for each new critical finding",
+};
+
+/// Notifications of the desktop.
+pub const NOTIFY: &Setting = &Setting {
+    name: "notify",
+    kind: Kind::Choice(&["off", "osc9", "osc777"]),
+    default: Some("off"),
+    flag: None,
+    example: "osc9",
+    about: "Have the terminal show a notification for each new critical finding, by the sequence \
+            that it knows: OSC 9 (iTerm2, WezTerm, kitty) or OSC 777 (foot, urxvt)",
+};
+
+/// The Kubernetes namespace.
+pub const NAMESPACE: &Setting = &Setting {
+    name: "namespace",
+    kind: Kind::Text,
+    default: None,
+    flag: Some("--namespace"),
+    example: "gtc-demo",
+    about: "Kubernetes namespace of the deployment; by default the context's own",
+};
+
+/// The Kubernetes context.
+pub const CONTEXT: &Setting = &Setting {
+    name: "context",
+    kind: Kind::Text,
+    default: None,
+    flag: Some("--context"),
+    example: "prod",
+    about: "Kubernetes context to use; by default the current one",
+};
+
+/// The graph deployment.
+pub const DGD: &Setting = &Setting {
+    name: "dgd",
+    kind: Kind::Text,
+    default: None,
+    flag: Some("--dgd"),
+    example: "vllm-agg",
+    about: "Graph deployment to look at, when the namespace has several",
+};
+
+/// The Dynamo namespace.
+pub const DYNAMO_NAMESPACE: &Setting = &Setting {
+    name: "dynamo-namespace",
+    kind: Kind::Text,
+    default: None,
+    flag: Some("--dynamo-namespace"),
+    example: "dynamo",
+    about: "Dynamo namespace to look at; all when not given",
+};
+
+/// Whether port-forwards may be opened.
+pub const PORT_FORWARD: &Setting = &Setting {
+    name: "port-forward",
+    kind: Kind::Flag,
+    default: Some("true"),
+    flag: Some("--no-port-forward"),
+    example: "false",
+    about: "Open a port-forward where an address of the cluster cannot be reached otherwise",
+};
+
+/// Bound of the mirror's memory.
+pub const MAX_MEMORY: &Setting = &Setting {
+    name: "max-memory",
+    kind: Kind::Size,
+    default: Some("1GiB"),
+    flag: Some("--max-memory"),
+    example: "512MiB",
+    about: "Bound of the mirror's memory; beyond it the coldest blocks are forgotten, and it says so",
+};
+
+/// The address of NATS.
+pub const NATS_URL: &Setting = &Setting {
+    name: "nats.url",
+    kind: Kind::Url,
+    default: None,
+    flag: Some("--nats-url"),
+    example: "nats://localhost:4222",
+    about: "Address of the NATS server; logins belong into a NATS context",
+};
+
+/// The NATS context.
+pub const NATS_CONTEXT: &Setting = &Setting {
+    name: "nats.context",
+    kind: Kind::Text,
+    default: None,
+    flag: Some("--nats-context"),
+    example: "staging",
+    about: "NATS context to use, see `nats context`",
+};
+
+/// Every setting with a name of its own, in the order of the file.
+pub const SETTINGS: [&Setting; 16] = [
+    THEME,
+    THEME_DARK,
+    THEME_LIGHT,
+    COLOR,
+    GLYPHS,
+    WINDOW,
+    BELL,
+    NOTIFY,
+    NAMESPACE,
+    CONTEXT,
+    DGD,
+    DYNAMO_NAMESPACE,
+    PORT_FORWARD,
+    MAX_MEMORY,
+    NATS_URL,
+    NATS_CONTEXT,
+];
+
+/// The colour of a Kubernetes context in the status bar; `NAME` stands for the context.
+pub const CONTEXT_COLOR: &Setting = &Setting {
+    name: "contexts.NAME.color",
+    kind: Kind::Colour,
+    default: None,
+    flag: None,
+    example: "red",
+    about: "Ground of this Kubernetes context's name in the status bar, so that production looks \
+            like it",
+};
+
+impl Setting {
+    /// Returns its environment variable: `KVTOP_MAX_MEMORY` of `max-memory`.
+    pub fn variable(&self) -> String {
+        let name = self.name.to_ascii_uppercase().replace(['-', '.'], "_");
+        format!("KVTOP_{name}")
+    }
+}
+
+impl Kind {
+    /// Returns what a value may be, for people.
+    pub fn about(self) -> String {
+        match self {
+            Self::Text => "text".to_owned(),
+            Self::Choice(known) => known.join(", "),
+            Self::Flag => "true or false".to_owned(),
+            Self::Size => "size such as 512MiB".to_owned(),
+            Self::Url => "address".to_owned(),
+            Self::Number => "a number".to_owned(),
+            Self::Colour => "colour: #rrggbb or one of the sixteen names".to_owned(),
+        }
+    }
+
+    /// Returns why `text` cannot be a value, if it cannot.
+    pub fn refuse(self, text: &str) -> Result<(), String> {
+        match self {
+            Self::Text | Self::Url if text.is_empty() => Err("must not be empty".to_owned()),
+            Self::Choice(known) if !known.contains(&text) => {
+                Err(format!("`{text}` is none of {}", known.join(", ")))
+            }
+            Self::Flag if !["true", "false"].contains(&text) => {
+                Err(format!("`{text}` is neither true nor false"))
+            }
+            Self::Size => cli::bytes(text).map(drop),
+            Self::Url if has_login(text) => {
+                Err("holds a login, which no config file should; put it into a NATS context"
+                    .to_owned())
+            }
+            Self::Number => match text.parse::<f64>() {
+                Ok(number) if number.is_finite() && number >= 0.0 => Ok(()),
+                _ => Err(format!("`{text}` is no number from 0 on")),
+            },
+            Self::Colour if !is_colour(text) => {
+                Err(format!("`{text}` is no colour; known are {} and #rrggbb", COLOURS.join(", ")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns true when an address, or one of several, holds a login.
+fn has_login(text: &str) -> bool {
+    text.split(',').any(|address| {
+        let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+        rest.split('/').next().is_some_and(|host| host.contains('@'))
+    })
+}
+
+/// The names that a context's colour may have, as themes name them.
+pub const COLOURS: [&str; 16] = [
+    "black",
+    "red",
+    "green",
+    "yellow",
+    "blue",
+    "magenta",
+    "cyan",
+    "gray",
+    "dark-gray",
+    "light-red",
+    "light-green",
+    "light-yellow",
+    "light-blue",
+    "light-magenta",
+    "light-cyan",
+    "white",
+];
+
+fn is_colour(text: &str) -> bool {
+    let hex = text.strip_prefix('#').is_some_and(|digits| {
+        digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    });
+    hex || COLOURS.contains(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_and_examples_are_values() {
+        for setting in SETTINGS.into_iter().chain([CONTEXT_COLOR]) {
+            for text in setting.default.into_iter().chain([setting.example]) {
+                assert_eq!(setting.kind.refuse(text), Ok(()), "{}: {text}", setting.name);
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_do_not_fit_are_explained() {
+        let why = |kind: Kind, text: &str| kind.refuse(text).unwrap_err();
+        assert!(why(GLYPHS.kind, "emoji").contains("auto, unicode, ascii"));
+        assert!(why(Kind::Url, "nats://me:secret@host:4222").contains("NATS context"));
+        assert!(why(Kind::Url, "nats://a:1,me@host:4222").contains("NATS context"));
+        assert!(why(Kind::Colour, "crimson").contains("light-red"));
+        assert!(why(Kind::Size, "many").contains("many"));
+        assert_eq!(Kind::Url.refuse("nats://host:4222/a@b"), Ok(()));
+        assert_eq!(MAX_MEMORY.variable(), "KVTOP_MAX_MEMORY");
+    }
+}

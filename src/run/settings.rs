@@ -1,0 +1,190 @@
+//! The settings of this run: the config file is read, everything is brought together, and the command
+//! line is filled in with what it left open.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use super::RunError;
+use super::headless::print;
+use crate::cli::{self, Cli, ConfigCommand, NatsFile};
+use crate::config::file::{self, Known};
+use crate::config::setting::{self as known, Setting};
+use crate::config::{Config, ConfigError, Layers, page, paths};
+use crate::exit::Exit;
+use crate::tui::theme::Themes;
+
+/// The file's name below the user's folder.
+const FILE: &str = "config.toml";
+
+/// Longest config or theme file that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+fn env(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Returns where the config file is, or would be; none when the user has no home.
+fn path(cli: &Cli) -> Option<PathBuf> {
+    cli.source.config.clone().or_else(|| paths::config(&env).map(|folder| folder.join(FILE)))
+}
+
+/// Reads a small file; none when there is none.
+fn read(path: &Path) -> io::Result<Option<String>> {
+    match fs::metadata(path) {
+        Ok(about) if about.len() > LONGEST => {
+            Err(io::Error::other(format!("it is longer than {LONGEST} bytes")))
+        }
+        Ok(_) => fs::read_to_string(path).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns the config file and its text; none when there is none. One that was asked for must be there.
+fn config_file(cli: &Cli) -> Result<Option<(PathBuf, String)>, ConfigError> {
+    let Some(path) = path(cli) else { return Ok(None) };
+    let missing = || io::Error::from(io::ErrorKind::NotFound);
+    let text = match read(&path) {
+        Ok(None) if cli.source.config.is_some() => Err(missing()),
+        other => other,
+    };
+    match text {
+        Ok(text) => Ok(text.map(|text| (path, text))),
+        Err(source) => Err(ConfigError::Unreadable { path, source }),
+    }
+}
+
+/// Returns what the flags of `cli` set.
+fn flags(cli: &Cli) -> Vec<(&'static Setting, String)> {
+    let (source, screen) = (&cli.source, &cli.screen);
+    let values = [
+        (known::THEME, screen.theme.clone()),
+        (known::COLOR, screen.color.as_ref().map(word)),
+        (known::GLYPHS, screen.glyphs.as_ref().map(word)),
+        (known::BELL, screen.bell.map(|bell| bell.to_string())),
+        (known::NAMESPACE, source.namespace.clone()),
+        (known::CONTEXT, source.context.clone()),
+        (known::DGD, source.dgd.clone()),
+        (known::DYNAMO_NAMESPACE, source.dynamo_namespace.clone()),
+        (known::PORT_FORWARD, source.no_port_forward.then(|| "false".to_owned())),
+        (known::MAX_MEMORY, source.max_memory.map(|bytes| bytes.to_string())),
+        (known::NATS_URL, source.nats_url.clone()),
+        (known::NATS_CONTEXT, source.nats_context.clone()),
+    ];
+    values.into_iter().filter_map(|(setting, value)| Some((setting, value?))).collect()
+}
+
+fn word<V: ValueEnum>(choice: &V) -> String {
+    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// Returns the names that the config file may use besides the settings.
+fn names() -> Known<'static> {
+    Known::default()
+}
+
+/// Returns what holds, and fills in what the command line left open.
+pub(super) fn settle(cli: &mut Cli) -> Result<Config, ConfigError> {
+    let file = config_file(cli)?;
+    let config = Config::layered(&Layers {
+        file: file.as_ref().map(|(path, text)| (path.as_path(), text.as_str())),
+        known: &names(),
+        env: &env,
+        flags: &flags(cli),
+        other_cluster: cli.source.kubeconfig.is_some(),
+    })?;
+    let text = |setting| config.text(setting).map(str::to_owned);
+    let source = &mut cli.source;
+    source.namespace = text(known::NAMESPACE);
+    source.context = text(known::CONTEXT);
+    source.dgd = text(known::DGD);
+    source.dynamo_namespace = text(known::DYNAMO_NAMESPACE);
+    source.no_port_forward = !config.flag(known::PORT_FORWARD);
+    // Checked when it was read.
+    source.max_memory = text(known::MAX_MEMORY).and_then(|size| cli::bytes(&size).ok());
+    // Weaker than the variables of NATS, which are read where the connection is made.
+    let of_file = |setting| config.of_file(setting).map(str::to_owned);
+    source.nats_file =
+        NatsFile { url: of_file(known::NATS_URL), context: of_file(known::NATS_CONTEXT) };
+    Ok(config)
+}
+
+/// Returns the built-in themes and the user's own, which replace those of the same name.
+pub(super) fn themes() -> Themes {
+    let mut themes = Themes::default();
+    let Some(folder) = paths::config(&env).map(|folder| folder.join("themes")) else {
+        return themes;
+    };
+    // A folder or file that cannot be read has no theme; `--theme` then says what there is.
+    let Ok(entries) = fs::read_dir(folder) else { return themes };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_stem().and_then(|stem| stem.to_str());
+        let is_theme = path.extension().is_some_and(|extension| extension == "toml");
+        if let (Some(name), true, Ok(Some(text))) = (name, is_theme, read(&path)) {
+            themes.insert(name, &text);
+        }
+    }
+    themes
+}
+
+/// Does `kvtop config …`.
+pub(super) fn config(cli: &mut Cli, command: ConfigCommand) -> Result<Exit, RunError> {
+    match command {
+        ConfigCommand::Init { stdout: true } => print(&page::template())?,
+        ConfigCommand::Init { stdout: false } => {
+            let path = path(cli).ok_or(RunError::NoHome)?;
+            write(&path).map_err(|source| RunError::Write { path: path.clone(), source })?;
+            print(&format!("{}\n", path.display()))?;
+        }
+        ConfigCommand::Path => {
+            let path = path(cli).ok_or(RunError::NoHome)?;
+            print(&format!("{}\n", path.display()))?;
+        }
+        ConfigCommand::Show => print(&page::listing(&settle(cli)?))?,
+        ConfigCommand::Check => return check(cli),
+    }
+    Ok(Exit::Clean)
+}
+
+/// Names every mistake, also those that only show when the settings are used.
+fn check(cli: &mut Cli) -> Result<Exit, RunError> {
+    let path = path(cli).ok_or(RunError::NoHome)?;
+    let Some((_, text)) = config_file(cli)? else {
+        print(&format!("there is no {}; `kvtop config init` writes one\n", path.display()))?;
+        return Ok(Exit::Clean);
+    };
+    let set = file::read(&text, &names()).0.len();
+    let config = settle(cli)?;
+    let themes = themes();
+    let mut used = vec![known::THEME];
+    if config.text(known::THEME) == Some(super::screen::AUTO) {
+        used = vec![known::THEME_DARK, known::THEME_LIGHT];
+    }
+    let mut wrong = Vec::new();
+    for setting in used {
+        if let Some(Err(why)) = config.text(setting).map(|name| themes.check(name)) {
+            let origin = config.origin(setting);
+            wrong.push(format!("{}: `{}` ({origin}): {why}\n", path.display(), setting.name));
+        }
+    }
+    if wrong.is_empty() {
+        let settings = if set == 1 { "setting" } else { "settings" };
+        print(&format!("{}: no mistakes, {set} {settings}\n", path.display()))?;
+        return Ok(Exit::Clean);
+    }
+    print(&wrong.concat())?;
+    Ok(Exit::Failed)
+}
+
+/// Writes the template. A file that is there is never replaced.
+fn write(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+    file.write_all(page::template().as_bytes())
+}

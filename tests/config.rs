@@ -1,0 +1,120 @@
+//! The config file and `kvtop config`, by the real binary.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::diagnosis::rules::generated;
+use crate::support::{fixture, scratch};
+
+/// Runs kvtop for a user whose config folder is `home`.
+pub(crate) fn kvtop(home: &Path, env: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.args(arguments).stdin(Stdio::null()).env_clear().env("PATH", "/usr/bin:/bin");
+    command.env("HOME", home).env("XDG_CONFIG_HOME", home).envs(env.iter().copied());
+    command.output().unwrap()
+}
+
+fn home(config: &str) -> PathBuf {
+    let home = scratch();
+    std::fs::create_dir_all(home.join("kvtop")).unwrap();
+    if !config.is_empty() {
+        std::fs::write(home.join("kvtop/config.toml"), config).unwrap();
+    }
+    home
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn init_writes_a_file_that_is_right_and_never_replaces_one() {
+    let home = home("");
+    let at = home.join("kvtop/config.toml");
+    let none = kvtop(&home, &[], &["config", "check"]);
+    assert!(text(&none).contains("kvtop config init"), "{}", text(&none));
+
+    let output = kvtop(&home, &[], &["config", "init"]);
+
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(text(&output).trim(), at.to_str().unwrap());
+    assert_eq!(text(&kvtop(&home, &[], &["config", "path"])), text(&output));
+    let check = kvtop(&home, &[], &["config", "check"]);
+    assert_eq!(check.status.code(), Some(0));
+    assert!(text(&check).contains("no mistakes, 0 settings"), "{}", text(&check));
+    std::fs::write(&at, "bell = true\n").unwrap();
+    let again = kvtop(&home, &[], &["config", "init"]);
+    assert_eq!(again.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&at).unwrap(), "bell = true\n");
+}
+
+#[test]
+fn mistakes_are_all_named_and_stop_what_needs_settings() {
+    let home = home("thme = \"nord\"\n\n[nats]\nurl = \"nats://me:topsecret@h:1\"\n");
+    let file = fixture("captures/0.9.0-evict.frames.gz");
+    let replay = ["stat", "--replay", file.to_str().unwrap(), "--count", "1"];
+
+    for arguments in [&["config", "check"][..], &replay] {
+        let output = kvtop(&home, &[], arguments);
+
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let said = text(&output);
+        assert!(said.contains("config.toml:1: unknown key `thme`"), "{said}");
+        assert!(said.contains("the nearest known is `theme`"), "{said}");
+        assert!(said.contains("config.toml:4: `nats.url`: holds a login"), "{said}");
+        assert!(!said.contains("topsecret"), "{said}");
+    }
+    // Monitoring systems take 1 for a warning.
+    let check = kvtop(&home, &[], &["check", "--replay", file.to_str().unwrap()]);
+    assert_eq!(check.status.code(), Some(3));
+    assert!(text(&check).starts_with("KVTOP UNKNOWN - "), "{}", text(&check));
+    assert_eq!(text(&check).lines().count(), 1);
+    let explain = kvtop(&home, &[], &["explain", "KVT001"]);
+    assert_eq!(explain.status.code(), Some(0));
+}
+
+#[test]
+fn show_says_what_holds_and_why() {
+    let home = home("theme = \"dark\"\nmax-memory = \"2GiB\"\nglyphs = \"ascii\"\n");
+    let env = [("KVTOP_GLYPHS", "unicode"), ("KVTOP_NATS_URL", "nats://me:topsecret@h:1")];
+
+    let output = kvtop(&home, &env, &["config", "show", "--theme", "mono"]);
+
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let said = text(&output);
+    let row = |name: &str| {
+        let row = said.lines().find(|line| line.split(' ').next() == Some(name));
+        row.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(row("theme"), "theme mono --theme");
+    assert_eq!(row("glyphs"), "glyphs unicode KVTOP_GLYPHS");
+    assert_eq!(row("max-memory"), "max-memory 2GiB line 2 of the config file");
+    assert_eq!(row("bell"), "bell false default");
+    assert_eq!(row("nats.url"), "nats.url nats://h:1 KVTOP_NATS_URL");
+}
+
+#[test]
+fn the_file_is_used_and_gives_way_to_the_environment() {
+    let home = home("[nats]\nurl = \"nats://127.0.0.1:1\"\n");
+    let arguments = ["snapshot", "--for", "100ms", "-o", "json"];
+
+    let by_file = text(&kvtop(&home, &[], &arguments));
+    let env = [("NATS_URL", "nats://127.0.0.2:2")];
+    let by_variable = text(&kvtop(&home, &env, &arguments));
+
+    assert!(by_file.contains("127.0.0.1:1"), "{by_file}");
+    assert!(by_variable.contains("127.0.0.2:2"), "{by_variable}");
+}
+
+#[test]
+fn a_file_that_was_asked_for_must_be_there() {
+    let home = home("");
+    let output = kvtop(&home, &[], &["stat", "--config", "/nowhere/config.toml"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output).contains("`/nowhere/config.toml`"), "{}", text(&output));
+}
+
+#[test]
+fn the_reference_of_settings_is_generated() {
+    generated(Path::new("docs/reference/config.md"), &kvtop::config::page::manual());
+}
