@@ -96,6 +96,10 @@ pub struct SourceArgs {
     /// Key of the client certificate for NATS
     #[arg(long, global = true, value_name = "FILE")]
     pub nats_tls_key: Option<PathBuf>,
+    /// Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those
+    /// that discovery names are then left alone
+    #[arg(long, global = true, value_name = "URL")]
+    pub zmq: Vec<String>,
     /// Dynamo namespace to look at; all when not given
     #[arg(long, global = true, value_name = "NAME")]
     pub dynamo_namespace: Option<String>,

@@ -20,6 +20,7 @@ use crate::exit::Exit;
 use crate::record::RecordError;
 use crate::source::kube::KubeConfigError;
 use crate::source::nats::NatsConfigError;
+use crate::source::zmq::BadEndpoint;
 
 pub use player::Player;
 
@@ -32,6 +33,9 @@ pub enum RunError {
     /// The settings for NATS do not say where to connect, or how.
     #[error("could not tell how to reach NATS")]
     Nats(#[from] NatsConfigError),
+    /// An address of ZMQ that is none.
+    #[error(transparent)]
+    Zmq(#[from] BadEndpoint),
     /// The screen failed.
     #[error(transparent)]
     Terminal(#[from] terminal::TerminalError),

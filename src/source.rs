@@ -12,6 +12,7 @@ pub mod nats;
 mod notes;
 pub mod reach;
 pub mod simulator;
+pub mod zmq;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -23,3 +23,4 @@ mod simulation;
 mod support;
 mod terminal;
 mod wire;
+mod zmq;

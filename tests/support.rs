@@ -4,6 +4,7 @@ pub(crate) mod endpoint;
 pub(crate) mod findings;
 pub(crate) mod frames;
 pub(crate) mod kube_api;
+pub(crate) mod libzmq;
 pub(crate) mod nats_server;
 pub(crate) mod pictures;
 pub(crate) mod pty;

@@ -15,6 +15,8 @@ use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
 use crate::source::kube::{self, KubeOptions};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
+use crate::source::reach::Reach;
+use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
 use crate::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
 
 /// How long a source may take to unsubscribe before the process stops anyway.
@@ -63,6 +65,15 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     if named {
         return on_kubernetes(args, emitter, frames).await;
     }
+    // Who names a publisher does not also mean a server that the environment happens to name.
+    if !args.zmq.is_empty() {
+        let mut sources = vec![zmq_named(args, &emitter)?];
+        if args.nats_url.is_some() || args.nats_context.is_some() {
+            sources.push(nats::spawn(nats_spec(args, resolved?), emitter));
+        }
+        let label = args.dynamo_namespace.clone().unwrap_or_else(|| args.zmq.join(", "));
+        return Ok(Live { frames, sources, label, attach: None });
+    }
     if matches!(resolved, Err(NatsConfigError::NoAddress)) {
         return on_kubernetes(args, emitter, frames).await.map_err(|error| match error {
             RunError::Kube(kube) => RunError::Nowhere(kube),
@@ -100,6 +111,9 @@ async fn on_kubernetes(
         let resolved = nats::resolve(&self::options(args), &env, &read)?;
         sources.push(nats::spawn(nats_spec(args, resolved), emitter.clone()));
     }
+    if !args.zmq.is_empty() {
+        sources.push(zmq_named(args, &emitter)?);
+    }
     sources.push(cluster::spawn(ClusterSpec {
         client,
         emitter,
@@ -112,6 +126,23 @@ async fn on_kubernetes(
     let choice = Choice { dgd: args.dgd.clone() };
     let attach = Attach { namespace: Arc::clone(&namespace), choice, wanted };
     Ok(Live { frames, sources, label: namespace.to_string(), attach: Some(attach) })
+}
+
+/// Starts to listen to the publishers that `args` name.
+fn zmq_named(args: &SourceArgs, emitter: &Emitter) -> Result<SourceHandle, BadEndpoint> {
+    let targets: Result<Vec<ZmqTarget>, BadEndpoint> =
+        args.zmq.iter().map(|url| named(url)).collect();
+    let namespace = args.dynamo_namespace.as_deref().map(Into::into);
+    let spec = ZmqSpec::new(Reach::default(), namespace);
+    // They stay as they are; nobody is left to change them.
+    let (_, targets) = watch::channel(targets?);
+    Ok(zmq::spawn(spec, emitter.clone(), targets))
+}
+
+fn named(url: &str) -> Result<ZmqTarget, BadEndpoint> {
+    let endpoint = Endpoint::parse(url)?;
+    // Several may be brokers of one deployment, which only their messages tell.
+    Ok(ZmqTarget { endpoint, pod: None, broker: true, from: "--zmq".into() })
 }
 
 fn nats_spec(args: &SourceArgs, resolved: Resolved) -> NatsSpec {

@@ -26,6 +26,7 @@ pub(super) struct Notes {
     state: SourceState,
     why: Arc<str>,
     retry: Option<Duration>,
+    round_trip: Option<Duration>,
     dropped: u64,
     interruptions: u64,
     told_at: Timestamp,
@@ -43,6 +44,7 @@ impl Notes {
             state: SourceState::Connecting,
             why: "".into(),
             retry: None,
+            round_trip: None,
             dropped: 0,
             interruptions: 0,
             told_at: Timestamp(0),
@@ -61,6 +63,11 @@ impl Notes {
             self.retry = retry;
         }
         self.shown.send_if_modified(|shown| std::mem::replace(shown, state) != state);
+    }
+
+    /// Sets the round trip, which is told along with the next note.
+    pub(super) fn round_trip(&mut self, span: Option<Duration>) {
+        self.round_trip = span;
     }
 
     /// Sets how many frames were dropped, and how often something was interrupted.
@@ -99,7 +106,7 @@ impl Notes {
             state: self.state,
             why: Arc::clone(&self.why),
             retry_ms: self.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)),
-            rtt_us: None,
+            rtt_us: self.round_trip.map(|span| u64::try_from(span.as_micros()).unwrap_or(u64::MAX)),
             dropped: self.dropped,
             drops_uncounted: 0,
             interruptions: self.interruptions,

@@ -154,13 +154,19 @@ impl Reach {
         Self { forwarder }
     }
 
-    /// Connects to a port of a pod whose address is `ip`.
-    pub(super) async fn connect(&self, ip: &str, pod: &PodPort) -> Result<Line, String> {
-        let direct = match tcp(&format!("{}:{}", bracketed(ip), pod.port)).await {
+    /// Connects to a port of `host`: directly, or else through a forward to the port of a pod that
+    /// it is.
+    pub(super) async fn connect(
+        &self,
+        host: &str,
+        port: u16,
+        pod: Option<&PodPort>,
+    ) -> Result<Line, String> {
+        let direct = match tcp(&format!("{}:{port}", bracketed(host))).await {
             Ok(stream) => return Ok(Line::Direct(stream)),
             Err(error) => error,
         };
-        let Some(forwarder) = &self.forwarder else { return Err(direct) };
+        let (Some(forwarder), Some(pod)) = (&self.forwarder, pod) else { return Err(direct) };
         match forwarder.connect(Destination::Pod(pod.clone())).await {
             Ok(stream) => Ok(Line::Forwarded(Box::new(stream))),
             Err(error) => Err(format!("{direct}; through port-forward: {error}")),

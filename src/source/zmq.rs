@@ -1,0 +1,284 @@
+//! The ZMQ source: live messages of publishers, or of brokers between them and their subscribers.
+//!
+//! Owns connections and their subscriptions. Decodes nothing and publishes nothing. ZMQ keeps nothing
+//! for those who come late, so that a loss is a gap; the publishers' numbers tell how large.
+
+mod connection;
+mod dedup;
+mod endpoint;
+mod link;
+mod zmtp;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tokio::sync::{Notify, oneshot, watch};
+use tokio::task::JoinHandle;
+
+use crate::clock;
+use crate::domain::{SourceState, Timestamp};
+use crate::source::notes::{Notes, how_many};
+use crate::source::reach::Reach;
+use crate::source::{Desired, Emitter, SourceHandle};
+
+pub use connection::ZmqLimits;
+pub use endpoint::{BadEndpoint, Endpoint};
+
+use dedup::{Filter, Shared};
+use link::{Link, Standing};
+
+/// The name of the source in notes.
+const NAME: &str = "zmq";
+
+/// For so long after a loss the source says that it is lossy; the counts stay.
+const LOSSY_FOR: Duration = Duration::from_secs(60);
+
+/// Topics of which kvtop reads something. Subscriptions are prefixes; publishers leave out the rest.
+const TOPICS: [&str; 4] = ["kv-events", "kv_metrics", "kv-hit-rate", "active_sequences_events"];
+
+/// A socket to subscribe to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ZmqTarget {
+    /// Its address.
+    pub endpoint: Endpoint,
+    /// Namespace and name of the pod that it is in; the way there when no direct one is open.
+    pub pod: Option<(Arc<str>, Arc<str>)>,
+    /// True for a broker, whose messages may come from another one as well.
+    pub broker: bool,
+    /// What is published there and who said so, for people.
+    pub from: Arc<str>,
+}
+
+/// A ZMQ source to start.
+#[derive(Clone, Debug)]
+pub struct ZmqSpec {
+    /// The way to pods.
+    pub reach: Reach,
+    /// Only this Dynamo namespace, where a broker names it; all of them when none.
+    pub namespace: Option<Arc<str>>,
+    /// How often and how long.
+    pub limits: ZmqLimits,
+}
+
+impl ZmqSpec {
+    /// Returns a source for `namespace` that connects through `reach`.
+    pub fn new(reach: Reach, namespace: Option<Arc<str>>) -> Self {
+        Self { reach, namespace, limits: ZmqLimits::default() }
+    }
+
+    fn topics(&self) -> Vec<String> {
+        // Brokers of 1.4 and later name the whole subject in front.
+        let subjects = match &self.namespace {
+            Some(namespace) => format!("namespace.{namespace}."),
+            None => "namespace.".to_owned(),
+        };
+        TOPICS.into_iter().map(str::to_owned).chain([subjects]).collect()
+    }
+}
+
+/// Starts the source. Must be called within a runtime.
+///
+/// It reads on a thread of its own with a runtime of its own: a subscriber that stops reading makes
+/// publishers hold its messages, so that nothing that the engine, the disk or the screen does may keep
+/// a socket waiting.
+pub fn spawn(
+    spec: ZmqSpec,
+    emitter: Emitter,
+    targets: watch::Receiver<Vec<ZmqTarget>>,
+) -> SourceHandle {
+    let name: Arc<str> = NAME.into();
+    let (desired, wanted) = watch::channel(Desired::Running);
+    let (shown, state) = watch::channel(SourceState::Connecting);
+    let (ended_tx, ended) = oneshot::channel::<()>();
+    let thread = std::thread::Builder::new().name(format!("source {name}")).spawn(move || {
+        let emitter = emitter.counting_apart();
+        let notes = Notes::new(NAME.into(), emitter.clone(), shown);
+        let topics = spec.topics().into();
+        let source = Source {
+            spec,
+            topics,
+            emitter,
+            notes,
+            wanted,
+            links: HashMap::new(),
+            brokers: 0,
+            passed: Arc::default(),
+            changed: Arc::default(),
+            past_interruptions: 0,
+            losses: Losses::default(),
+        };
+        if let Ok(runtime) = Builder::new_current_thread().enable_all().build() {
+            runtime.block_on(source.run(targets));
+        }
+        drop(ended_tx);
+    });
+    let task = tokio::spawn(async move {
+        if thread.is_ok() {
+            // An error is the end of the thread, which is what is waited for.
+            drop(ended.await);
+        }
+    });
+    SourceHandle { name, desired, state, task }
+}
+
+/// A connection that is kept up. Closed when ended.
+struct Running {
+    standing: watch::Receiver<Standing>,
+    task: JoinHandle<()>,
+}
+
+/// What was lost, and when last.
+#[derive(Default)]
+struct Losses {
+    dropped: u64,
+    interruptions: u64,
+    at: Option<Timestamp>,
+    why: &'static str,
+}
+
+struct Source {
+    spec: ZmqSpec,
+    topics: Arc<[String]>,
+    emitter: Emitter,
+    notes: Notes,
+    wanted: watch::Receiver<Desired>,
+    links: HashMap<ZmqTarget, Running>,
+    /// Brokers met so far.
+    brokers: usize,
+    passed: Arc<Shared>,
+    changed: Arc<Notify>,
+    /// Interruptions of connections that are not wanted any more.
+    past_interruptions: u64,
+    losses: Losses,
+}
+
+impl Source {
+    async fn run(mut self, mut targets: watch::Receiver<Vec<ZmqTarget>>) {
+        let mut listening = true;
+        while self.notes.heard {
+            let wanted = *self.wanted.borrow_and_update();
+            let list = match wanted {
+                Desired::Stopped => break,
+                Desired::Suspended => Vec::new(),
+                Desired::Running => targets.borrow_and_update().clone(),
+            };
+            self.adjust(&list).await;
+            self.say(wanted, &list);
+            let changed = Arc::clone(&self.changed);
+            tokio::select! {
+                changed = self.wanted.changed() => if changed.is_err() { break },
+                changed = targets.changed(), if listening => listening = changed.is_ok(),
+                () = changed.notified() => {}
+                () = tokio::time::sleep(self.notes.next()) => {}
+            }
+        }
+        self.adjust(&[]).await;
+        self.notes.ended();
+    }
+
+    /// Opens and closes connections so that the first of `targets` are listened to. Those that are
+    /// not wanted any more are closed when this returns.
+    async fn adjust(&mut self, targets: &[ZmqTarget]) {
+        let gone: Vec<ZmqTarget> =
+            self.links.keys().filter(|known| !targets.contains(known)).cloned().collect();
+        for target in gone {
+            if let Some(running) = self.links.remove(&target) {
+                self.past_interruptions += running.standing.borrow().interruptions;
+                running.task.abort();
+                // Cancelled, which is what was asked for.
+                drop(running.task.await);
+            }
+        }
+        for target in targets {
+            if self.links.len() >= self.spec.limits.connections {
+                break;
+            }
+            if !self.links.contains_key(target) {
+                let running = self.start(target);
+                self.links.insert(target.clone(), running);
+            }
+        }
+    }
+
+    fn start(&mut self, target: &ZmqTarget) -> Running {
+        let (standing, seen) = watch::channel(Standing::default());
+        let broker = target.broker.then(|| {
+            self.brokers += 1;
+            self.brokers
+        });
+        let link = Link {
+            target: target.clone(),
+            reach: self.spec.reach.clone(),
+            topics: Arc::clone(&self.topics),
+            limits: self.spec.limits,
+            emitter: self.emitter.clone(),
+            filter: broker.map(|broker| Filter { shared: Arc::clone(&self.passed), broker }),
+            standing,
+            changed: Arc::clone(&self.changed),
+        };
+        Running { standing: seen, task: tokio::spawn(link.run()) }
+    }
+
+    fn say(&mut self, wanted: Desired, targets: &[ZmqTarget]) {
+        let (mut live, mut opening, mut reasons) = (0, 0, Vec::new());
+        let mut interruptions = self.past_interruptions;
+        let mut slowest = None;
+        for (target, running) in &self.links {
+            let standing = running.standing.borrow();
+            interruptions += standing.interruptions;
+            slowest = slowest.max(standing.round_trip);
+            match &standing.trouble {
+                Some(why) => reasons.push(format!("{} ({}): {why}", target.endpoint, target.from)),
+                None if standing.live => live += 1,
+                None => opening += 1,
+            }
+        }
+        reasons.sort();
+        if targets.len() > self.links.len() {
+            reasons.push(format!("at most {} are opened", self.spec.limits.connections));
+        }
+        let loss = self.losses.note(self.emitter.dropped(), interruptions);
+        let state = match wanted {
+            Desired::Suspended => SourceState::Suspended,
+            _ if targets.is_empty() => SourceState::Connecting,
+            _ if live > 0 && loss.is_some() => SourceState::Lossy,
+            _ if live > 0 => SourceState::Live,
+            _ if opening > 0 => SourceState::Connecting,
+            _ => SourceState::Down,
+        };
+        let mut why = how_many(live, targets.len(), "publishers connected", &reasons);
+        if targets.is_empty() {
+            "no publisher is known yet".clone_into(&mut why);
+        } else if let Some(loss) = loss {
+            why = format!("{loss}; {why}");
+        }
+        if state == SourceState::Suspended {
+            why.clear();
+        }
+        let retry = (state == SourceState::Down).then_some(self.spec.limits.retry_last);
+        self.notes.set(state, &why, retry);
+        self.notes.round_trip(slowest);
+        self.notes.count(self.losses.dropped, interruptions);
+        self.notes.tell();
+    }
+}
+
+impl Losses {
+    /// Notes the totals and returns what was lost a short while ago.
+    fn note(&mut self, dropped: u64, interruptions: u64) -> Option<&'static str> {
+        let now = clock::now();
+        if dropped > self.dropped {
+            self.why = "frames arrived faster than they could be processed; those dropped are \
+                        counted";
+            (self.dropped, self.at) = (dropped, Some(now));
+        }
+        if interruptions > self.interruptions {
+            self.why = "a connection was interrupted; what was published meanwhile is lost, since \
+                        ZMQ keeps nothing";
+            (self.interruptions, self.at) = (interruptions, Some(now));
+        }
+        self.at.filter(|at| now.since(*at) < LOSSY_FOR).map(|_| self.why)
+    }
+}

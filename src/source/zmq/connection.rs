@@ -1,0 +1,255 @@
+//! One connection to a publisher, from the handshake to its loss.
+//!
+//! What comes is read and passed on at once, whatever else happens: a subscriber that stops reading
+//! makes the publisher hold up to 100 000 messages for it (dynamo-runtime 0.9.0,
+//! `transports/event_plane/zmq_transport.rs:26`). What is written are a handshake, subscriptions and
+//! heartbeats, and never in the way of reading.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::{Instant, timeout};
+
+use super::dedup::Filter;
+use super::zmtp::{self, Command, Decoder, Piece};
+use crate::clock;
+use crate::frame::{Body, Frame, Origin};
+use crate::source::Emitter;
+
+/// Room that is made for every read.
+const READ: usize = 64 << 10;
+
+/// Most that may wait to be written. Only a peer that asks for answers and does not read them gets
+/// there.
+const UNWRITTEN: usize = 16 << 10;
+
+/// How long, and how often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZmqLimits {
+    /// How long connecting may take: a second for a direct connection, then a forward.
+    pub connect: Duration,
+    /// How long the handshake may take.
+    pub handshake: Duration,
+    /// Time between two heartbeats.
+    pub heartbeat: Duration,
+    /// How late an answer may be. It comes after whatever is on its way, so that a late one means
+    /// that messages pile up before kvtop.
+    pub patience: Duration,
+    /// How long a publisher should keep the connection to a kvtop that is silent, because it was
+    /// stopped.
+    pub silence: Duration,
+    /// The first wait after a loss.
+    pub retry_first: Duration,
+    /// The longest wait after a loss.
+    pub retry_last: Duration,
+    /// The wait after a connection that could not keep up.
+    pub retry_behind: Duration,
+    /// Connections at most.
+    pub connections: usize,
+}
+
+impl Default for ZmqLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(6),
+            handshake: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(3),
+            patience: Duration::from_secs(5),
+            silence: Duration::from_secs(10),
+            retry_first: Duration::from_millis(500),
+            retry_last: Duration::from_secs(5),
+            retry_behind: Duration::from_secs(30),
+            connections: 512,
+        }
+    }
+}
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The other side closed it, or is unusable.
+    Lost(String),
+    /// Messages came later and later.
+    Behind,
+    /// Nobody receives frames any more.
+    Unheard,
+}
+
+impl From<zmtp::Violation> for End {
+    fn from(violation: zmtp::Violation) -> Self {
+        Self::Lost(violation.to_string())
+    }
+}
+
+/// What a connection is made of and made for.
+pub(super) struct Connection<'a> {
+    pub(super) endpoint: &'a Arc<str>,
+    pub(super) topics: &'a [String],
+    pub(super) limits: &'a ZmqLimits,
+    pub(super) emitter: &'a Emitter,
+    /// Lets each message of several brokers pass once.
+    pub(super) filter: Option<Filter>,
+}
+
+/// What is told of a connection while it lasts.
+pub(super) trait Told {
+    /// The subscriptions are made.
+    fn live(&mut self);
+    /// A heartbeat took this long.
+    fn round_trip(&mut self, span: Duration);
+}
+
+impl Connection<'_> {
+    /// Speaks with the publisher behind `line` until something ends it.
+    pub(super) async fn run(
+        mut self,
+        line: impl AsyncRead + AsyncWrite + Unpin,
+        told: &mut impl Told,
+    ) -> End {
+        let (mut reader, mut writer) = tokio::io::split(line);
+        let mut state = State { out: BytesMut::new(), decoder: Decoder::default(), asked: None };
+        let mut buffer = BytesMut::with_capacity(READ);
+        let hello = self.shake_hands(&mut reader, &mut writer, &mut buffer, &mut state);
+        let minor = match timeout(self.limits.handshake, hello).await {
+            Ok(Ok(minor)) => minor,
+            Ok(Err(end)) => return end,
+            Err(_) => return End::Lost("it does not answer as a ZMQ socket does".to_owned()),
+        };
+        told.live();
+        let beats = minor >= 1;
+        let mut next = Instant::now();
+        loop {
+            // What came with the handshake is taken before anything else is read.
+            if let Err(end) = self.take(&mut buffer, &mut state, told) {
+                return end;
+            }
+            buffer.reserve(READ);
+            tokio::select! {
+                read = reader.read_buf(&mut buffer) => {
+                    if let Err(end) = received(read) {
+                        return end;
+                    }
+                }
+                written = writer.write_buf(&mut state.out), if !state.out.is_empty() => {
+                    if let Err(error) = written {
+                        return End::Lost(format!("the connection was lost: {}", error.kind()));
+                    }
+                }
+                () = tokio::time::sleep_until(next), if beats => {
+                    let now = Instant::now();
+                    match state.asked {
+                        Some(asked) if now >= asked + self.limits.patience => return End::Behind,
+                        Some(asked) => next = asked + self.limits.patience,
+                        None => {
+                            zmtp::ping(tenths(self.limits.silence), &mut state.out);
+                            state.asked = Some(now);
+                            next = now + self.limits.heartbeat;
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Greets, says that this is a subscriber, and subscribes. Returns the other's minor version.
+    async fn shake_hands(
+        &self,
+        reader: &mut (impl AsyncRead + Unpin),
+        writer: &mut (impl AsyncWrite + Unpin),
+        buffer: &mut BytesMut,
+        state: &mut State,
+    ) -> Result<u8, End> {
+        let lost = |error: std::io::Error| {
+            End::Lost(format!("the handshake was broken off: {}", error.kind()))
+        };
+        writer.write_all(&zmtp::greeting()).await.map_err(lost)?;
+        let mut greeting = [0; zmtp::GREETING];
+        reader.read_exact(&mut greeting).await.map_err(lost)?;
+        let minor = zmtp::read_greeting(&greeting)?;
+        zmtp::ready(&mut state.out);
+        writer.write_all_buf(&mut state.out).await.map_err(lost)?;
+        loop {
+            match state.decoder.next(buffer)? {
+                Some(Piece::Command(body)) => {
+                    if zmtp::read_command(body)? == Command::Ready {
+                        break;
+                    }
+                }
+                Some(Piece::Message(_)) => {
+                    return Err(zmtp::Violation::Malformed("a message before the handshake").into());
+                }
+                None => {
+                    buffer.reserve(READ);
+                    received(reader.read_buf(buffer).await)?;
+                }
+            }
+        }
+        for topic in self.topics {
+            zmtp::subscribe(topic, &mut state.out);
+        }
+        writer.write_all_buf(&mut state.out).await.map_err(lost)?;
+        Ok(minor)
+    }
+
+    /// Passes on what is whole in `buffer`.
+    fn take(
+        &mut self,
+        buffer: &mut BytesMut,
+        state: &mut State,
+        told: &mut impl Told,
+    ) -> Result<(), End> {
+        let now = clock::now();
+        while let Some(piece) = state.decoder.next(buffer)? {
+            match piece {
+                Piece::Message(parts) => {
+                    if self.filter.as_mut().is_some_and(|filter| !filter.passes(&parts)) {
+                        continue;
+                    }
+                    let origin = Origin::Zmq { endpoint: Arc::clone(self.endpoint) };
+                    let body = Body::Parts(parts);
+                    if !self.emitter.emit(Frame { at: now, time: None, origin, body }) {
+                        return Err(End::Unheard);
+                    }
+                }
+                Piece::Command(body) => match zmtp::read_command(body)? {
+                    Command::Ping(context) => {
+                        zmtp::pong(&context, &mut state.out);
+                        if state.out.len() > UNWRITTEN {
+                            return Err(zmtp::Violation::Malformed("heartbeats in a flood").into());
+                        }
+                    }
+                    Command::Pong => {
+                        if let Some(asked) = state.asked.take() {
+                            told.round_trip(asked.elapsed());
+                        }
+                    }
+                    Command::Ready | Command::Other => {}
+                },
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a connection remembers.
+struct State {
+    /// What waits to be written.
+    out: BytesMut,
+    decoder: Decoder,
+    /// When the heartbeat that is not answered yet was sent.
+    asked: Option<Instant>,
+}
+
+fn received(read: std::io::Result<usize>) -> Result<(), End> {
+    match read {
+        Ok(0) => Err(End::Lost("the publisher closed the connection".to_owned())),
+        Ok(_) => Ok(()),
+        Err(error) => Err(End::Lost(format!("the connection was lost: {}", error.kind()))),
+    }
+}
+
+fn tenths(span: Duration) -> u16 {
+    u16::try_from(span.as_millis() / 100).unwrap_or(u16::MAX)
+}
