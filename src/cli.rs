@@ -353,12 +353,16 @@ fn offset(text: &str) -> Result<Offset, String> {
     }
 }
 
+/// Slowest and fastest speed of a replay, in times of what happened.
+pub const SPEEDS: (f64, f64) = (0.125, 1024.0);
+
 fn speed(text: &str) -> Result<f64, String> {
     let speed: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
-    if (0.01..=10_000.0).contains(&speed) {
+    let (slowest, fastest) = SPEEDS;
+    if (slowest..=fastest).contains(&speed) {
         Ok(speed)
     } else {
-        Err("must be between 0.01 and 10000".to_owned())
+        Err(format!("must be between {slowest} and {fastest}"))
     }
 }
 

@@ -28,6 +28,12 @@ pub enum RecordError {
         /// Why.
         source: io::Error,
     },
+    /// A name that promises what is not written.
+    #[error("could not create `{}`: recordings are compressed with zstd, name it `.zst`", path.display())]
+    Gzip {
+        /// The file.
+        path: PathBuf,
+    },
     /// The file could not be created.
     #[error("could not create `{}`", path.display())]
     Create {

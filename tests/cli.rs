@@ -130,3 +130,23 @@ fn years_without_a_frame_are_not_printed_line_by_line() {
     assert_eq!(output.status.code(), Some(0));
     assert!(stdout(&output).lines().count() <= 4, "{}", stdout(&output));
 }
+
+#[test]
+fn a_recording_is_never_called_what_it_is_not() {
+    let path = scratch().join("not-gzip.frames.gz");
+    let output =
+        kvtop(&["record", "-o", path.to_str().unwrap(), "--nats-url", "nats://127.0.0.1:1"]);
+
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains(".zst"), "{}", stderr(&output));
+    assert!(!path.exists());
+}
+
+#[test]
+fn a_replay_takes_the_speeds_that_the_player_can_do() {
+    let file = capture("0.9.0-evict");
+    let output = kvtop(&["replay", &file, "--speed", "0.01"]);
+
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("between 0.125 and 1024"), "{}", stderr(&output));
+}

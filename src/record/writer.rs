@@ -33,8 +33,12 @@ impl Output {
 
 impl RecordWriter {
     /// Creates the file at `path`, readable by its owner only, and writes the header. An existing
-    /// file is not overwritten.
+    /// file is not overwritten, and a name that ends in `.gz` is refused.
     pub fn create(path: &Path, header: &Header) -> Result<Self, RecordError> {
+        let ends = |with| path.extension().is_some_and(|extension| extension == with);
+        if ends("gz") {
+            return Err(RecordError::Gzip { path: path.to_owned() });
+        }
         let failed = |source| RecordError::Create { path: path.to_owned(), source };
         let file = OpenOptions::new()
             .write(true)
@@ -43,7 +47,7 @@ impl RecordWriter {
             .open(path)
             .map_err(failed)?;
         let file = BufWriter::with_capacity(256 << 10, file);
-        let output = if path.extension().is_some_and(|extension| extension == "zst") {
+        let output = if ends("zst") {
             Output::Zstd(zstd::Encoder::new(file, 3).map_err(failed)?)
         } else {
             Output::Plain(file)

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::cli::SPEEDS;
 use crate::domain::Timestamp;
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
@@ -14,9 +15,6 @@ use crate::snapshot::Playback;
 
 /// Frames that are taken in at once.
 const CHUNK: usize = 1024;
-
-/// Slowest and fastest speed.
-const SPEEDS: (f64, f64) = (0.125, 1024.0);
 
 /// A recording with the engine it is played into.
 pub struct Player {

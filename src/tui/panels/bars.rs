@@ -50,8 +50,11 @@ pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
     let total = playback.end.since(playback.start);
     let done = playback.position.since(playback.start).min(total);
     let share = if total.is_zero() { 1.0 } else { done.as_secs_f64() / total.as_secs_f64() };
-    let (mark, word) =
-        if playback.paused { (glyphs.pause, "paused") } else { (glyphs.play, "playing") };
+    let (mark, word) = match playback.paused {
+        true if playback.position >= playback.end => (glyphs.pause, "at end"),
+        true => (glyphs.pause, "paused"),
+        false => (glyphs.play, "playing"),
+    };
     let speed = if playback.speed.is_finite() { playback.speed } else { 0.0 };
     let times = if speed < 1.0 { format!("{speed:.2}x") } else { format!("{speed:.0}x") };
     let mut right =
