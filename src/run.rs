@@ -10,6 +10,7 @@ mod recorder;
 mod screen;
 mod settings;
 pub mod terminal;
+mod waiting;
 
 use std::io;
 use std::path::PathBuf;
@@ -45,6 +46,11 @@ pub enum RunError {
     /// Nothing says which deployment, and there is no cluster that would be looked at by itself.
     #[error("no NATS server is named: pass --nats-url; and {}", .0.sentence())]
     Nowhere(Box<KubeConfigError>),
+    /// There is no terminal that a screen could be drawn on.
+    #[error(
+        "{} cannot show a screen; without one there are `kvtop snapshot`, `kvtop stat` and `kvtop check`", .0
+    )]
+    NoScreen(&'static str),
     /// The settings cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),

@@ -132,6 +132,16 @@ fn years_without_a_frame_are_not_printed_line_by_line() {
 }
 
 #[test]
+fn a_screen_is_refused_where_none_can_be_drawn() {
+    let piped = kvtop(&["demo"]);
+
+    assert_eq!(piped.status.code(), Some(1));
+    assert_eq!(stdout(&piped), "");
+    assert!(stderr(&piped).contains("a file or a pipe"), "{}", stderr(&piped));
+    assert!(stderr(&piped).contains("kvtop snapshot"), "{}", stderr(&piped));
+}
+
+#[test]
 fn a_recording_is_never_called_what_it_is_not() {
     let path = scratch().join("not-gzip.frames.gz");
     let output =
@@ -140,6 +150,14 @@ fn a_recording_is_never_called_what_it_is_not() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains(".zst"), "{}", stderr(&output));
     assert!(!path.exists());
+}
+
+#[test]
+fn a_command_says_what_it_waits_for() {
+    let output = kvtop(&["check", "--nats-url", "nats://127.0.0.1:1", "--wait", "2s"]);
+
+    assert_eq!(output.status.code(), Some(3));
+    assert!(stderr(&output).contains("still waiting: nats is"), "{}", stderr(&output));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::RunError;
 use super::headless::{REACH_WITHIN, at_the_end_of, ended, follow, is_ready, print, take};
 use super::live::{self, Live};
+use super::waiting::Waiting;
 use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
 use crate::clock;
 use crate::diagnose::{self, RULES};
@@ -53,6 +54,7 @@ async fn listened(
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
+    let mut waiting = Waiting::new(started);
     let ended = ended();
     tokio::pin!(ended);
     let snapshot = loop {
@@ -65,6 +67,8 @@ async fn listened(
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
         if ready.is_none() && is_ready(&snapshot) {
             ready = Some(now);
+        } else if ready.is_none() && waiting.is_due(now) {
+            waiting.look(&snapshot);
         }
         let listened = ready.map(|ready| now.since(ready));
         if is_enough(args, &snapshot, listened, now.since(started)) {

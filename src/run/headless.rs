@@ -11,6 +11,7 @@ use super::RunError;
 use super::live::{self, Attach, Live};
 use super::player::{Player, options_for};
 use super::recorder::Recorder;
+use super::waiting::Waiting;
 use crate::cli::{RbacArgs, RecordArgs, SnapshotArgs, SnapshotFormat, SourceArgs, StatArgs};
 use crate::clock;
 use crate::domain::Timestamp;
@@ -37,7 +38,7 @@ pub(super) fn print(text: &str) -> Result<(), RunError> {
 }
 
 /// Says something that is no output, where a person sees it.
-fn tell(text: &str) {
+pub(super) fn tell(text: &str) {
     // There is nobody left to tell when even that fails.
     drop(writeln!(io::stderr().lock(), "{text}"));
 }
@@ -121,6 +122,7 @@ async fn listened(
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
+    let mut waiting = Waiting::new(started);
     let ended = ended();
     tokio::pin!(ended);
     loop {
@@ -130,8 +132,13 @@ async fn listened(
         }
         let now = clock::now();
         follow(attach.as_ref(), &engine);
-        if ready.is_none() && is_ready(&engine.snapshot(&ViewQuery::default(), now)) {
-            ready = Some(now);
+        if ready.is_none() {
+            let snapshot = engine.snapshot(&ViewQuery::default(), now);
+            if is_ready(&snapshot) {
+                ready = Some(now);
+            } else if waiting.is_due(now) {
+                waiting.look(&snapshot);
+            }
         }
         let enough = match ready {
             Some(ready) => now.since(ready) >= length,
@@ -193,7 +200,9 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
     let ended = ended();
     tokio::pin!(ended);
     let mut printed = 0;
-    let mut due = clock::now().after(args.interval);
+    let started = clock::now();
+    let mut waiting = Waiting::new(started);
+    let mut due = started.after(args.interval);
     let exit = loop {
         tokio::select! {
             exit = &mut ended => break exit,
@@ -202,6 +211,9 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
         let now = clock::now();
         engine.advance(now);
         follow(attach.as_ref(), &engine);
+        if waiting.is_due(now) {
+            waiting.look(&engine.snapshot(&ViewQuery::default(), now));
+        }
         if now < due {
             continue;
         }

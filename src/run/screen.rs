@@ -3,7 +3,9 @@
 //! The screen is the future that the main thread runs; engine and sources are tasks. A terminal that
 //! blocks therefore stops the screen alone.
 
+use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
+
 use tokio::sync::{mpsc, watch};
 
 use super::RunError;
@@ -31,7 +33,7 @@ const ACTIONS: usize = 16;
 
 /// Shows a running deployment.
 pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, RunError> {
-    let options = options(config);
+    let options = options(config)?;
     let Live { frames, sources, label, attach } = live::start(source).await?;
     let engine = Engine::new(live::engine_options(&label, source));
     let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
@@ -56,7 +58,7 @@ pub(super) async fn demo(
         let known = known.join(", ");
         RunError::Scenario { name: args.scenario.clone(), known }
     })?;
-    let options = options(config);
+    let options = options(config)?;
     let simulation = Simulation::new(scenario, args.seed, clock::now());
     let (about, fix) = (simulation.about(), simulation.fix_text().unwrap_or_default());
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
@@ -92,8 +94,8 @@ pub(super) async fn replay(
     source: &SourceArgs,
     config: &Config,
 ) -> Result<Exit, RunError> {
-    let options = options(config);
     let mut player = Player::open(&args.file, source.max_memory())?;
+    let options = options(config)?;
     player.set_speed(args.speed);
     match args.at {
         None => {}
@@ -155,9 +157,15 @@ fn exit_of(exit: terminal::Exit) -> Exit {
 pub(super) const AUTO: &str = "auto";
 
 /// Returns what the terminal is like, by its environment and what was asked for.
-fn options(config: &Config) -> TerminalOptions {
+fn options(config: &Config) -> Result<TerminalOptions, RunError> {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
     let (colorterm, term) = (env("COLORTERM"), env("TERM"));
+    if !io::stdout().is_terminal() {
+        return Err(RunError::NoScreen("the output, a file or a pipe,"));
+    }
+    if term == "dumb" {
+        return Err(RunError::NoScreen("this terminal (TERM=dumb)"));
+    }
     let level = match config.text(known::COLOR) {
         Some("always") => Level::for_terminal("", &colorterm, &term),
         Some("never") => Level::Mono,
@@ -171,7 +179,7 @@ fn options(config: &Config) -> TerminalOptions {
         _ => Glyphs::for_locale(locale.iter().map(String::as_str)),
     };
     let window = config.text(known::WINDOW).unwrap_or_default();
-    TerminalOptions {
+    Ok(TerminalOptions {
         theme: config.text(known::THEME).unwrap_or_default().to_owned(),
         themes: settings::themes(),
         level,
@@ -184,5 +192,5 @@ fn options(config: &Config) -> TerminalOptions {
             _ => Notify::Off,
         },
         panics: None,
-    }
+    })
 }
