@@ -10,6 +10,7 @@ mod fact;
 mod finding;
 mod id;
 mod kv;
+mod tree;
 mod unit;
 
 pub use claim::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Subject};
@@ -26,4 +27,8 @@ pub use fact::{
 pub use finding::{Grade, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
+pub use tree::{
+    BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeNode, TreePlace, TreeRow, TreeRowKind,
+    TreeSearch, TreeSharing, TreeSort,
+};
 pub use unit::{BlockSize, Timestamp};

@@ -10,11 +10,13 @@
 
 mod alias;
 mod branch;
+mod browse;
 mod bulk;
 mod burst;
 mod decay;
 mod edge;
 mod handle;
+mod heat;
 mod index;
 mod node;
 mod outcome;
@@ -32,6 +34,8 @@ mod tree;
 mod truncating;
 mod walk;
 
+pub use browse::{Browser, Detail, Page, Question, SHOWN_RANKS, Share};
+pub use heat::Heat;
 pub use outcome::{Outcome, OutcomeKind, Refusal};
 pub use walk::{EdgeId, EdgeView};
 

@@ -1,0 +1,202 @@
+//! The mirror's tree as it is looked at: names of its nodes that stay valid while it changes, and rows.
+
+use std::hash::{Hash, Hasher};
+
+use super::{SequenceHash, TokensHash};
+
+/// A place in the mirror's tree: a block, or one of the branches that blocks hang in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TreeNode {
+    /// Where every prompt starts.
+    #[default]
+    Root,
+    /// Accepted blocks whose parent was removed: the router still finds them by hash, but no prompt
+    /// reaches them.
+    Detached,
+    /// Blocks that the router refused.
+    Orphans,
+    /// A parent that is missing, with the refused blocks that follow it.
+    Missing(SequenceHash),
+    /// A block.
+    Block(BlockRef),
+}
+
+/// A block of the mirror, by what it holds. A block that goes and comes back has the same name; another
+/// block never has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BlockRef {
+    /// Its sequence hash, or one of them where workers salt theirs.
+    pub sequence: SequenceHash,
+    /// Its tokens hash.
+    pub tokens: TokensHash,
+    /// True when the router refused it.
+    pub orphan: bool,
+    /// Where it was seen last.
+    pub hint: Hint,
+}
+
+/// Where in memory to look first. It names nothing: all hints are equal.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hint(pub u32);
+
+impl PartialEq for Hint {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Hint {}
+
+impl Hash for Hint {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// How siblings in the tree are ordered, the most first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum TreeSort {
+    /// By recent stores at and below.
+    #[default]
+    Heat,
+    /// By blocks at and below.
+    Blocks,
+    /// By the length of the prefix.
+    Tokens,
+}
+
+impl TreeSort {
+    /// Returns the order after this one.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        match self {
+            Self::Heat => Self::Blocks,
+            Self::Blocks => Self::Tokens,
+            Self::Tokens => Self::Heat,
+        }
+    }
+}
+
+/// How much of a run of blocks a rank has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Presence {
+    /// Neither its first nor its last block.
+    #[default]
+    None,
+    /// Its first block and not its last, or the other way round.
+    Part,
+    /// Its first and its last block.
+    Whole,
+}
+
+/// A row by what it shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct TreePlace {
+    /// The node, or the one whose further children the row stands for.
+    pub node: TreeNode,
+    /// True for the row that stands for further children.
+    pub more: bool,
+}
+
+/// What kind of row it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeRowKind {
+    /// What its node says.
+    Node {
+        /// True when what is below is shown.
+        open: bool,
+        /// Rows below it at most, shown or not.
+        children: usize,
+    },
+    /// Further children of its node.
+    More {
+        /// How many.
+        hidden: usize,
+        /// False while they are still being put in order.
+        sorted: bool,
+    },
+    /// A node that was here, and is gone.
+    Gone,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeRow {
+    /// What it shows.
+    pub place: TreePlace,
+    /// What kind of row it is.
+    pub kind: TreeRowKind,
+    /// How far it is below the first row.
+    pub depth: u16,
+    /// Blocks on the run that somebody has.
+    pub blocks: u32,
+    /// Blocks on it and below it that somebody has; for refused blocks as a whole, once per rank.
+    pub subtree: u64,
+    /// False while blocks below are still being added up.
+    pub exact: bool,
+    /// Blocks from the start of the prompt to the end of the run; none where no prompt leads.
+    pub reach: Option<u32>,
+    /// Stores that reach it or what is below it, per 60 ticks.
+    pub heat: f32,
+    /// How much of the run each of the ranks asked for has.
+    pub on: Vec<Presence>,
+    /// Ranks that have its first block.
+    pub holders: usize,
+    /// The sequence hash of its last block.
+    pub last: Option<SequenceHash>,
+}
+
+/// What became of the row that was asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TreeAnchor {
+    /// It is the row at this position of all rows.
+    At(usize),
+    /// It is gone; a row at this position says so.
+    Gone(usize),
+    /// It is there, but not among the rows: left out by the filter, or below a node that is closed.
+    #[default]
+    Hidden,
+}
+
+/// How blocks are shared between ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeSharing {
+    /// Blocks that one rank has.
+    pub single: u64,
+    /// Blocks that several ranks have.
+    pub shared: u64,
+    /// Copies beyond the first of each block, as of now.
+    pub duplicates: u64,
+    /// True when everything was counted for this page.
+    pub fresh: bool,
+}
+
+/// How long prompts are, in blocks from the root to a block that nothing follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TreeDepths {
+    /// The middle one.
+    pub half: u32,
+    /// What nine in ten do not exceed.
+    pub most: u32,
+    /// The longest of those looked at.
+    pub longest: u32,
+    /// How many were looked at.
+    pub ends: usize,
+    /// True when not all were looked at.
+    pub sampled: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeSearch {
+    /// What was looked for, as typed.
+    pub text: String,
+    /// For each match the branch that it is in and the rows down to the one that holds it.
+    pub found: Vec<Vec<TreeNode>>,
+    /// True when there are more.
+    pub more: bool,
+    /// True once everything was looked at.
+    pub done: bool,
+    /// How much was looked at, in percent.
+    pub percent: u8,
+    /// True for what cannot be part of a hash.
+    pub senseless: bool,
+}

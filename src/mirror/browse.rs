@@ -1,0 +1,143 @@
+//! The tree as it is looked at: one row for each run of blocks, what is open, a page at a time.
+//!
+//! A [`Browser`] remembers between two questions what is too long to be found out at once. It changes
+//! nothing in the mirror, and what a question costs does not depend on how many blocks there are.
+
+mod census;
+mod detail;
+mod fill;
+mod listing;
+mod place;
+mod rows;
+mod search;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+use super::{DEVICE, Heat, Mirror};
+use crate::domain::{
+    TreeAnchor, TreeDepths, TreeNode, TreePlace, TreeRow, TreeSearch, TreeSharing, TreeSort,
+    WorkerRank,
+};
+use listing::Listing;
+
+pub use detail::{Detail, Share};
+
+/// Children looked at for one page, and blocks looked at for each of its sums.
+const BUDGET: usize = 16_384;
+/// Ranks whose presence is told one by one.
+pub const SHOWN_RANKS: usize = 16;
+
+/// How much a page has cost, and may cost still.
+#[derive(Debug)]
+struct Visits {
+    left: usize,
+    spent: usize,
+}
+
+impl Visits {
+    const fn new() -> Self {
+        Self { left: BUDGET, spent: 0 }
+    }
+
+    const fn left(&self) -> usize {
+        self.left
+    }
+
+    const fn spent(&self) -> usize {
+        self.spent
+    }
+
+    /// Counts visits that the length of the page bounds.
+    const fn count(&mut self, by: usize) {
+        self.spent += by;
+    }
+
+    /// Counts visits that only the budget bounds.
+    const fn spend(&mut self, by: usize) {
+        self.left = self.left.saturating_sub(by);
+        self.spent += by;
+    }
+}
+
+/// What to look at.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// Where the rows start.
+    pub root: TreeNode,
+    /// What is open, and how many of its children are wanted.
+    pub open: &'a HashMap<TreeNode, usize>,
+    /// The row around which rows are wanted; none for the first.
+    pub anchor: Option<TreePlace>,
+    /// How many rows are wanted on either side of it.
+    pub around: usize,
+    /// The order of siblings.
+    pub sort: TreeSort,
+    /// Whose blocks are shown; none for everybody's.
+    pub only: Option<&'a [WorkerRank]>,
+    /// Whose presence is told, in this order; at most [`SHOWN_RANKS`] of them.
+    pub ranks: &'a [WorkerRank],
+    /// A hash to look for, as typed.
+    pub find: Option<&'a str>,
+    /// The time of heat.
+    pub tick: u32,
+}
+
+/// Rows, and what is known of the whole.
+#[derive(Clone, Debug, Default)]
+pub struct Page {
+    /// The rows around the anchor.
+    pub rows: Vec<TreeRow>,
+    /// The position of the first of them among all rows.
+    pub first: usize,
+    /// How many rows there are.
+    pub all: usize,
+    /// True when there are more than are kept in order.
+    pub cut: bool,
+    /// What became of the anchor.
+    pub anchor: TreeAnchor,
+    /// What there is to say about the anchor.
+    pub detail: Option<Detail>,
+    /// How blocks are shared; none before the first count is done.
+    pub sharing: Option<TreeSharing>,
+    /// How long prompts are; none before the first count is done.
+    pub depths: Option<TreeDepths>,
+    /// What was found of the hash that was asked for.
+    pub search: Option<TreeSearch>,
+    /// How much was looked at.
+    pub visits: usize,
+}
+
+/// What is remembered between two pages.
+#[derive(Debug, Default)]
+pub struct Browser {
+    listings: HashMap<TreeNode, Listing>,
+    /// What the listings hold for: another order or filter makes them void.
+    holds: Option<(TreeSort, Option<Vec<WorkerRank>>)>,
+    census: census::Census,
+    search: Option<search::Pass>,
+    /// Where the anchor was last.
+    last: Option<rows::Seen>,
+    pages: u64,
+}
+
+impl Mirror {
+    /// Answers `question` about the device tier.
+    pub fn browse(&self, browser: &mut Browser, heat: &Heat, question: &Question<'_>) -> Page {
+        let Some(tree) = &self.tiers[DEVICE] else { return Page::default() };
+        let mut visits = Visits::new();
+        browser.pages += 1;
+        let mut page = rows::page(tree, browser, heat, question, &mut visits);
+        if let (TreeAnchor::At(at), Some(_)) = (page.anchor, question.anchor) {
+            let row = at.checked_sub(page.first).and_then(|at| page.rows.get(at));
+            page.detail = row.and_then(|row| detail::of(tree, &row.place.node, &mut visits));
+        }
+        browser.census.go_on(tree, &mut visits);
+        page.sharing = browser.census.sharing(tree);
+        page.depths = browser.census.depths();
+        page.search = search::go_on(tree, &mut browser.search, question.find, &mut visits);
+        page.visits = visits.spent();
+        page
+    }
+}

@@ -1,0 +1,159 @@
+//! What stands in a row.
+
+use super::listing::Wish;
+use super::place::Spot;
+use super::rows::Bare;
+use super::{Question, SHOWN_RANKS, Visits};
+use crate::domain::{Presence, SequenceHash, TreeRow, TreeRowKind};
+use crate::mirror::node::ROOT;
+use crate::mirror::slots::Slot;
+use crate::mirror::tree::Tree;
+
+/// Children looked at to tell who has what follows a missing parent.
+const FOLLOWERS: usize = 16;
+
+/// Fills in rows.
+pub(super) struct Fill<'a> {
+    tree: &'a Tree,
+    wish: &'a Wish<'a>,
+    /// The ranks whose presence is told, where they are known.
+    slots: Vec<Option<u32>>,
+    exact: bool,
+}
+
+impl<'a> Fill<'a> {
+    pub(super) fn new(tree: &'a Tree, question: &Question<'_>, wish: &'a Wish<'a>) -> Self {
+        let ranks = question.ranks.iter().take(SHOWN_RANKS);
+        let slots = ranks.map(|rank| tree.slots.get(*rank)).collect();
+        Self { tree, wish, slots, exact: tree.queue.is_empty() && !tree.slots.any_dead() }
+    }
+
+    pub(super) fn row(&self, bare: &Bare, visits: &mut Visits) -> TreeRow {
+        let mut row = TreeRow {
+            place: bare.place,
+            kind: bare.kind,
+            depth: bare.depth,
+            blocks: 0,
+            subtree: 0,
+            exact: self.exact,
+            reach: None,
+            heat: 0.0,
+            on: Vec::new(),
+            holders: 0,
+            last: None,
+        };
+        match bare.kind {
+            TreeRowKind::Gone => {}
+            TreeRowKind::More { .. } => {
+                row.subtree = self.below(bare.spot, visits).saturating_sub(bare.shown);
+            }
+            TreeRowKind::Node { .. } => self.node(&mut row, bare, visits),
+        }
+        row
+    }
+
+    fn node(&self, row: &mut TreeRow, bare: &Bare, visits: &mut Visits) {
+        let tree = self.tree;
+        let children = match bare.spot {
+            Spot::Block(head) => {
+                let run = tree.run(head, visits);
+                row.blocks = run.blocks;
+                row.subtree = u64::from(tree.edges.at(tree.nodes.at(head).edge).total());
+                row.reach = bare.above.map(|above| above + run.blocks);
+                row.heat = self.heat(head);
+                row.on = self.each(|slot| tree.presence(head, run.last, slot));
+                row.holders = tree.living(head);
+                row.last = Some(SequenceHash(tree.name_of(run.last)));
+                tree.kids_of(run.tail).len()
+            }
+            Spot::Missing(head) => {
+                row.subtree = self.below(bare.spot, visits);
+                row.heat = self.heat(head);
+                row.on = self.each(|slot| self.follows(head, slot));
+                row.holders = row.on.iter().filter(|has| **has != Presence::None).count();
+                tree.kids_of(head).len()
+            }
+            Spot::Root => {
+                row.subtree = self.below(bare.spot, visits);
+                row.heat = self.heat(ROOT);
+                self.branch(row, |slot| slot.accepted);
+                tree.kids_of(ROOT).len()
+            }
+            Spot::Orphans => {
+                row.subtree = tree.slots.orphans;
+                self.branch(row, |slot| slot.orphans);
+                tree.orphan_roots
+            }
+            Spot::Detached => {
+                row.subtree = self.below(bare.spot, visits);
+                tree.detached
+            }
+        };
+        if let TreeRowKind::Node { open: false, children: shown } = &mut row.kind {
+            *shown = children;
+        }
+    }
+
+    /// Returns the owned blocks below what `spot` is, as far as they are added up.
+    fn below(&self, spot: Spot, visits: &mut Visits) -> u64 {
+        let tree = self.tree;
+        let root = || u64::from(tree.edges.at(tree.nodes.at(ROOT).edge).total());
+        match spot {
+            Spot::Root => root(),
+            Spot::Detached => (tree.distinct as u64).saturating_sub(root()),
+            Spot::Orphans => tree.slots.orphans,
+            Spot::Missing(head) => u64::from(tree.edges.at(tree.nodes.at(head).edge).total()),
+            Spot::Block(head) => {
+                let run = tree.run(head, visits);
+                let total = tree.edges.at(tree.nodes.at(head).edge).total();
+                u64::from(total.saturating_sub(run.blocks))
+            }
+        }
+    }
+
+    fn heat(&self, head: u32) -> f32 {
+        self.wish.heat.of(head, self.tree.nodes.at(head).tokens(), self.wish.tick)
+    }
+
+    fn each(&self, has: impl Fn(u32) -> Presence) -> Vec<Presence> {
+        self.slots.iter().map(|slot| slot.map_or(Presence::None, &has)).collect()
+    }
+
+    /// Tells who has anything in a branch.
+    fn branch(&self, row: &mut TreeRow, blocks: impl Fn(&Slot) -> u64) {
+        let tree = self.tree;
+        let has = |slot: u32| blocks(&tree.slots.at(slot)) > 0;
+        row.on = self.each(|slot| if has(slot) { Presence::Whole } else { Presence::None });
+        row.holders = tree.slots.ranks().filter(|(_, slot)| has(*slot)).count();
+    }
+
+    /// Returns whether `slot` has anything right after the missing parent at `head`.
+    fn follows(&self, head: u32, slot: u32) -> Presence {
+        let kids = self.tree.kids_of(head);
+        let mut some = (0..kids.len().min(FOLLOWERS)).filter_map(|at| kids.get(at));
+        let has = |kid: u32| self.tree.spill.contains(self.tree.nodes.at(kid).owners(), slot);
+        if some.any(has) { Presence::Whole } else { Presence::None }
+    }
+}
+
+impl Tree {
+    /// Returns how much of the run from `head` to `last` `slot` has.
+    pub(super) fn presence(&self, head: u32, last: u32, slot: u32) -> Presence {
+        match (self.owns(head, slot), self.owns(last, slot)) {
+            (true, true) => Presence::Whole,
+            (false, false) => Presence::None,
+            (true, false) | (false, true) => Presence::Part,
+        }
+    }
+
+    /// Returns how many ranks have `node`.
+    pub(super) fn living(&self, node: u32) -> usize {
+        let owners = self.nodes.at(node).owners();
+        if !self.slots.any_dead() {
+            return self.spill.len(owners);
+        }
+        let mut count = 0;
+        self.spill.each(owners, |slot| count += usize::from(!self.slots.is_dead(slot)));
+        count
+    }
+}

@@ -1,0 +1,152 @@
+//! Heat: how often stores reach into each part of the tree.
+//!
+//! Stores are noted as they come and followed to the root once a second, a bounded number of them. More
+//! than that are thinned evenly, and each that is left counts for several. Knows nothing of seconds: a
+//! tick is whatever [`Mirror::apply`] is given.
+
+use std::collections::HashMap;
+
+use super::node::{NONE, ROOT};
+use super::tree::Tree;
+use super::{DEVICE, Mirror};
+use crate::domain::{SequenceHash, WorkerRank};
+
+/// Stores that are kept between two looks at the tree.
+const SAMPLES: usize = 512;
+/// Runs of blocks that one look passes at most.
+const STEPS: usize = 16_384;
+/// Runs whose heat is kept.
+const RUNS: usize = 65_536;
+/// Ticks after which heat has halved.
+const HALF_LIFE: f32 = 60.0;
+/// Less than this is cold.
+const COLD: f32 = 0.02;
+
+/// Heat of one run.
+#[derive(Clone, Copy, Debug)]
+struct Warmth {
+    /// Tokens of its first block, which tell whether it is still the same run.
+    tokens: u64,
+    value: f32,
+    tick: u32,
+}
+
+/// How often stores reached each run of the device tier lately.
+#[derive(Debug)]
+pub struct Heat {
+    samples: Vec<(WorkerRank, SequenceHash)>,
+    /// Every so many stores one is kept.
+    stride: u32,
+    skip: u32,
+    /// By the first block of the run.
+    runs: HashMap<u32, Warmth>,
+}
+
+impl Default for Heat {
+    fn default() -> Self {
+        Self { samples: Vec::new(), stride: 1, skip: 0, runs: HashMap::new() }
+    }
+}
+
+fn cooled(warmth: &Warmth, tick: u32) -> f32 {
+    let age = tick.saturating_sub(warmth.tick) as f32;
+    warmth.value * (-age / HALF_LIFE).exp2()
+}
+
+impl Heat {
+    /// Notes a store of `rank` that ends with `last`.
+    #[inline]
+    pub fn note(&mut self, rank: WorkerRank, last: SequenceHash) {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return;
+        }
+        if self.samples.len() >= SAMPLES {
+            let mut odd = false;
+            self.samples.retain(|_| {
+                odd = !odd;
+                odd
+            });
+            self.stride = self.stride.saturating_mul(2);
+        }
+        self.skip = self.stride - 1;
+        self.samples.push((rank, last));
+    }
+
+    /// Returns the stores per 60 ticks that reach `head` or below, as of `tick`.
+    pub(super) fn of(&self, head: u32, tokens: u64, tick: u32) -> f32 {
+        let warmth = self.runs.get(&head).filter(|warmth| warmth.tokens == tokens);
+        let heat = warmth.map_or(0.0, |warmth| cooled(warmth, tick) * std::f32::consts::LN_2);
+        if heat < COLD { 0.0 } else { heat }
+    }
+
+    fn add(&mut self, head: u32, tokens: u64, by: f32, tick: u32) {
+        let warmth = self.runs.entry(head).or_insert(Warmth { tokens, value: 0.0, tick });
+        if warmth.tokens != tokens {
+            *warmth = Warmth { tokens, value: 0.0, tick };
+        }
+        warmth.value = cooled(warmth, tick) + by;
+        warmth.tick = tick;
+    }
+
+    /// Forgets what is cold, then the colder half while there is too much.
+    fn make_room(&mut self, tick: u32) {
+        if self.runs.len() < RUNS {
+            return;
+        }
+        self.runs.retain(|_, warmth| cooled(warmth, tick) > COLD);
+        if self.runs.len() < RUNS / 2 {
+            return;
+        }
+        let mut values: Vec<f32> = self.runs.values().map(|warmth| cooled(warmth, tick)).collect();
+        let middle = values.len() / 2;
+        let (_, median, _) = values.select_nth_unstable_by(middle, f32::total_cmp);
+        let median = *median;
+        self.runs.retain(|_, warmth| cooled(warmth, tick) > median);
+    }
+}
+
+impl Mirror {
+    /// Follows the stores that `heat` noted since the last call, at `tick`.
+    pub fn warm(&self, heat: &mut Heat, tick: u32) {
+        let samples = std::mem::take(&mut heat.samples);
+        let weight = std::mem::replace(&mut heat.stride, 1) as f32;
+        heat.skip = 0;
+        let mut steps = STEPS;
+        if let Some(tree) = &self.tiers[DEVICE] {
+            for (rank, last) in &samples {
+                tree.warm(heat, *rank, *last, weight, tick, &mut steps);
+            }
+        }
+        heat.samples = samples;
+        heat.samples.clear();
+    }
+}
+
+impl Tree {
+    /// Warms every run from the block that `rank` calls `last` up to the root.
+    fn warm(
+        &self,
+        heat: &mut Heat,
+        rank: WorkerRank,
+        last: SequenceHash,
+        weight: f32,
+        tick: u32,
+        steps: &mut usize,
+    ) {
+        let slot = self.slots.get(rank);
+        let Some(handle) = slot.and_then(|slot| self.handle(slot, last.0)) else { return };
+        heat.make_room(tick);
+        let mut at = self.target(handle);
+        while at != NONE && at != ROOT && *steps > 0 {
+            *steps -= 1;
+            let head = self.edges.at(self.nodes.at(at).edge).head;
+            let own = self.nodes.at(head);
+            heat.add(head, own.tokens(), weight, tick);
+            at = own.parent();
+        }
+        if at == ROOT {
+            heat.add(ROOT, self.nodes.at(ROOT).tokens(), weight, tick);
+        }
+    }
+}
