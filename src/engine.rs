@@ -3,6 +3,7 @@
 //! Owns the model, the mirror, the series and the journal, and brings them together. Live, replay,
 //! demo, checks and tests all run this one path.
 
+mod explorer;
 mod journal;
 mod judge;
 mod kv;
@@ -15,6 +16,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use explorer::Explorer;
 use journal::Journal;
 use meters::Meters;
 
@@ -25,7 +27,7 @@ use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
     Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Workers,
 };
-use crate::snapshot::{Snapshot, ViewQuery};
+use crate::snapshot::{Answer, Ask, Snapshot, ViewQuery};
 use crate::wire::{self, Facts, Shape};
 
 /// KV events that are gathered before the mirror applies them: enough for its look-ups to overlap,
@@ -91,6 +93,7 @@ pub struct Engine {
     /// Where the KV events of the present frame begin.
     frame_from: usize,
     outcomes: Vec<Outcome>,
+    explorer: Explorer,
 }
 
 /// What is followed of prefixes, to tell a blind router from prompts that share nothing.
@@ -193,6 +196,7 @@ impl Engine {
             facts: Facts::default(),
             frame_from: 0,
             outcomes: Vec::new(),
+            explorer: Explorer::default(),
         }
     }
 
@@ -357,7 +361,12 @@ impl Engine {
     pub fn snapshot(&mut self, query: &ViewQuery, at: Timestamp) -> Snapshot {
         self.roll(at);
         self.diagnose(at);
-        picture::of(self, query, at)
+        let mut snapshot = picture::of(self, query, at);
+        if let Ask::Tree(asked) = &query.ask {
+            let page = picture::explore(self, asked, &snapshot.workers, at);
+            snapshot.answer = Answer::Tree(Box::new(page));
+        }
+        snapshot
     }
 
     /// Returns what Kubernetes shows, for deciding what to open next.
@@ -378,6 +387,7 @@ impl Engine {
         self.meters.rolled = at;
         let ranks = picture::ranks_now(self);
         self.meters.gauges(at, self.mirror.totals().accepted, &ranks);
+        self.explorer.warm(&self.mirror, at);
     }
 
     /// Returns the time from which rates of KV events are measured.

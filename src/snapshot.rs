@@ -5,6 +5,7 @@
 
 mod cluster;
 mod events;
+mod explorer;
 mod feed;
 mod findings;
 mod query;
@@ -16,6 +17,7 @@ mod workers;
 
 pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
 pub use events::{EventKind, EventRow, Gravity};
+pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoState, Feed, Playback};
 pub use findings::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
 pub use query::{Answer, Ask, ViewQuery};

@@ -109,6 +109,7 @@ impl Engine {
     fn count(&mut self, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
         let Some(index) = self.workers.index_of(event.rank) else { return };
         self.follow_prefixes(index, event, batch);
+        self.explorer.note(event, batch);
         let Some(record) = self.workers.ranks_mut().get_mut(index) else { return };
         record.last_event = record.last_event.max(Some(event.at));
         let counters = &mut record.counters;

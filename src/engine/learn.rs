@@ -32,6 +32,7 @@ impl Engine {
             Fact::Decision(decision) => self.decision(decision, at, source),
             Fact::Formula(term) => {
                 self.router.weight = Some(term.weight);
+                self.explorer.term(term, at);
                 self.decisions.term(term.clone());
             }
             Fact::Overlap(overlap) => self.overlap(overlap, at),
@@ -147,6 +148,7 @@ impl Engine {
         self.router.last_tree_size = decision.tree_size.or(self.router.last_tree_size);
         let dp_rank = decision.dp_rank.unwrap_or_default();
         let rank = WorkerRank { worker: decision.worker, dp_rank };
+        self.explorer.decided(decision, rank, &self.mirror, at);
         if let Some(index) = self.workers.index_of(rank) {
             self.meters.routed_to(index).add(at, 1);
             if let Some(request) = &decision.request {

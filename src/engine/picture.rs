@@ -2,6 +2,7 @@
 
 mod answer;
 mod cluster;
+mod explore;
 mod router;
 mod workers;
 
@@ -15,6 +16,7 @@ use crate::snapshot::{
 };
 use crate::wire::Shape;
 
+pub(super) use explore::of as explore;
 pub(super) use workers::{capacity, ranks_now, subjects, utilization};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {

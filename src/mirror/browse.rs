@@ -13,7 +13,7 @@ mod search;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{DEVICE, Heat, Mirror};
 use crate::domain::{
@@ -68,6 +68,10 @@ pub struct Question<'a> {
     pub root: TreeNode,
     /// What is open, and how many of its children are wanted.
     pub open: &'a HashMap<TreeNode, usize>,
+    /// What is open with so many levels below it.
+    pub spread: &'a HashMap<TreeNode, u16>,
+    /// What is closed although a level above it would open it.
+    pub closed: &'a HashSet<TreeNode>,
     /// The row around which rows are wanted; none for the first.
     pub anchor: Option<TreePlace>,
     /// How many rows are wanted on either side of it.
@@ -78,8 +82,8 @@ pub struct Question<'a> {
     pub only: Option<&'a [WorkerRank]>,
     /// Whose presence is told, in this order; at most [`SHOWN_RANKS`] of them.
     pub ranks: &'a [WorkerRank],
-    /// A hash to look for, as typed.
-    pub find: Option<&'a str>,
+    /// A hash to look for, as typed, and which of its matches to show. The way to it is opened.
+    pub find: Option<(&'a str, usize)>,
     /// The time of heat.
     pub tick: u32,
 }
@@ -105,6 +109,8 @@ pub struct Page {
     pub depths: Option<TreeDepths>,
     /// What was found of the hash that was asked for.
     pub search: Option<TreeSearch>,
+    /// True while another page for the same question would tell more.
+    pub unfinished: bool,
     /// How much was looked at.
     pub visits: usize,
 }
@@ -128,16 +134,32 @@ impl Mirror {
         let Some(tree) = &self.tiers[DEVICE] else { return Page::default() };
         let mut visits = Visits::new();
         browser.pages += 1;
-        let mut page = rows::page(tree, browser, heat, question, &mut visits);
-        if let (TreeAnchor::At(at), Some(_)) = (page.anchor, question.anchor) {
+        let find = question.find.map(|(text, _)| text);
+        let search = search::go_on(tree, &mut browser.search, find, &mut visits);
+        let way = found(search.as_ref(), question).unwrap_or_default();
+        let anchor = match way.last() {
+            Some(node) => Some(TreePlace { node: *node, more: false }),
+            None => question.anchor,
+        };
+        let question = Question { anchor, ..*question };
+        let mut page = rows::page(tree, browser, heat, &question, way, &mut visits);
+        page.search = search;
+        if let (TreeAnchor::At(at), Some(_)) = (page.anchor, anchor) {
             let row = at.checked_sub(page.first).and_then(|at| page.rows.get(at));
             page.detail = row.and_then(|row| detail::of(tree, &row.place.node, &mut visits));
         }
         browser.census.go_on(tree, &mut visits);
         page.sharing = browser.census.sharing(tree);
         page.depths = browser.census.depths();
-        page.search = search::go_on(tree, &mut browser.search, question.find, &mut visits);
+        let searching = page.search.as_ref().is_some_and(|search| !search.done);
+        page.unfinished |= searching || page.sharing.is_none();
         page.visits = visits.spent();
         page
     }
+}
+
+/// Returns the way to the match that is to be shown.
+fn found(search: Option<&TreeSearch>, question: &Question<'_>) -> Option<Vec<TreeNode>> {
+    let (found, (_, which)) = (&search?.found, question.find?);
+    found.get(which.checked_rem(found.len())?).cloned()
 }

@@ -51,17 +51,19 @@ pub(super) async fn live(
                 if let Some(attach) = &attach {
                     attach.update(&engine);
                 }
-                if changed || at.since(newest) < RATES_FOR {
-                    publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, at);
-                }
-                // What the mirror deferred is worked off before it may rest.
-                changed = behind;
+                let wanted = changed || at.since(newest) < RATES_FOR;
+                let unfinished = wanted
+                    && publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, at);
+                // What the mirror deferred is worked off before it may rest, and what was asked is
+                // answered.
+                changed = behind || unfinished;
             }
             asked = queries.changed() => {
                 if asked.is_err() {
                     return;
                 }
-                publish(&mut engine, &feed.borrow().clone(), &pictures, &queries, clock::now());
+                let feed = feed.borrow().clone();
+                changed |= publish(&mut engine, &feed, &pictures, &queries, clock::now());
             }
             known = feed.changed(), if steered => {
                 steered = known.is_ok();
@@ -78,17 +80,20 @@ pub(super) async fn live(
     }
 }
 
+/// Publishes a picture. Returns true when another one would tell more of what was asked.
 fn publish(
     engine: &mut Engine,
     feed: &Feed,
     pictures: &watch::Sender<Arc<Snapshot>>,
     queries: &watch::Receiver<ViewQuery>,
     at: Timestamp,
-) {
+) -> bool {
     let query = queries.borrow().clone();
     let mut snapshot = engine.snapshot(&query, at);
     snapshot.feed = feed.clone();
+    let unfinished = snapshot.answer.is_unfinished();
     pictures.send_replace(Arc::new(snapshot));
+    unfinished
 }
 
 /// Time between two steps of a replay.
@@ -108,7 +113,7 @@ pub(super) async fn replay(
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last = Instant::now();
     let mut odd = false;
-    show(&mut player, &pictures, &queries);
+    let mut unfinished = show(&mut player, &pictures, &queries);
     #[cfg(debug_assertions)]
     panic_for_tests();
     loop {
@@ -118,13 +123,13 @@ pub(super) async fn replay(
                 if asked.is_err() {
                     return;
                 }
-                show(&mut player, &pictures, &queries);
+                unfinished = show(&mut player, &pictures, &queries);
             }
             command = commands.recv() => {
                 let Some(command) = command else { return };
                 // A file that vanished while it is replayed leaves the picture as it is.
                 if obey(&mut player, command).is_ok() {
-                    show(&mut player, &pictures, &queries);
+                    unfinished = show(&mut player, &pictures, &queries);
                 }
             }
             _ = tick.tick() => {
@@ -134,8 +139,8 @@ pub(super) async fn replay(
                 last = now;
                 odd = !odd;
                 // Every other step makes ten pictures a second; the last one is always shown.
-                if moved && (odd || player.is_still()) {
-                    show(&mut player, &pictures, &queries);
+                if (moved || unfinished) && (odd || player.is_still()) {
+                    unfinished = show(&mut player, &pictures, &queries);
                 }
             }
         }
@@ -149,16 +154,19 @@ fn panic_for_tests() {
     assert!(wanted.as_deref() != Ok("engine"), "asked for by a test");
 }
 
+/// Publishes a picture. Returns true when another one would tell more of what was asked.
 fn show(
     player: &mut Player,
     pictures: &watch::Sender<Arc<Snapshot>>,
     queries: &watch::Receiver<ViewQuery>,
-) {
+) -> bool {
     let query = queries.borrow().clone();
     let at = player.position();
     let mut snapshot = player.engine().snapshot(&query, at);
     snapshot.feed = Feed::Replay(player.playback());
+    let unfinished = snapshot.answer.is_unfinished();
     pictures.send_replace(Arc::new(snapshot));
+    unfinished
 }
 
 fn obey(player: &mut Player, command: ReplayCommand) -> Result<(), crate::record::RecordError> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::WorkerDetail;
+use super::{TreePage, TreeQuery, WorkerDetail};
 use crate::domain::WorkerRank;
 
 /// What a front end wants to see; it comes from the UI.
@@ -40,6 +40,8 @@ pub enum Ask {
     Nothing,
     /// Everything about one rank of a worker.
     Worker(WorkerRank),
+    /// A page of the tree.
+    Tree(Box<TreeQuery>),
 }
 
 /// What the engine answers. It may still answer an earlier question: compare what it is about.
@@ -50,4 +52,13 @@ pub enum Answer {
     Nothing,
     /// About one rank of a worker.
     Worker(Box<WorkerDetail>),
+    /// A page of the tree.
+    Tree(Box<TreePage>),
+}
+
+impl Answer {
+    /// Returns true while another picture for the same query would tell more.
+    pub fn is_unfinished(&self) -> bool {
+        matches!(self, Self::Tree(page) if page.unfinished)
+    }
 }

@@ -7,7 +7,8 @@ use crate::snapshot::{Answer, Ask, Series, ViewQuery, WorkerDetail};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
     let answer = match query.ask {
-        Ask::Nothing => None,
+        // The tree is looked at with what is remembered from the last look.
+        Ask::Nothing | Ask::Tree(_) => None,
         Ask::Worker(rank) => {
             worker(engine, rank, query, at).map(|detail| Answer::Worker(Box::new(detail)))
         }

@@ -17,7 +17,7 @@ use crate::mirror::tree::Tree;
 /// Children that are put in order at once.
 const AT_ONCE: usize = 4_096;
 /// Children that are looked at even when the picture has cost enough already.
-const LEAST: usize = 64;
+const LEAST: usize = 16;
 
 /// What decides about the order and what is left out.
 pub(super) struct Wish<'a> {

@@ -12,9 +12,11 @@ use crate::mirror::node::{NONE, ROOT};
 use crate::mirror::tree::Tree;
 
 /// Rows that are kept in order; what is beyond is not shown.
-const ROWS: usize = 4_000;
+const ROWS: usize = 2_000;
 /// Levels below the first row; deeper ones are seen from a root further down.
 const LEVELS: u16 = 64;
+/// Children that a node shows when nobody asked for more.
+const SOME: usize = 50;
 /// Children that one node shows at most.
 const CHILDREN: usize = 2_000;
 /// Listings that are remembered.
@@ -55,8 +57,11 @@ struct Walk<'a> {
     visits: &'a mut Visits,
     /// Blocks that must be among the rows: those on the way to the anchor.
     way: HashSet<u32>,
+    /// What is open because something was found below it.
+    way_open: Vec<TreeNode>,
     rows: Vec<Bare>,
     cut: bool,
+    unfinished: bool,
 }
 
 pub(super) fn page(
@@ -64,6 +69,7 @@ pub(super) fn page(
     browser: &mut Browser,
     heat: &Heat,
     question: &Question<'_>,
+    way_open: Vec<TreeNode>,
     visits: &mut Visits,
 ) -> Page {
     let holds = Some((question.sort, question.only.map(<[WorkerRank]>::to_vec)));
@@ -79,12 +85,14 @@ pub(super) fn page(
     let mut walk = Walk {
         tree,
         way: HashSet::new(),
+        way_open,
         browser,
         question,
         wish,
         visits,
         rows: Vec::new(),
         cut: false,
+        unfinished: false,
     };
     let anchor = walk.anchor();
     walk.walk();
@@ -124,13 +132,13 @@ impl Walk<'_> {
             }
             Spot::Detached | Spot::Orphans | Spot::Missing(_) => (spot, None),
         };
-        self.grow(root, spot, 0, above);
+        self.grow(root, spot, (0, 0), above);
         if root == TreeNode::Root {
             if self.tree.detached > 0 {
-                self.grow(TreeNode::Detached, Spot::Detached, 0, None);
+                self.grow(TreeNode::Detached, Spot::Detached, (0, 0), None);
             }
             if self.tree.orphan_roots > 0 {
-                self.grow(TreeNode::Orphans, Spot::Orphans, 0, None);
+                self.grow(TreeNode::Orphans, Spot::Orphans, (0, 0), None);
             }
         }
         let page = self.browser.pages;
@@ -139,16 +147,22 @@ impl Walk<'_> {
         }
     }
 
-    /// Adds the row of `node`, and what is open below it.
-    fn grow(&mut self, node: TreeNode, spot: Spot, depth: u16, above: Option<u32>) {
+    /// Adds the row of `node`, so far below the first row, and what is open below it: so many levels
+    /// even where nobody opened them.
+    fn grow(
+        &mut self,
+        node: TreeNode,
+        spot: Spot,
+        (depth, levels): (u16, u16),
+        above: Option<u32>,
+    ) {
         if self.rows.len() >= ROWS {
             self.cut = true;
             return;
         }
-        let first = self.rows.is_empty();
-        let asked = if first { self.question.root } else { node };
-        let asked = self.question.open.get(&asked).or_else(|| self.question.open.get(&node));
-        let wanted = asked.copied();
+        let asked = if self.rows.is_empty() { self.question.root } else { node };
+        let levels = self.question.spread.get(&asked).map_or(levels, |more| levels.max(*more));
+        let wanted = self.wanted(&asked, levels > 0).or_else(|| self.wanted(&node, false));
         let open = wanted.filter(|_| depth < LEVELS);
         let mut row = Bare {
             place: TreePlace { node, more: false },
@@ -185,8 +199,9 @@ impl Walk<'_> {
                 child @ TreeNode::Missing(_) => (child, Spot::Missing(head)),
                 child => (child, Spot::Block(head)),
             };
-            self.grow(child, spot, depth + 1, reach);
+            self.grow(child, spot, (depth + 1, levels.saturating_sub(1)), reach);
         }
+        self.unfinished |= !listing.complete;
         let hidden = listing.matched.saturating_sub(heads.len());
         if hidden > 0 || !listing.complete {
             self.rows.push(Bare {
@@ -199,6 +214,13 @@ impl Walk<'_> {
             });
         }
         self.browser.listings.insert(node, listing);
+    }
+
+    /// Returns how many children of `node` are wanted; none while it is closed.
+    fn wanted(&self, node: &TreeNode, by_level: bool) -> Option<usize> {
+        let question = self.question;
+        let opened = by_level && !question.closed.contains(node) || self.way_open.contains(node);
+        question.open.get(node).copied().or_else(|| opened.then_some(SOME))
     }
 
     /// Returns the first blocks of the rows of a listing, those that are still there, and the one that
@@ -248,7 +270,15 @@ impl Walk<'_> {
         let bare: Vec<Bare> = self.rows.get(first..end).unwrap_or_default().to_vec();
         let fill = Fill::new(self.tree, self.question, &self.wish);
         let rows = bare.iter().map(|row| fill.row(row, self.visits)).collect();
-        Page { rows, first, all: self.rows.len(), cut: self.cut, anchor: state, ..Page::default() }
+        Page {
+            rows,
+            first,
+            all: self.rows.len(),
+            cut: self.cut,
+            anchor: state,
+            unfinished: self.unfinished,
+            ..Page::default()
+        }
     }
 
     /// Remembers where the anchor is.

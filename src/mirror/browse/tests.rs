@@ -1,6 +1,6 @@
 //! Pages against the simplest possible count of the same blocks, and what they cost.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use proptest::prelude::*;
 
@@ -23,6 +23,8 @@ struct Bench {
     heat: Heat,
     browser: Browser,
     open: HashMap<TreeNode, usize>,
+    spread: HashMap<TreeNode, u16>,
+    closed: HashSet<TreeNode>,
     sort: TreeSort,
     only: Option<Vec<WorkerRank>>,
     tick: u32,
@@ -36,6 +38,8 @@ impl Bench {
             heat: Heat::default(),
             browser: Browser::default(),
             open: open.map(|node| (node, 1_000)).into(),
+            spread: HashMap::new(),
+            closed: HashSet::new(),
             sort: TreeSort::Blocks,
             only: None,
             tick: 0,
@@ -73,12 +77,14 @@ impl Bench {
         let question = Question {
             root,
             open: &self.open,
+            spread: &self.spread,
+            closed: &self.closed,
             anchor,
             around: 10_000,
             sort: self.sort,
             only: self.only.as_deref(),
             ranks: &RANKS,
-            find,
+            find: find.map(|text| (text, 0)),
             tick: self.tick,
         };
         self.mirror.browse(&mut self.browser, &self.heat, &question)
@@ -627,4 +633,33 @@ fn lengths_of_prompts_are_told_and_sampled_when_there_are_many() {
     bench.settle();
     let depths = bench.page().depths.unwrap();
     assert!(depths.sampled && depths.half == 2 && depths.ends < 5_000, "{depths:?}");
+}
+
+#[test]
+fn levels_open_at_once_and_close_one_by_one() {
+    let mut bench = Bench::new(Semantics::PerBlock);
+    for first in 1..3_u64 {
+        for second in 1..3_u64 {
+            for third in 1..3_u64 {
+                let (a, b) = (first << 8, first << 8 | second << 4);
+                let c = b | third;
+                bench.store(RANKS[0], None, &[(a, a), (b, b), (c, c)]);
+            }
+        }
+    }
+    bench.settle();
+    bench.open.clear();
+    bench.spread.insert(TreeNode::Root, 2);
+    let depths = |page: &Page| page.rows.iter().map(|row| row.depth).collect::<Vec<_>>();
+
+    let page = bench.page();
+    assert_eq!(depths(&page), [0, 1, 2, 2, 1, 2, 2]);
+    bench.closed.insert(page.rows[1].place.node);
+    assert_eq!(depths(&bench.page()), [0, 1, 1, 2, 2]);
+    bench.spread.insert(TreeNode::Root, 64);
+    assert_eq!(depths(&bench.page()), [0, 1, 1, 2, 3, 3, 2, 3, 3]);
+    // What is found is shown although what it hangs below is closed.
+    let page = bench.page_at(TreeNode::Root, None, Some("0000000000000111"));
+    let TreeAnchor::At(at) = page.anchor else { panic!("{:?}", page.anchor) };
+    assert_eq!((page.rows[at].depth, page.rows[at].last), (3, Some(SequenceHash(0x111))));
 }

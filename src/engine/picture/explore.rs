@@ -1,0 +1,179 @@
+//! The page of the tree that is looked at.
+
+use crate::domain::{ClaimValue, ClaimWhat, Timestamp, TreeNode, TreePlace, WorkerRank};
+use crate::engine::Engine;
+use crate::engine::explorer::{Explorer, tick};
+use crate::mirror::{Detail, Question, SHOWN_RANKS};
+use crate::model::RankRecord;
+use crate::snapshot::{
+    Sourced, TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare, WorkerRow,
+};
+
+/// Ranks whose share is told.
+const SHARES: usize = 64;
+/// Rows asked for on either side of the selected one, at most.
+const AROUND: usize = 200;
+
+/// Answers `query` at `at`. `workers` are the rows of the same picture.
+pub(in crate::engine) fn of(
+    engine: &mut Engine,
+    query: &TreeQuery,
+    workers: &[WorkerRow],
+    at: Timestamp,
+) -> TreePage {
+    let present = || workers.iter().filter(|row| !row.gone);
+    let ranks: Vec<WorkerRank> = present().take(SHOWN_RANKS).map(|row| row.rank).collect();
+    let only: Option<Vec<WorkerRank>> = query.worker.map(|worker| {
+        let all = engine.workers.ranks().iter().map(|record| record.rank);
+        all.filter(|rank| rank.worker == worker).collect()
+    });
+    let question = Question {
+        root: query.root,
+        open: &query.open,
+        spread: &query.spread,
+        closed: &query.closed,
+        anchor: Some(query.cursor.unwrap_or(TreePlace { node: query.root, more: false })),
+        around: query.around.min(AROUND),
+        sort: query.sort,
+        only: only.as_deref(),
+        ranks: &ranks,
+        find: query.find.as_ref().map(|(text, which)| (text.as_str(), *which)),
+        tick: tick(at),
+    };
+    let Explorer { browser, heat, .. } = &mut engine.explorer;
+    let page = engine.mirror.browse(browser, heat, &question);
+    let detail = page.detail.map(|detail| detail_of(engine, detail, workers));
+    TreePage {
+        query: query.clone(),
+        rows: page.rows,
+        first: page.first,
+        all: page.all,
+        cut: page.cut,
+        anchor: page.anchor,
+        aliases: ranks.iter().map(|rank| engine.alias(*rank)).collect(),
+        ranks,
+        rank_count: present().count(),
+        block_size: block_size(workers),
+        detail,
+        sharing: page.sharing,
+        depths: page.depths,
+        unfinished: page.unfinished,
+        search: page.search,
+    }
+}
+
+/// Returns the tokens in a block of events, where nobody's differ.
+fn block_size(workers: &[WorkerRow]) -> Option<u32> {
+    let size = |row: &WorkerRow| {
+        let sizes = row.block_size;
+        sizes.publisher.or(sizes.engine).or(sizes.card)
+    };
+    let mut sizes = workers.iter().filter(|row| !row.gone).filter_map(size);
+    let first = sizes.next()?;
+    sizes.all(|size| size == first).then_some(first)
+}
+
+fn detail_of(engine: &Engine, detail: Detail, workers: &[WorkerRow]) -> TreeDetail {
+    let routable = detail.shares.iter().any(|share| share.overlap.is_some());
+    let reach = detail.above.filter(|_| routable).map(|above| above + detail.blocks);
+    let claimed = weight(engine);
+    let mut shares: Vec<TreeShare> = Vec::new();
+    let mut known: Vec<WorkerRank> =
+        workers.iter().filter(|row| !row.gone).map(|row| row.rank).collect();
+    // Whoever has most of it comes first where not all can be told.
+    if known.len() > SHARES {
+        let has = |rank: &WorkerRank| {
+            let share = detail.shares.iter().find(|share| share.rank == *rank);
+            share.map_or((0, 0), |share| (share.overlap.unwrap_or(0), share.below))
+        };
+        known.sort_by_cached_key(|rank| std::cmp::Reverse(has(rank)));
+    }
+    let more_shares = known.len().saturating_sub(SHARES);
+    for rank in known.into_iter().take(SHARES) {
+        let found = detail.shares.iter().find(|share| share.rank == rank);
+        let overlap = reach.map(|_| found.and_then(|share| share.overlap).unwrap_or(0));
+        let prefill = reach.zip(overlap).map(|(reach, overlap)| reach.saturating_sub(overlap));
+        let (own_weight, decode) = active(engine, rank);
+        let weight = own_weight.or_else(|| claimed.as_ref().map(|weight| weight.value));
+        let cost = match (weight, prefill, &decode) {
+            (Some(weight), Some(prefill), Some(decode)) => {
+                Some(weight * f64::from(prefill) + decode.value)
+            }
+            _ => None,
+        };
+        shares.push(TreeShare {
+            rank,
+            alias: engine.alias(rank),
+            overlap,
+            below: found.map_or(0, |share| share.below),
+            prefill,
+            decode,
+            cost,
+        });
+    }
+    TreeDetail {
+        node: detail.node,
+        path: detail.path,
+        above: detail.above,
+        blocks: detail.blocks,
+        touched: (detail.touched > 0).then(|| Timestamp(u64::from(detail.touched) * 1_000_000)),
+        hashes: detail.hashes,
+        shares,
+        more_shares,
+        counted: detail.counted,
+        weight: claimed,
+        agreement: agreement(engine, workers, &detail.node),
+    }
+}
+
+/// Returns the weight of the prefill term and the blocks decoding on `rank`, as routers said last.
+fn active(engine: &Engine, rank: WorkerRank) -> (Option<f64>, Option<Sourced<f64>>) {
+    let term = engine.explorer.said.get(&rank).and_then(|said| said.cost);
+    let logged = term.map(|(_, value, at)| Sourced {
+        value,
+        source: String::from("a router's formula"),
+        at,
+    });
+    let record: Option<&RankRecord> =
+        engine.workers.ranks().iter().find(|record| record.rank == rank);
+    let load = record.and_then(|record| record.load.as_ref());
+    let told = load.map(|load| Sourced {
+        value: load.value.decode_blocks as f64,
+        source: load.source.to_string(),
+        at: load.at,
+    });
+    let newest = match (logged, told) {
+        (Some(logged), Some(told)) if told.at > logged.at => Some(told),
+        (Some(logged), _) => Some(logged),
+        (None, told) => told,
+    };
+    (term.map(|(weight, ..)| weight), newest)
+}
+
+/// Returns the weight of the prefill term: as a router's log spells it, or as it was set.
+fn weight(engine: &Engine) -> Option<Sourced<f64>> {
+    let newest = engine.explorer.said.values().filter_map(|said| said.cost);
+    if let Some((value, _, at)) = newest.max_by_key(|(_, _, at)| *at) {
+        return Some(Sourced { value, source: String::from("a router's formula"), at });
+    }
+    let claims = engine.claims.all().filter(|it| it.claim.what == ClaimWhat::OverlapWeight);
+    let best = claims.max_by_key(|stored| (stored.claim.basis, stored.last))?;
+    let value = match best.claim.value {
+        ClaimValue::Millionths(value) => value as f64 / 1e6,
+        ClaimValue::Count(value) => value as f64,
+        ClaimValue::Text(_) | ClaimValue::Flag(_) => return None,
+    };
+    Some(Sourced { value, source: best.claim.source.to_string(), at: best.last })
+}
+
+/// Returns what routers last said of the size of their index, by rank.
+fn agreement(engine: &Engine, workers: &[WorkerRow], node: &TreeNode) -> Vec<TreeAgreement> {
+    if matches!(node, TreeNode::Orphans | TreeNode::Detached | TreeNode::Missing(_)) {
+        return Vec::new();
+    }
+    let said = |row: &WorkerRow| {
+        let (router, mirror, at) = engine.explorer.said.get(&row.rank)?.size?;
+        Some(TreeAgreement { alias: engine.alias(row.rank), router, mirror, at })
+    };
+    workers.iter().filter(|row| !row.gone).filter_map(said).take(SHARES).collect()
+}

@@ -1,0 +1,126 @@
+//! The tree as it is looked at, a page at a time.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Sourced;
+use crate::domain::{
+    SequenceHash, Timestamp, TreeAnchor, TreeDepths, TreeNode, TreePlace, TreeRow, TreeSearch,
+    TreeSharing, TreeSort, WorkerId, WorkerRank,
+};
+
+/// What to show of the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeQuery {
+    /// Where the rows start.
+    pub root: TreeNode,
+    /// What is open, and how many of its children are wanted.
+    pub open: HashMap<TreeNode, usize>,
+    /// What is open with so many levels below it.
+    pub spread: HashMap<TreeNode, u16>,
+    /// What is closed although a level above it would open it.
+    pub closed: HashSet<TreeNode>,
+    /// The row that is selected; none for the first.
+    pub cursor: Option<TreePlace>,
+    /// How many rows are wanted on either side of it.
+    pub around: usize,
+    /// The order of siblings.
+    pub sort: TreeSort,
+    /// Whose blocks are shown; none for everybody's.
+    pub worker: Option<WorkerId>,
+    /// A hash to look for, as typed, and which of its matches to select.
+    pub find: Option<(String, usize)>,
+}
+
+/// Rows of the tree, and what is known of the whole.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TreePage {
+    /// What was asked.
+    pub query: TreeQuery,
+    /// The rows around the selected one.
+    pub rows: Vec<TreeRow>,
+    /// The position of the first of them among all rows.
+    pub first: usize,
+    /// How many rows there are.
+    pub all: usize,
+    /// True when more is open than is kept in order.
+    pub cut: bool,
+    /// What became of the selected row.
+    pub anchor: TreeAnchor,
+    /// Whose presence rows tell, in their order.
+    pub ranks: Vec<WorkerRank>,
+    /// Their short names.
+    pub aliases: Vec<String>,
+    /// How many ranks there are, told or not.
+    pub rank_count: usize,
+    /// Tokens in a block, where all workers agree.
+    pub block_size: Option<u32>,
+    /// What there is to say about the selected row.
+    pub detail: Option<TreeDetail>,
+    /// How blocks are shared between ranks; none while not counted yet.
+    pub sharing: Option<TreeSharing>,
+    /// How long prompts are; none while not counted yet.
+    pub depths: Option<TreeDepths>,
+    /// True while more is found out from picture to picture.
+    pub unfinished: bool,
+    /// What was found of the hash that was asked for.
+    pub search: Option<TreeSearch>,
+}
+
+/// One row in full.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeDetail {
+    /// What it is about.
+    pub node: TreeNode,
+    /// The rows from the top down to it.
+    pub path: Vec<TreeNode>,
+    /// Blocks of the prompt before its run; none where no prompt leads there.
+    pub above: Option<u32>,
+    /// Blocks on its run that somebody has.
+    pub blocks: u32,
+    /// When a store last passed its run.
+    pub touched: Option<Timestamp>,
+    /// The sequence hashes of the first blocks of its run.
+    pub hashes: Vec<SequenceHash>,
+    /// What each rank has of it, and what it would cost to route the prefix there.
+    pub shares: Vec<TreeShare>,
+    /// How many ranks are left out of `shares`.
+    pub more_shares: usize,
+    /// False when only a part of what is below was counted for `shares`.
+    pub counted: bool,
+    /// Weight of the prefill term of routers, where it is known.
+    pub weight: Option<Sourced<f64>>,
+    /// What routers last said of the size of their index, beside the mirror's at that time.
+    pub agreement: Vec<TreeAgreement>,
+}
+
+/// What one rank has of a row, and what it would cost to route the prefix there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TreeShare {
+    /// The rank.
+    pub rank: WorkerRank,
+    /// Its short name.
+    pub alias: String,
+    /// Blocks of the prefix that a router would find with it; none where no prompt leads there.
+    pub overlap: Option<u32>,
+    /// Its blocks on the run and below; at least so many, unless all were counted.
+    pub below: u32,
+    /// Blocks of the prefix that it would have to compute.
+    pub prefill: Option<u32>,
+    /// Blocks that it decodes, as a router last believed.
+    pub decode: Option<Sourced<f64>>,
+    /// Weight times prefill plus decode; none while a part of it is not known.
+    pub cost: Option<f64>,
+}
+
+/// What a router last said of the size of its index for one rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeAgreement {
+    /// The short name of the rank.
+    pub alias: String,
+    /// Blocks in the router's index.
+    pub router: u64,
+    /// Blocks in the mirror when the router said so, up to a second apart.
+    pub mirror: u64,
+    /// When.
+    pub at: Timestamp,
+}
