@@ -41,6 +41,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Print the Kubernetes role that kvtop needs, to paste
     Rbac(RbacArgs),
+    /// Themes: list them, show one, compute whether they can be read
+    Themes(ThemesArgs),
     /// The config file: write one, find it, check it, show what holds
     Config(ConfigArgs),
 }
@@ -295,6 +297,32 @@ pub enum CheckFormat {
 pub struct ExplainArgs {
     /// The finding, such as KVT001; all of them when not given
     pub id: Option<String>,
+}
+
+/// `kvtop themes`.
+#[derive(Args, Clone, Debug)]
+pub struct ThemesArgs {
+    /// What to do with them
+    #[command(subcommand)]
+    pub command: ThemesCommand,
+}
+
+/// What to do with themes.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum ThemesCommand {
+    /// Name every theme, and what it is for
+    List,
+    /// Print a theme's colours, with their contrasts
+    Show {
+        /// The theme
+        name: String,
+    },
+    /// Compute contrasts, and how far apart the colours of states are for every kind of colour vision;
+    /// exit code 1 when one falls short
+    Check {
+        /// Themes, or theme files; all themes when none is given
+        themes: Vec<String>,
+    },
 }
 
 /// `kvtop config`.

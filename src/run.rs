@@ -10,6 +10,7 @@ mod recorder;
 mod screen;
 mod settings;
 pub mod terminal;
+mod themes;
 mod waiting;
 
 use std::io;
@@ -22,6 +23,7 @@ use crate::record::RecordError;
 use crate::source::kube::KubeConfigError;
 use crate::source::nats::NatsConfigError;
 use crate::source::zmq::BadEndpoint;
+use crate::tui::theme::ThemeError;
 
 pub use player::Player;
 
@@ -54,6 +56,18 @@ pub enum RunError {
     /// The settings cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A theme cannot be used.
+    #[error(transparent)]
+    Theme(#[from] ThemeError),
+    /// A file could not be read.
+    #[error("could not read `{}`", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// There is no place for a config file.
     #[error("neither XDG_CONFIG_HOME nor HOME says where the config file is; pass --config")]
     NoHome,
@@ -138,6 +152,7 @@ fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
             let command = args.command;
             settings::config(cli, command)
         }
+        Some(Command::Themes(args)) => themes::themes(&args.command, &cli.screen),
         _ => return None,
     })
 }

@@ -22,5 +22,6 @@ mod screens;
 mod simulation;
 mod support;
 mod terminal;
+mod themes;
 mod wire;
 mod zmq;

@@ -153,24 +153,28 @@ fn exit_of(exit: terminal::Exit) -> Exit {
     }
 }
 
-/// The name that stands for the theme of the terminal's background.
-pub(super) const AUTO: &str = "auto";
+/// Returns how many colours to use, by the environment and what was asked for.
+pub(super) fn level(color: Option<&str>) -> Level {
+    let env = |name: &str| std::env::var(name).unwrap_or_default();
+    let of_terminal =
+        |no_color: &str| Level::for_terminal(no_color, &env("COLORTERM"), &env("TERM"));
+    match color {
+        Some("always") => of_terminal(""),
+        Some("never") => Level::Mono,
+        _ => of_terminal(&env("NO_COLOR")),
+    }
+}
 
 /// Returns what the terminal is like, by its environment and what was asked for.
 fn options(config: &Config) -> Result<TerminalOptions, RunError> {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
-    let (colorterm, term) = (env("COLORTERM"), env("TERM"));
     if !io::stdout().is_terminal() {
         return Err(RunError::NoScreen("the output, a file or a pipe,"));
     }
-    if term == "dumb" {
+    if env("TERM") == "dumb" {
         return Err(RunError::NoScreen("this terminal (TERM=dumb)"));
     }
-    let level = match config.text(known::COLOR) {
-        Some("always") => Level::for_terminal("", &colorterm, &term),
-        Some("never") => Level::Mono,
-        _ => Level::for_terminal(&env("NO_COLOR"), &colorterm, &term),
-    };
+    let level = level(config.text(known::COLOR));
     // The first that is set decides, as for the C library.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(env);
     let glyphs = match config.text(known::GLYPHS) {
@@ -181,6 +185,8 @@ fn options(config: &Config) -> Result<TerminalOptions, RunError> {
     let window = config.text(known::WINDOW).unwrap_or_default();
     Ok(TerminalOptions {
         theme: config.text(known::THEME).unwrap_or_default().to_owned(),
+        by_ground: [known::THEME_DARK, known::THEME_LIGHT]
+            .map(|setting| config.text(setting).unwrap_or_default().to_owned()),
         themes: settings::themes(),
         level,
         glyphs,

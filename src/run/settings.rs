@@ -161,7 +161,7 @@ fn check(cli: &mut Cli) -> Result<Exit, RunError> {
     let config = settle(cli)?;
     let themes = themes();
     let mut used = vec![known::THEME];
-    if config.text(known::THEME) == Some(super::screen::AUTO) {
+    if config.text(known::THEME) == Some(super::terminal::AUTO) {
         used = vec![known::THEME_DARK, known::THEME_LIGHT];
     }
     let mut wrong = Vec::new();

@@ -4,6 +4,7 @@
 //! connection) then stops nothing but this future. Sources and engine run in tasks of their own.
 
 mod clipboard;
+mod ground;
 mod panics;
 mod screen;
 mod signals;
@@ -23,8 +24,10 @@ use crate::tui::theme::{Glyphs, Level, ThemeError, Themes};
 /// What the terminal is like, and what the user wants of it.
 #[derive(Clone, Debug)]
 pub struct TerminalOptions {
-    /// The name of the theme.
+    /// The name of the theme; [`AUTO`] stands for one of the two below.
     pub theme: String,
+    /// The theme for a dark ground, and the one for a light ground.
+    pub by_ground: [String; 2],
     /// Every theme there is.
     pub themes: Themes,
     /// How many colours the terminal shows.
@@ -40,6 +43,9 @@ pub struct TerminalOptions {
     /// Gets a line for each panic outside of the UI; the screen says it as well.
     pub panics: Option<mpsc::Sender<String>>,
 }
+
+/// The name that stands for the theme of the terminal's background.
+pub const AUTO: &str = "auto";
 
 /// How the terminal is asked for a notification of the desktop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,13 +143,30 @@ pub async fn run<H: Hooks>(
     pictures: watch::Receiver<Arc<Snapshot>>,
     queries: watch::Sender<ViewQuery>,
     actions: mpsc::Sender<Action>,
-    options: TerminalOptions,
+    mut options: TerminalOptions,
     hooks: H,
 ) -> Result<Exit, TerminalError> {
+    let late = choose_theme(&mut options);
     let guard = panics::install(options.panics.clone());
     let _watch = signals::Watch::start().map_err(TerminalError::Signals)?;
     let wiring = ui::Wiring { pictures, queries, actions, hooks };
-    let ended = ui::Ui::enter(wiring, options, guard)?.run().await;
+    let ended = ui::Ui::enter(wiring, options, guard)?.expecting(late).run().await;
     panics::uninstall();
     ended
+}
+
+/// Puts the theme of the terminal's ground in the place of [`AUTO`]; returns what to do with an answer
+/// that comes late.
+fn choose_theme(options: &mut TerminalOptions) -> ground::Late {
+    if options.theme != AUTO {
+        return ground::Late::default();
+    }
+    // Without colours the ground makes no difference.
+    let asked = (options.level > Level::Mono).then(|| {
+        let colorfgbg = std::env::var("COLORFGBG").unwrap_or_default();
+        ground::find(&colorfgbg)
+    });
+    let light = asked.is_some_and(|found| found.light == Some(true));
+    options.theme.clone_from(&options.by_ground[usize::from(light)]);
+    ground::Late::new(asked.is_some_and(|found| found.late))
 }

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::clipboard;
+use super::ground::Late;
 use super::screen::Screen;
 use super::signals::{Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
@@ -69,6 +70,7 @@ pub(super) struct Ui<H> {
     pacer: Pacer,
     signals: Signals,
     panics: mpsc::Receiver<String>,
+    late: Late,
 }
 
 impl<H: Hooks> Ui<H> {
@@ -104,7 +106,13 @@ impl<H: Hooks> Ui<H> {
             pacer: Pacer::new(FRAME_GAP),
             signals,
             panics,
+            late: Late::default(),
         })
+    }
+
+    /// Takes an answer of the terminal that comes late out of the keys.
+    pub(super) fn expecting(self, late: Late) -> Self {
+        Self { late, ..self }
     }
 
     /// Goes on until the user leaves or a signal ends it.
@@ -201,6 +209,7 @@ impl<H: Hooks> Ui<H> {
 
     async fn event(&mut self, event: &Event) -> Result<Option<Exit>, TerminalError> {
         match event {
+            Event::Key(key) if self.late.takes(key) => Ok(None),
             Event::Key(key) => {
                 let command = self.shell.command(*key, &self.picture);
                 match command {

@@ -97,6 +97,15 @@ pub(super) fn parse(text: &str) -> Option<Color> {
     NAMES.iter().find(|(name, _)| *name == text).map(|&(_, colour)| colour)
 }
 
+/// Returns red, green and blue of a colour; none where the terminal's owner chose it.
+pub(super) fn rgb(colour: Color) -> Option<[u8; 3]> {
+    match colour {
+        Color::Rgb(red, green, blue) => Some([red, green, blue]),
+        Color::Indexed(index @ 16..) => Some(xterm(index)),
+        _ => None,
+    }
+}
+
 fn nearest_of_sixteen(colour: Color) -> Color {
     let Color::Rgb(red, green, blue) = colour else { return colour };
     let near = SIXTEEN.iter().min_by_key(|(_, known)| distance(*known, [red, green, blue]));

@@ -1,4 +1,4 @@
-//! Theme files: `inherits`, `[palette]` and `[slots]`, read strictly.
+//! Theme files: `variant`, `vision`, `inherits`, `[palette]` and `[slots]`, read strictly.
 //!
 //! A slot is a colour, or a table of `fg`, `bg`, `ansi` and `mod`. A colour is `#rrggbb`, a name from
 //! the palette, or a name of one of the sixteen. Slots that nobody gives are left to the terminal.
@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::colour::{self, Level};
+use super::contrast::Vision;
 use super::role::Role;
 
 const MODIFIERS: [(&str, Modifier); 5] = [
@@ -77,8 +78,9 @@ pub enum ThemeError {
 struct ThemeFile {
     #[serde(rename = "name")]
     _name: Option<String>,
-    #[serde(rename = "variant")]
-    _variant: Option<Variant>,
+    variant: Option<Variant>,
+    #[serde(default)]
+    vision: Vec<String>,
     inherits: Option<String>,
     #[serde(default)]
     palette: BTreeMap<String, String>,
@@ -86,11 +88,34 @@ struct ThemeFile {
     slots: Table,
 }
 
-#[derive(Deserialize)]
+/// The ground that a theme is for.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Variant {
+pub enum Variant {
+    /// A dark one.
     Dark,
+    /// A light one.
     Light,
+}
+
+impl Variant {
+    /// Returns its name in theme files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Dark => "dark",
+            Self::Light => "light",
+        }
+    }
+}
+
+/// What a theme says, with what it inherits.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub(super) slots: [Slot; Role::ALL.len()],
+    /// The ground that it is for; none for any.
+    pub(super) variant: Option<Variant>,
+    /// The kinds of colour vision that it was made for.
+    pub(super) vision: Vec<Vision>,
 }
 
 /// What a theme says about one role.
@@ -114,11 +139,11 @@ impl Slot {
     }
 }
 
-/// Returns the slots of theme `name`, those that it inherits included.
+/// Returns what theme `name` says, with what it inherits.
 pub(super) fn resolve(
     texts: &BTreeMap<String, String>,
     name: &str,
-) -> Result<[Slot; Role::ALL.len()], ThemeError> {
+) -> Result<Resolved, ThemeError> {
     let mut chain = vec![name.to_owned()];
     let mut files = Vec::new();
     while let Some(theme) = chain.last().cloned() {
@@ -142,11 +167,16 @@ pub(super) fn resolve(
     // A child may use its ancestors' palettes, and replaces what it names again.
     let mut palette = BTreeMap::new();
     let mut slots = [Slot::default(); Role::ALL.len()];
+    let (mut variant, mut vision) = (None, Vec::new());
     for (theme, file) in files.into_iter().rev() {
         palette.extend(file.palette);
-        Reader { theme: &theme, palette: &palette }.slots(&file.slots, &mut slots)?;
+        let reader = Reader { theme: &theme, palette: &palette };
+        reader.slots(&file.slots, &mut slots)?;
+        variant = file.variant.or(variant);
+        // What a theme was made for holds of its own colours, so it is not inherited.
+        vision = reader.vision(&file.vision)?;
     }
-    Ok(slots)
+    Ok(Resolved { slots, variant, vision })
 }
 
 struct Reader<'a> {
@@ -165,6 +195,14 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    fn vision(&self, names: &[String]) -> Result<Vec<Vision>, ThemeError> {
+        let find = |name: &String| {
+            let found = Vision::ALL.into_iter().find(|vision| vision.name() == name.as_str());
+            found.ok_or_else(|| self.unknown("vision", name, Vision::ALL.map(Vision::name)))
+        };
+        names.iter().map(find).collect()
     }
 
     fn slot(&self, name: &str, value: &Value) -> Result<Slot, ThemeError> {
