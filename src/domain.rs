@@ -20,9 +20,9 @@ pub use cluster::{
 };
 pub use count::Counters;
 pub use fact::{
-    ActiveLoad, BlockSizeNotice, Channel, Decision, Fact, FormulaTerm, Gauge, GaugeName,
-    HistoryNote, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent, RequestPhase,
-    SourceNote, SourceState, Transport, WarningKind,
+    ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaTerm, Gauge,
+    GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent,
+    RequestPhase, SourceNote, SourceState, Transport, WarningKind,
 };
 pub use finding::{Grade, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};

@@ -25,7 +25,7 @@ use crate::domain::{Fact, Timestamp};
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
-    Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Workers,
+    Channels, Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Workers,
 };
 use crate::snapshot::{Answer, Ask, Snapshot, ViewQuery};
 use crate::wire::{self, Facts, Shape};
@@ -75,6 +75,7 @@ pub struct Engine {
     workers: Workers,
     claims: Claims,
     cluster: Cluster,
+    channels: Channels,
     router: Router,
     decisions: Decisions,
     sources: Sources,
@@ -179,6 +180,7 @@ impl Engine {
             workers: Workers::default(),
             claims: Claims::default(),
             cluster: Cluster::default(),
+            channels: Channels::default(),
             router: Router::default(),
             decisions: Decisions::default(),
             sources: Sources::default(),
@@ -372,6 +374,11 @@ impl Engine {
     /// Returns what Kubernetes shows, for deciding what to open next.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
+    }
+
+    /// Returns where things are published, for deciding what to open next.
+    pub fn channels(&self) -> &Channels {
+        &self.channels
     }
 
     /// Works off everything the mirror deferred, for a picture that is exact.

@@ -3,6 +3,7 @@
 //! Fed facts and times; knows no threshold and no clock. Everything in it is bounded, because names
 //! and numbers come from outside.
 
+mod channels;
 mod claims;
 mod cluster;
 mod decisions;
@@ -15,6 +16,7 @@ mod sources;
 mod tally;
 mod workers;
 
+pub use channels::Channels;
 pub use claims::{Claims, StoredClaim};
 pub(crate) use cluster::file_source;
 pub use cluster::{Cluster, PodRecord};

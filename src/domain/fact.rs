@@ -61,8 +61,8 @@ pub enum Fact {
     Endpoints(Endpoints),
     /// An engine's configuration file in a `ConfigMap`; it is gone when it has no settings.
     ConfigFile(ConfigFile),
-    /// A process advertises where it publishes a topic.
-    Channel(Channel),
+    /// A discovery record says where something is published.
+    Advertised(Advertised),
     /// A sample of a metric.
     Gauge(Gauge),
     /// What a source reports of itself.
@@ -283,12 +283,26 @@ pub enum Transport {
 /// Where a process publishes a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
+    /// The Dynamo namespace, empty when the record names none.
+    pub namespace: Arc<str>,
     /// The topic, such as `kv-events`.
     pub topic: Arc<str>,
     /// The publisher.
     pub publisher: u64,
-    /// How it is carried; none when the record was withdrawn.
-    pub transport: Option<Transport>,
+    /// How it is carried.
+    pub transport: Transport,
+}
+
+/// Everything that one discovery record says of where things are published. Replaces what the same
+/// record said before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advertised {
+    /// The record, for people: a key of etcd, or an object of Kubernetes.
+    pub record: Arc<str>,
+    /// The pod whose record it is, where that is known.
+    pub pod: Option<Arc<str>>,
+    /// Its channels; none when it was withdrawn.
+    pub channels: Vec<Channel>,
 }
 
 /// A metric that kvtop uses.

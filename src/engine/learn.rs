@@ -57,8 +57,7 @@ impl Engine {
             Fact::Gauge(gauge) => self.gauge(gauge, at),
             Fact::Source(note) => self.source(note),
             Fact::Request(request) => self.request(request, at),
-            // Where to connect is for whoever opens sources; it says nothing of the deployment.
-            Fact::Channel(_) => {}
+            Fact::Advertised(advertised) => self.channels.set(advertised),
         }
     }
 

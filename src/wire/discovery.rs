@@ -10,20 +10,21 @@ use serde_json::Value;
 use super::text::printable;
 use super::{Facts, Reject, whole};
 use crate::domain::{
-    Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId, Membership, Subject,
-    Transport, WorkerId,
+    Advertised, Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId,
+    Membership, Subject, Transport, WorkerId,
 };
 use crate::frame::{Frame, Origin};
 
 /// Longest name that is kept.
 const NAME_LIMIT: usize = 200;
 
+/// Most brokers that are kept of a channel.
+const BROKER_LIMIT: usize = 16;
+
 pub(super) fn decode_etcd(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let Origin::Etcd { key, put } = &frame.origin else { return Ok(()) };
     if !put {
-        if let Some(fact) = withdrawn(key) {
-            facts.other.push(fact);
-        }
+        facts.other.extend(withdrawn(key));
         return Ok(());
     }
     if !key.starts_with("v1/") {
@@ -31,22 +32,36 @@ pub(super) fn decode_etcd(frame: &Frame, facts: &mut Facts) -> Result<(), Reject
     }
     let value: Value = serde_json::from_slice(whole(frame)?)
         .map_err(|_| Reject::new("discovery record: invalid JSON"))?;
-    record(&value, &format!("etcd {}", printable(key, NAME_LIMIT)), facts);
+    let source: Arc<str> = source_of(key).into();
+    record(&value, &source, facts);
+    if let Some(channel) = channel(&value) {
+        let channels = vec![channel];
+        facts.other.push(Fact::Advertised(Advertised { record: source, pod: None, channels }));
+    }
     Ok(())
 }
 
-/// Adds what a discovery record says; `source` is where it was read.
+/// Returns where a record was read.
+fn source_of(key: &str) -> String {
+    format!("etcd {}", printable(key, NAME_LIMIT))
+}
+
+/// Adds what a discovery record says of processes and models; `source` is where it was read.
 pub(super) fn record(value: &Value, source: &str, facts: &mut Facts) {
     match value.get("type").and_then(Value::as_str) {
         Some("Endpoint") => facts.other.extend(membership(value, true)),
         Some("Model") => model_card(value, source, facts),
-        Some("EventChannel") => facts.other.extend(channel(value)),
         _ => {}
     }
 }
 
-/// Reads `v1/instances/{namespace}/{component}/{endpoint}/{id:x}`, whose value is gone.
+/// Reads a key whose value is gone: `v1/instances/{namespace}/{component}/{endpoint}/{id:x}`, or that
+/// of a channel.
 fn withdrawn(key: &str) -> Option<Fact> {
+    if key.starts_with("v1/event_channels/") {
+        let record = source_of(key).into();
+        return Some(Fact::Advertised(Advertised { record, pod: None, channels: Vec::new() }));
+    }
     let mut parts = key.strip_prefix("v1/instances/")?.split('/');
     let (namespace, component, endpoint) = (parts.next()?, parts.next()?, parts.next()?);
     let instance = InstanceId(u64::from_str_radix(parts.next()?, 16).ok()?);
@@ -118,7 +133,11 @@ fn model_card(value: &Value, source: &str, facts: &mut Facts) {
     }
 }
 
-fn channel(value: &Value) -> Option<Fact> {
+/// Reads the record of a channel; none when it is another record, or cannot be read.
+pub(super) fn channel(value: &Value) -> Option<Channel> {
+    if value.get("type").and_then(Value::as_str) != Some("EventChannel") {
+        return None;
+    }
     let transport = value.get("transport")?;
     let config = transport.get("config");
     let field = |key| config.and_then(|config| config.get(key));
@@ -130,16 +149,29 @@ fn channel(value: &Value) -> Option<Fact> {
                 .as_array()?
                 .iter()
                 .filter_map(Value::as_str)
+                .take(BROKER_LIMIT)
                 .map(shared)
                 .collect(),
         },
         _ => return None,
     };
-    Some(Fact::Channel(Channel {
+    Some(Channel {
+        namespace: namespace(value),
         topic: text(value, "topic"),
         publisher: value.get("instance_id")?.as_u64()?,
-        transport: Some(transport),
-    }))
+        transport,
+    })
+}
+
+/// Returns the Dynamo namespace of a channel: its own up to 1.3, that of its scope from 1.4 on.
+fn namespace(value: &Value) -> Arc<str> {
+    let Some(scope) = value.get("scope") else { return text(value, "namespace") };
+    let of = match scope.get("kind").and_then(Value::as_str) {
+        Some("namespace") => scope.get("name"),
+        Some("endpoint") => scope.get("endpoint").and_then(|endpoint| endpoint.get("namespace")),
+        _ => scope.get("namespace"),
+    };
+    shared(of.and_then(Value::as_str).unwrap_or_default())
 }
 
 fn text(value: &Value, key: &str) -> Arc<str> {

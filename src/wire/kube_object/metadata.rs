@@ -5,12 +5,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::{Object, list, shared, string};
-use crate::domain::{Fact, Placement, WorkerId};
+use crate::domain::{Advertised, Fact, Placement, WorkerId};
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject, discovery};
 
 /// Most ranks that are believed of one process.
 const RANK_LIMIT: u32 = 1024;
+
+/// Most channels that are kept of one process: a few topics for each rank.
+const CHANNEL_LIMIT: usize = 4096;
 
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let object = Object::read(frame)?;
@@ -19,13 +22,21 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         for record in records(&data["endpoints"]) {
             facts.other.extend(discovery::membership(record, false));
         }
+        let record = source_of(&object);
+        facts.other.push(Fact::Advertised(Advertised { record, pod: None, channels: Vec::new() }));
         return Ok(());
     }
-    let source = format!("DynamoWorkerMetadata {}", object.name);
+    let source = source_of(&object);
     let pod = pod_of(&object);
-    for record in records(&data["endpoints"]).chain(records(&data["event_channels"])) {
+    for record in records(&data["endpoints"]) {
         discovery::record(record, &source, facts);
     }
+    let channels = records(&data["event_channels"]).filter_map(discovery::channel);
+    facts.other.push(Fact::Advertised(Advertised {
+        record: Arc::clone(&source),
+        pod: Some(Arc::clone(&pod)),
+        channels: channels.take(CHANNEL_LIMIT).collect(),
+    }));
     for card in records(&data["model_cards"]) {
         if let Some(id) = card["instance_id"].as_u64() {
             let runtime = &card["card_json"]["runtime_config"];
@@ -44,6 +55,10 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         discovery::record(record, &source, facts);
     }
     Ok(())
+}
+
+fn source_of(object: &Object) -> Arc<str> {
+    format!("DynamoWorkerMetadata {}", object.name).into()
 }
 
 /// With one record for each container the object's name is not the pod's; its owner is the pod.

@@ -18,6 +18,9 @@ use crate::domain::{
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
 
+/// Most brokers that are kept of a pod.
+const BROKER_LIMIT: usize = 16;
+
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let object = Object::read(frame)?;
     if object.gone {
@@ -134,6 +137,8 @@ impl<'a> Reading<'a> {
             self.pod.backend = backend;
             self.pod.engine_file = file;
             self.pod.event_plane = command.env().plain("DYN_EVENT_PLANE").map(shared);
+            let brokers = command.env().plain("DYN_ZMQ_BROKER_URL");
+            self.pod.zmq_brokers = brokers.map(brokers_for_subscribers).unwrap_or_default();
         }
         role
     }
@@ -159,6 +164,14 @@ impl<'a> Reading<'a> {
             pod.version = image::version(image).map(shared);
         }
     }
+}
+
+/// Reads `xsub=tcp://a:1;tcp://b:1 , xpub=tcp://a:2;tcp://b:2`: those after `xpub` are for subscribers
+/// (dynamo-runtime 1.6.1, `transports/event_plane/mod.rs`).
+fn brokers_for_subscribers(text: &str) -> Vec<Arc<str>> {
+    let lists = text.split(',').filter_map(|part| part.trim().strip_prefix("xpub="));
+    let all = lists.flat_map(|list| list.split(';')).map(str::trim);
+    all.filter(|broker| !broker.is_empty()).take(BROKER_LIMIT).map(shared).collect()
 }
 
 fn read_container(container: &Value, commands: &[Command], role: Role) -> Container {
