@@ -6,14 +6,16 @@
 mod nats;
 #[cfg(test)]
 mod tests;
+mod zmq;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::domain::{ConfigSource, Container, Graph, Pod, Role};
-use crate::model::Cluster;
+use crate::domain::{Advertised, Channel, ConfigSource, Container, Graph, Pod, Role};
+use crate::model::{Channels, Cluster};
 
 pub use nats::{Login, NatsTarget};
+pub use zmq::{ZmqTarget, published};
 
 /// Most logs that are followed, and most endpoints that are scraped; the rest is named in a note.
 pub const TARGET_LIMIT: usize = 512;
@@ -33,15 +35,18 @@ pub struct Seen<'a> {
     pub pods: Vec<&'a Pod>,
     /// Its graph deployments.
     pub graphs: Vec<&'a Graph>,
+    /// Where things are published, with the records that say so.
+    pub channels: Vec<(&'a Advertised, &'a Channel)>,
 }
 
 impl<'a> Seen<'a> {
-    /// Returns what `cluster` knows of `namespace`.
-    pub fn of(cluster: &'a Cluster, namespace: &'a str) -> Self {
+    /// Returns what `cluster` and `channels` know of `namespace`.
+    pub fn of(cluster: &'a Cluster, channels: &'a Channels, namespace: &'a str) -> Self {
         Self {
             namespace,
             pods: cluster.pods().map(|record| &record.pod).collect(),
             graphs: cluster.graphs().collect(),
+            channels: channels.all().collect(),
         }
     }
 }
@@ -51,6 +56,8 @@ impl<'a> Seen<'a> {
 pub struct Choice {
     /// The graph deployment to look at; all of the namespace's when none is named.
     pub dgd: Option<String>,
+    /// The Dynamo namespace to look at, in place of those of its pods.
+    pub dynamo_namespace: Option<String>,
 }
 
 /// A container whose log is worth following.
@@ -94,6 +101,8 @@ pub struct Wanted {
     pub candidates: Vec<String>,
     /// Where events may be heard.
     pub nats: Option<NatsTarget>,
+    /// Publishers of events over ZMQ.
+    pub zmq: Vec<ZmqTarget>,
     /// Logs to follow: routers first, then workers.
     pub logs: Vec<LogTarget>,
     /// Metrics to scrape, in the same order.
@@ -112,12 +121,14 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     if pods.is_empty() {
         return wanted;
     }
-    wanted.nats = nats::target(&pods, &mut wanted.notes);
+    wanted.zmq = published(seen, &pods, choice);
+    wanted.nats = nats::target(&pods, wanted.zmq.is_empty(), &mut wanted.notes);
     for pod in &pods {
         wanted.logs.extend(logs(pod));
         wanted.scrapes.extend(scrapes(pod));
     }
     cap(&mut wanted.logs, "logs are followed", &mut wanted.notes);
+    cap(&mut wanted.zmq, "ZMQ publishers are listened to", &mut wanted.notes);
     cap(&mut wanted.scrapes, "metrics endpoints are scraped", &mut wanted.notes);
     wanted
 }

@@ -6,6 +6,7 @@ mod driver;
 mod headless;
 mod live;
 mod player;
+mod publishers;
 mod recorder;
 mod screen;
 mod settings;

@@ -122,7 +122,7 @@ fn planted_secrets_reach_neither_facts_nor_reports() {
 
     let (engine, snapshot) = played(&frames);
 
-    let seen = attach::Seen::of(engine.cluster(), "prod");
+    let seen = attach::Seen::of(engine.cluster(), engine.channels(), "prod");
     let wanted = attach::wanted(&seen, &attach::Choice::default());
     for text in [json::snapshot(&snapshot), format!("{snapshot:?}"), format!("{seen:?} {wanted:?}")]
     {
@@ -141,7 +141,7 @@ fn planted_secrets_reach_neither_facts_nor_reports() {
 fn a_recorded_deployment_is_attached_to_whole() {
     let (engine, _) = played(&frames(&fixture("clusters/config-map.frames")));
 
-    let seen = attach::Seen::of(engine.cluster(), "gtc-demo");
+    let seen = attach::Seen::of(engine.cluster(), engine.channels(), "gtc-demo");
     let wanted = attach::wanted(&seen, &attach::Choice::default());
 
     insta::assert_debug_snapshot!("attach-config-map", wanted);

@@ -152,7 +152,12 @@ async fn metrics_come_through_a_forward_that_is_kept_when_they_cannot_be_reached
     };
     let limits = MetricsLimits { period: Duration::from_millis(100), ..MetricsLimits::default() };
     let (_targets, list) = watch::channel(vec![target]);
-    let _handle = spawn_with(Reach::new(Some(it.forwarder.clone())), emitter, list, limits);
+    let _handle = spawn_with(
+        Reach::new(Some(it.forwarder.clone()), "gtc-demo".into()),
+        emitter,
+        list,
+        limits,
+    );
 
     delivered.until("expected scrapes", |it| it.scrapes(worker).len() >= 5).await;
     assert_eq!(until_open(&it.forwarder, 1).await[0].local, None);

@@ -1,6 +1,7 @@
 //! The ZMQ source against publishers of real libzmq, and against sockets that misbehave.
 #![expect(clippy::expect_used, reason = "a failed expectation should stop the test")]
 
+mod cluster;
 mod harm;
 mod hostile;
 mod screen;

@@ -46,13 +46,16 @@ pub struct NatsTarget {
     pub from: String,
 }
 
-/// Returns the server that the most important of `pods` names.
-pub(super) fn target(pods: &[&Pod], notes: &mut Vec<String>) -> Option<NatsTarget> {
+/// Returns the server that the most important of `pods` names. Without one nothing is missed where
+/// events are published elsewhere; `alone` is false then.
+pub(super) fn target(pods: &[&Pod], alone: bool, notes: &mut Vec<String>) -> Option<NatsTarget> {
     note_plane(pods, notes);
     let Some(pod) = pods.iter().find(|pod| pod.nats.servers.is_some()) else {
-        notes.push(
-            "no pod has NATS_SERVER in its environment; --nats-url names a server".to_owned(),
-        );
+        if alone {
+            notes.push(
+                "no pod has NATS_SERVER in its environment; --nats-url names a server".to_owned(),
+            );
+        }
         return None;
     };
     let servers = Arc::clone(pod.nats.servers.as_ref()?);

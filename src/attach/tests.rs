@@ -77,7 +77,7 @@ fn of_several_deployments_the_chosen_one_or_all_with_a_note() {
         (Some("three"), &[], Some("no graph deployment `three`")),
     ];
     for (dgd, expected, note) in cases {
-        let choice = Choice { dgd: dgd.map(str::to_owned) };
+        let choice = Choice { dgd: dgd.map(str::to_owned), ..Choice::default() };
 
         let wanted = wanted(&seen(&pods), &choice);
 
@@ -247,7 +247,7 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
     let seen = Seen { graphs: vec![&planned], ..seen(&pods) };
 
     let all = wanted(&seen, &Choice::default());
-    let chosen = wanted(&seen, &Choice { dgd: Some("two".into()) });
+    let chosen = wanted(&seen, &Choice { dgd: Some("two".into()), ..Choice::default() });
 
     assert_eq!(all.config_maps, ["m1", "m2", "m3"]);
     assert_eq!(chosen.config_maps, ["m2", "m3"]);

@@ -11,6 +11,7 @@ use base64::Engine as _;
 use tokio::sync::watch;
 
 use super::live;
+use super::publishers::Publishers;
 use crate::attach::{Login, NatsTarget, Wanted};
 use crate::clock;
 use crate::domain::{Role, SecretRef, SourceNote, SourceState};
@@ -33,6 +34,8 @@ pub(super) struct ClusterSpec {
     pub(super) nats: NatsOptions,
     /// True when the user named a NATS server, which then is the only one.
     pub(super) nats_named: bool,
+    /// True when the user named ZMQ publishers, which then are the only ones.
+    pub(super) zmq_named: bool,
     pub(super) port_forward: bool,
     /// The Dynamo namespace to listen to, in place of the one that the pods have.
     pub(super) dynamo_namespace: Option<Arc<str>>,
@@ -53,6 +56,8 @@ struct Cluster {
     emitter: Emitter,
     options: NatsOptions,
     nats_named: bool,
+    /// Publishers that discovery names; none when the user named others.
+    publishers: Option<Publishers>,
     dynamo_namespace: Option<Arc<str>>,
     wanted: watch::Receiver<Wanted>,
     shown: watch::Sender<SourceState>,
@@ -75,6 +80,7 @@ impl Cluster {
             emitter,
             nats,
             nats_named,
+            zmq_named,
             port_forward,
             dynamo_namespace,
             wanted,
@@ -89,13 +95,16 @@ impl Cluster {
         let (logs, log_targets) = watch::channel(Vec::new());
         others.push(logs::spawn(client.clone(), emitter.clone(), log_targets));
         let (scrapes, scrape_targets) = watch::channel(Vec::new());
-        let reach = Reach::new(forwarder.clone());
-        others.push(metrics::spawn(reach, emitter.clone(), scrape_targets));
+        let reach = Reach::new(forwarder.clone(), Arc::clone(client.namespace()));
+        others.push(metrics::spawn(reach.clone(), emitter.clone(), scrape_targets));
+        let publishers =
+            (!zmq_named).then(|| Publishers::new(emitter.clone(), reach, dynamo_namespace.clone()));
         Self {
             client,
             emitter,
             options: nats,
             nats_named,
+            publishers,
             dynamo_namespace,
             wanted,
             shown,
@@ -143,7 +152,8 @@ impl Cluster {
 
     fn handles(&self) -> impl Iterator<Item = &SourceHandle> {
         let nats = self.nats.iter().map(|(_, handle)| handle);
-        std::iter::once(&self.kubernetes.source).chain(&self.others).chain(nats)
+        let zmq = self.publishers.iter().filter_map(Publishers::handle);
+        std::iter::once(&self.kubernetes.source).chain(&self.others).chain(nats).chain(zmq)
     }
 
     async fn obey(&self, desired: Desired) {
@@ -169,6 +179,9 @@ impl Cluster {
         self.logs.send_if_modified(|known| replace(known, logs));
         let scrapes = wanted.scrapes.iter().map(scrape_target).collect();
         self.scrapes.send_if_modified(|known| replace(known, scrapes));
+        if let Some(publishers) = &mut self.publishers {
+            publishers.follow(&wanted.zmq);
+        }
         if !self.nats_named {
             self.follow_nats(wanted.nats).await;
         }

@@ -41,7 +41,10 @@ pub(super) struct Attach {
 impl Attach {
     /// Says what is worth having open, by what `engine` knows.
     pub(super) fn update(&self, engine: &Engine) {
-        let wanted = attach::wanted(&Seen::of(engine.cluster(), &self.namespace), &self.choice);
+        let wanted = attach::wanted(
+            &Seen::of(engine.cluster(), engine.channels(), &self.namespace),
+            &self.choice,
+        );
         self.wanted.send_if_modified(|known| {
             let differs = *known != wanted;
             *known = wanted;
@@ -119,11 +122,12 @@ async fn on_kubernetes(
         emitter,
         nats: self::options(args),
         nats_named,
+        zmq_named: !args.zmq.is_empty(),
         port_forward: !args.no_port_forward,
         dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),
         wanted: followed,
     }));
-    let choice = Choice { dgd: args.dgd.clone() };
+    let choice = Choice { dgd: args.dgd.clone(), dynamo_namespace: args.dynamo_namespace.clone() };
     let attach = Attach { namespace: Arc::clone(&namespace), choice, wanted };
     Ok(Live { frames, sources, label: namespace.to_string(), attach: Some(attach) })
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -146,16 +147,19 @@ pub(super) fn bracketed(ip: &str) -> String {
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     forwarder: Option<Forwarder>,
+    /// The namespace that services without one are in.
+    home: Arc<str>,
 }
 
 impl Reach {
-    /// Returns a way that also goes through `forwarder`, when there is one.
-    pub fn new(forwarder: Option<Forwarder>) -> Self {
-        Self { forwarder }
+    /// Returns a way that also goes through `forwarder`, when there is one. A service without
+    /// namespace is one of `home`.
+    pub fn new(forwarder: Option<Forwarder>, home: Arc<str>) -> Self {
+        Self { forwarder, home }
     }
 
-    /// Connects to a port of `host`: directly, or else through a forward to the port of a pod that
-    /// it is.
+    /// Connects to a port of `host`: directly, or else through a forward to the pod that it is, or to
+    /// one behind the service that it names.
     pub(super) async fn connect(
         &self,
         host: &str,
@@ -166,8 +170,12 @@ impl Reach {
             Ok(stream) => return Ok(Line::Direct(stream)),
             Err(error) => error,
         };
-        let (Some(forwarder), Some(pod)) = (&self.forwarder, pod) else { return Err(direct) };
-        match forwarder.connect(Destination::Pod(pod.clone())).await {
+        let to = match pod {
+            Some(pod) => Some(Destination::Pod(pod.clone())),
+            None => destination(host, port, &self.home),
+        };
+        let (Some(forwarder), Some(to)) = (&self.forwarder, to) else { return Err(direct) };
+        match forwarder.connect(to).await {
             Ok(stream) => Ok(Line::Forwarded(Box::new(stream))),
             Err(error) => Err(format!("{direct}; through port-forward: {error}")),
         }

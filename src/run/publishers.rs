@@ -1,0 +1,92 @@
+//! The ZMQ source of whatever discovery names: opened when there is something to listen to.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use crate::attach;
+use crate::clock;
+use crate::domain::{SourceNote, SourceState};
+use crate::source::reach::Reach;
+use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
+use crate::source::{Emitter, SourceHandle};
+
+/// Publishers that are listened to.
+pub(super) struct Publishers {
+    emitter: Emitter,
+    reach: Reach,
+    dynamo_namespace: Option<Arc<str>>,
+    targets: watch::Sender<Vec<ZmqTarget>>,
+    source: Option<SourceHandle>,
+    /// Addresses that cannot be used, which are told once each.
+    unusable: BTreeSet<Arc<str>>,
+}
+
+impl Publishers {
+    pub(super) fn new(emitter: Emitter, reach: Reach, dynamo_namespace: Option<Arc<str>>) -> Self {
+        let (targets, _) = watch::channel(Vec::new());
+        let unusable = BTreeSet::new();
+        Self { emitter, reach, dynamo_namespace, targets, source: None, unusable }
+    }
+
+    /// Listens to `wanted`, and to nobody else. Must be called within a runtime.
+    pub(super) fn follow(&mut self, wanted: &[attach::ZmqTarget]) {
+        let mut targets = Vec::new();
+        for one in wanted {
+            match target(one) {
+                Ok(target) => targets.push(target),
+                Err(why) => self.cannot(one, &why),
+            }
+        }
+        if targets.is_empty() && self.source.is_none() {
+            return;
+        }
+        self.targets.send_if_modified(|known| {
+            let differs = *known != targets;
+            *known = targets;
+            differs
+        });
+        if self.source.is_none() {
+            let spec = ZmqSpec::new(self.reach.clone(), self.dynamo_namespace.clone());
+            let source = zmq::spawn(spec, self.emitter.clone(), self.targets.subscribe());
+            self.source = Some(source);
+        }
+    }
+
+    /// Returns the source, once there is one.
+    pub(super) fn handle(&self) -> Option<&SourceHandle> {
+        self.source.as_ref()
+    }
+
+    fn cannot(&mut self, target: &attach::ZmqTarget, why: &BadEndpoint) {
+        if self.unusable.len() >= attach::TARGET_LIMIT
+            || !self.unusable.insert(Arc::clone(&target.endpoint))
+        {
+            return;
+        }
+        let note = SourceNote {
+            source: "zmq".into(),
+            state: SourceState::Down,
+            why: format!("{}: {why}", target.from).into(),
+            retry_ms: None,
+            rtt_us: None,
+            dropped: 0,
+            drops_uncounted: 0,
+            interruptions: 0,
+            history: None,
+            at: clock::now(),
+        };
+        // With nobody to hear it the owner ends by itself.
+        self.emitter.note(&note);
+    }
+}
+
+fn target(wanted: &attach::ZmqTarget) -> Result<ZmqTarget, BadEndpoint> {
+    Ok(ZmqTarget {
+        endpoint: Endpoint::parse(&wanted.endpoint)?,
+        pod: wanted.pod.clone(),
+        broker: wanted.broker,
+        from: Arc::clone(&wanted.from),
+    })
+}
