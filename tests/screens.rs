@@ -270,12 +270,12 @@ fn the_command_line_suggests_completes_and_explains() {
     press(&mut shell, KeyCode::Enter);
     assert_eq!(shell.theme(), "dark");
 
-    for c in ":theme nord".chars() {
+    for c in ":theme sunrise".chars() {
         press(&mut shell, KeyCode::Char(c));
     }
     press(&mut shell, KeyCode::Enter);
     let screen = draw(&mut shell, &pictures::mismatch(), (80, 24));
-    assert!(screen.contains("no theme `nord`; there are terminal"), "{screen}");
+    assert!(screen.contains("no theme `sunrise`; there are"), "{screen}");
 
     for c in ":demo fix".chars() {
         press(&mut shell, KeyCode::Char(c));

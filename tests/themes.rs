@@ -133,9 +133,11 @@ fn themes_of_the_user_are_used_and_their_mistakes_explained() {
     let file = home.join("kvtop/themes/torn.toml");
     let (code, text) = out(&home, &["themes", "check", file.to_str().unwrap()]);
     assert_eq!((code, text.contains("theme `torn` cannot be read")), (Some(1), true), "{text}");
-    let (code, text) = out(&home, &["demo", "--theme", "torn"]);
-    assert_eq!(code, Some(1));
-    assert!(text.contains("theme `torn` cannot be read") && text.contains("line 1"), "{text}");
+    let vars = [("XDG_CONFIG_HOME", home.to_str().unwrap())];
+    let args = ["demo", "--theme", "torn"];
+    let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &args, &vars, SIZE);
+    pty.wait_for("the reason", |screen| screen.contains("theme `torn` cannot be read"));
+    assert_eq!(pty.exit_code(), 1);
     let (code, text) = out(&home, &["themes", "show", "sunrise"]);
     assert_eq!(code, Some(1));
     assert!(text.contains("unknown theme `sunrise`") && text.contains("nord"), "{text}");
