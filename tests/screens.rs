@@ -3,6 +3,7 @@
 mod banner;
 mod findings;
 mod hostile;
+mod views;
 mod walks;
 
 use std::fmt::Write as _;

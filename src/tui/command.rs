@@ -49,6 +49,16 @@ pub enum Command {
     TopFinding,
     /// Open what is selected, or go back to the list.
     Open,
+    /// Let the order be picked.
+    Sort,
+    /// Turn the order round.
+    SortReversed,
+    /// Let columns be taken away or put back.
+    Columns,
+    /// Take what is selected in the list to pick from.
+    Pick,
+    /// The choice of this number was picked.
+    Picked(Pick, usize),
     /// Copy this.
     Copy(Copied),
     /// Apply the demo's fix.
@@ -120,6 +130,15 @@ impl View {
             Self::Findings => "findings",
         }
     }
+}
+
+/// What a list to pick from is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// The order of a table.
+    Sort,
+    /// The columns of a table.
+    Columns,
 }
 
 /// What can be copied.

@@ -18,16 +18,27 @@ pub struct Needs {
     pub findings: usize,
     /// Rows of the worker table.
     pub workers: usize,
-    /// True for a demo, which says so in a row of its own.
-    pub marker: bool,
-    /// True for a replay, which shows its position.
-    pub playback: bool,
+    /// True while what is selected has the view for itself.
+    pub opened: bool,
+    /// The row that the feed has for itself.
+    pub strip: Strip,
     /// True when somebody reports KV utilization, so that size and utilization are two charts.
     pub usage: bool,
     /// Rows of the banner.
     pub banner: u16,
     /// The panel that has the screen for itself.
     pub zoom: Option<PanelId>,
+}
+
+/// A row that a feed has for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strip {
+    /// None: what is live.
+    None,
+    /// What a demo says about itself.
+    Demo,
+    /// Where a replay stands.
+    Replay,
 }
 
 /// How much can be shown, from the most.
@@ -110,10 +121,10 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
     }
     layout.footer = take_bottom(&mut rest, 1);
     layout.banner = take_top(&mut rest, needs.banner);
-    if needs.marker && area.height >= 10 {
+    if needs.strip == Strip::Demo && area.height >= 10 {
         layout.marker = take_top(&mut rest, 1);
     }
-    if needs.playback && area.height >= 8 {
+    if needs.strip == Strip::Replay && area.height >= 8 {
         layout.playback = take_top(&mut rest, 1);
     }
     if class <= Class::Medium {
@@ -166,14 +177,15 @@ mod tests {
                 let area = Rect { x: 0, y: 0, width, height };
                 let views = views::built();
                 let counts = [0, 2, 300];
-                for (view, workers) in views.flat_map(|view| counts.map(|n| (view.name, n))) {
+                let views = views.flat_map(|view| [(view.name, false), (view.name, true)]);
+                for ((view, opened), workers) in views.flat_map(|view| counts.map(|n| (view, n))) {
                     let needs = Needs {
                         view,
                         findings: workers,
                         workers,
-                        marker: true,
+                        opened,
+                        strip: if workers == 0 { Strip::Replay } else { Strip::Demo },
                         usage: true,
-                        playback: true,
                         banner: 5,
                         zoom: None,
                     };

@@ -1,8 +1,11 @@
 //! The help: keys from the key table, marks, and what the columns mean.
 
+pub mod picker;
+
 use ratatui::layout::Rect;
 
 use super::keymap::{self, Focus};
+use super::panels::workers::Col;
 use super::text;
 use super::theme::{Glyphs, Role};
 use super::widgets::canvas::{Canvas, Part, part};
@@ -12,19 +15,6 @@ use super::widgets::panel::{self, Heading};
 const WIDTH: u16 = 84;
 /// Columns of a key or a term.
 const TERM: usize = 10;
-
-const COLUMNS: [(&str, &str); 10] = [
-    ("BLK", "tokens per block; sizes that differ are all shown"),
-    ("CACHED", "blocks that a router which saw every event would hold"),
-    ("HELD", "blocks that the worker really holds; shown when it differs"),
-    ("KV%", "share of the engine's KV blocks in use"),
-    ("STORE/s", "`stored` events per second, over 10 s"),
-    ("EVICT/s", "blocks removed per second, over 10 s"),
-    ("ORPH%", "stores that the router refuses: parent unknown; over 1 min"),
-    ("HIT%", "share of prompt tokens found in the engine's cache"),
-    ("OVLP", "mean overlap in blocks of the requests routed to it"),
-    ("LAST", "age of its last KV event"),
-];
 
 /// Returns the lines of the help.
 fn lines(focus: Focus, glyphs: &Glyphs) -> Vec<[Part; 2]> {
@@ -47,7 +37,8 @@ fn lines(focus: Focus, glyphs: &Glyphs) -> Vec<[Part; 2]> {
     lines.push(term("warming", warming, Role::Unknown));
     lines.push(term(glyphs.none, "nobody reports it; it is not 0", Role::Muted));
     lines.extend([blank(), heading("Columns")]);
-    lines.extend(COLUMNS.map(|(name, meaning)| term(name, meaning, Role::Title)));
+    let columns = Col::ALL.into_iter().filter(|col| !col.title(glyphs).is_empty());
+    lines.extend(columns.map(|col| term(col.title(glyphs), col.says().1, Role::Title)));
     lines.extend([blank(), heading("kvtop only reads; it never changes the cluster.")]);
     lines
 }
@@ -57,17 +48,22 @@ pub fn last(focus: Focus, glyphs: &Glyphs, height: u16) -> usize {
     lines(focus, glyphs).len().saturating_sub(usize::from(height.saturating_sub(2)).max(1))
 }
 
+/// Returns the middle of `area`.
+fn centred(area: Rect, width: u16, height: u16) -> Rect {
+    Rect {
+        x: area.x + (area.width - width) / 2,
+        y: area.y + (area.height - height) / 2,
+        width,
+        height,
+    }
+}
+
 /// Draws the help over `area`, from row `first` on.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, focus: Focus, first: usize) {
     let lines = lines(focus, canvas.glyphs());
     let wanted = text::coordinate(lines.len()).saturating_add(2);
     let (width, height) = (area.width.min(WIDTH), area.height.min(wanted));
-    let over = Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height - height) / 2,
-        width,
-        height,
-    };
+    let over = centred(area, width, height);
     canvas.clear(over);
     let first = first.min(last(focus, canvas.glyphs(), height));
     let page = usize::from(height.saturating_sub(2));

@@ -9,6 +9,7 @@ pub mod footer;
 pub mod router;
 pub mod status;
 pub mod trends;
+pub mod worker;
 pub mod workers;
 
 use std::time::Duration;
@@ -28,6 +29,16 @@ pub enum PanelId {
     /// The table of workers.
     #[default]
     Workers,
+    /// The table of workers to select from.
+    WorkerTable,
+    /// The selected worker.
+    Worker,
+    /// Its KV events per second.
+    WorkerTraffic,
+    /// Its cached blocks.
+    WorkerBlocks,
+    /// Its KV utilization and its hit rate.
+    WorkerShares,
     /// KV events per second.
     Traffic,
     /// KV utilization.
@@ -59,6 +70,8 @@ pub struct Look {
     pub first_router: usize,
     /// Number of the last event shown; none to follow the newest.
     pub last_event: Option<u64>,
+    /// Of the view of workers.
+    pub workers: views::workers::State,
     /// Of the view of findings.
     pub findings: views::findings::State,
 }
@@ -111,6 +124,11 @@ impl Scene<'_> {
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>) {
     match id {
         PanelId::Workers => workers::draw(canvas, area, scene),
+        PanelId::WorkerTable => workers::choose(canvas, area, scene),
+        PanelId::Worker => worker::draw(canvas, area, scene),
+        PanelId::WorkerTraffic => worker::traffic(canvas, area, scene),
+        PanelId::WorkerBlocks => worker::blocks(canvas, area, scene),
+        PanelId::WorkerShares => worker::shares(canvas, area, scene),
         PanelId::Traffic => charts::traffic(canvas, area, scene),
         PanelId::Usage => charts::usage(canvas, area, scene),
         PanelId::Growth => charts::growth(canvas, area, scene),

@@ -13,12 +13,12 @@ use ratatui::layout::Rect;
 use super::command::{Action, Command, Scroll, View};
 use super::findings::Fact;
 use super::keymap::{self, Focus};
-use super::layout::{self, Class, Layout, Needs};
+use super::layout::{self, Class, Layout, Needs, Strip};
 use super::line;
 use super::overlay;
 use super::panels::{Look, PanelId};
 use super::theme::Glyphs;
-use super::views;
+use super::views::{self, Picker};
 use crate::snapshot::{Ask, Feed, Snapshot, ViewQuery};
 
 /// Events that every picture holds, so that a held one has them for every view.
@@ -34,6 +34,8 @@ enum Open {
     Nothing,
     /// The help, from this row on.
     Help(usize),
+    /// A list to pick from.
+    Picker(Picker),
     /// The command line, with what was typed.
     Line(String),
 }
@@ -79,6 +81,7 @@ impl Shell {
             first_worker: 0,
             first_router: 0,
             last_event: None,
+            workers: views::workers::State::default(),
             findings: views::findings::State::default(),
         };
         Self {
@@ -188,8 +191,13 @@ impl Shell {
             Command::ToggleBanner => self.toggle_banner(snapshot),
             Command::NextTheme => self.next_theme(),
             Command::Theme(at) => self.use_theme(at),
+            Command::Pick => self.pick(snapshot),
             // What is left is the view's.
-            Command::Open => {
+            Command::Open
+            | Command::Sort
+            | Command::SortReversed
+            | Command::Columns
+            | Command::Picked(..) => {
                 self.offer(command, snapshot);
             }
         }
@@ -200,6 +208,7 @@ impl Shell {
     fn focus(&self, snapshot: &Snapshot) -> Focus {
         match &self.open {
             Open::Help(_) => Focus::Help,
+            Open::Picker(_) => Focus::Picker,
             Open::Line(_) => Focus::Line,
             Open::Nothing => self.view_focus(snapshot),
         }
@@ -259,6 +268,10 @@ impl Shell {
             let last = overlay::last(self.view_focus(live), Glyphs::UNICODE, height);
             let page = usize::from(height.saturating_sub(views::scroll::AROUND)).max(1);
             self.open = Open::Help(views::moved(first, by, page, last));
+        } else if let Open::Picker(picker) = &mut self.open {
+            let page = usize::from(self.size.1.saturating_sub(views::scroll::AROUND)).max(1);
+            let last = picker.choices.len().saturating_sub(1);
+            picker.at = views::moved(picker.at, by, page, last);
         } else if !self.offer(Command::Scroll(by), live) {
             let mut look = self.look.clone();
             let layout = self.layout(self.area(), live);
@@ -288,8 +301,12 @@ impl Shell {
             view: self.view,
             findings: shown.findings.len() + shown.checks.len(),
             workers: shown.workers.len(),
-            marker: matches!(live.feed, Feed::Demo(_)),
-            playback: matches!(live.feed, Feed::Replay(_)),
+            opened: (views::of(self.view).opened)(&self.look),
+            strip: match live.feed {
+                Feed::Live => Strip::None,
+                Feed::Demo(_) => Strip::Demo,
+                Feed::Replay(_) => Strip::Replay,
+            },
             usage: shown.totals.kv_utilization.is_some(),
             banner: self.banner(area, live).all(),
             zoom: None,

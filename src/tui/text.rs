@@ -200,6 +200,16 @@ pub fn short(value: f64) -> String {
     }
 }
 
+/// Returns a change in at most seven columns: `+3.2`, `-6`, `0`.
+pub fn signed(value: f64) -> String {
+    let size = short(value.abs());
+    match size.as_str() {
+        "0" | "?" => size,
+        _ if value < 0.0 => format!("-{size}"),
+        _ => format!("+{size}"),
+    }
+}
+
 fn scaled(value: f64) -> String {
     const UNITS: [&str; 6] = ["k", "M", "G", "T", "P", "E"];
     let mut value = value / 1_000.0;

@@ -6,17 +6,18 @@
 pub mod findings;
 pub mod overview;
 pub mod scroll;
+pub mod workers;
 
 use ratatui::layout::Rect;
 
-use super::command::{self, Command, Scroll};
+use super::command::{self, Command, Pick, Scroll};
 use super::layout::{Class, Layout, Needs};
 use super::panels::{Look, Scene};
 use crate::domain::Timestamp;
 use crate::snapshot::{Snapshot, ViewQuery};
 
 /// Every view that is built, in the order of their numbers. The first is the one to begin with.
-const BUILT: &[View] = &[overview::VIEW, findings::VIEW];
+const BUILT: &[View] = &[overview::VIEW, workers::VIEW, findings::VIEW];
 
 /// A view, as everything around it sees it.
 #[derive(Clone, Copy)]
@@ -27,6 +28,8 @@ pub struct View {
     pub about: &'static str,
     /// The panel that is focused at first.
     pub home: super::panels::PanelId,
+    /// Returns true while what is selected has the view for itself.
+    pub opened: fn(&Look) -> bool,
     /// Places its panels in what the bars leave.
     pub arrange: fn(&mut Layout, Rect, Class, &Needs),
     /// Adds to a query what it shows beyond what every picture holds.
@@ -64,6 +67,41 @@ pub enum Reply {
     Done,
     /// Nothing, for this reason.
     Refused(String),
+    /// To go on in another view.
+    Go(command::View),
+    /// To let one of these be picked.
+    Pick(Picker),
+}
+
+/// A list to pick from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Picker {
+    /// What it is for.
+    pub pick: Pick,
+    /// Its title.
+    pub title: &'static str,
+    /// What there is.
+    pub choices: Vec<Choice>,
+    /// The one that is selected.
+    pub at: usize,
+}
+
+/// Something to pick.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Its name.
+    pub name: String,
+    /// What it means.
+    pub about: String,
+    /// Whether it is on; none where one is picked of many.
+    pub on: Option<bool>,
+}
+
+impl Choice {
+    /// Returns one of many.
+    pub fn new(name: impl Into<String>, about: impl Into<String>) -> Self {
+        Self { name: name.into(), about: about.into(), on: None }
+    }
 }
 
 /// Returns the views that are built, in the order of their numbers.

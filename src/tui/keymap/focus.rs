@@ -19,6 +19,8 @@ pub enum Context {
     Mendable,
     /// While the help is open.
     Help,
+    /// While there is something to pick.
+    Picker,
     /// While the command line is open.
     Line,
 }
@@ -55,6 +57,8 @@ pub enum Focus {
     View(View, Feed),
     /// The help.
     Help,
+    /// A list to pick from.
+    Picker,
     /// The command line.
     Line,
 }
@@ -63,7 +67,7 @@ impl Focus {
     /// Returns everything that can be open.
     pub fn all() -> impl Iterator<Item = Self> {
         let of = |view: &views::View| Feed::ALL.map(|feed| Self::View(view.name, feed));
-        views::built().flat_map(of).chain([Self::Help, Self::Line])
+        views::built().flat_map(of).chain([Self::Help, Self::Picker, Self::Line])
     }
 
     /// Returns true when `context` holds while this is open.
@@ -74,6 +78,7 @@ impl Focus {
             | (Self::View(_, Feed::Replay), Context::Replay)
             | (Self::View(_, Feed::Mendable), Context::Mendable)
             | (Self::Help, Context::Help)
+            | (Self::Picker, Context::Picker)
             | (Self::Line, Context::Line) => true,
             (Self::View(view, _), Context::In(other)) => view == other,
             _ => false,

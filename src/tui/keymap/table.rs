@@ -33,8 +33,11 @@ const fn hinted(binding: Binding, hint: &'static str) -> Binding {
 
 const ALL: &[Context] = &[Context::Everywhere];
 const VIEWS: &[Context] = &[Context::Views];
-const READ: &[Context] = &[Context::Views, Context::Help];
+const READ: &[Context] = &[Context::Views, Context::Help, Context::Picker];
+const HELP: &[Context] = &[Context::Views, Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
+const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
+const WORKERS: &[Context] = &[Context::In(View::Workers)];
 const FINDINGS: &[Context] = &[Context::In(View::Findings)];
 const MENDABLE: &[Context] = &[Context::Mendable];
 const LINE: &[Context] = &[Context::Line];
@@ -69,7 +72,7 @@ const fn show(
 /// Every binding, in the order of help and footer.
 pub const BINDINGS: &[Binding] = &[
     hinted(
-        bind(&[char('?'), key(KeyCode::F(1))], "?", READ, Command::ToggleHelp, "help, and back"),
+        bind(&[char('?'), key(KeyCode::F(1))], "?", HELP, Command::ToggleHelp, "help, and back"),
         "help",
     ),
     hinted(bind(&[char(':')], ":", VIEWS, Command::OpenLine, "type a command"), "command"),
@@ -82,6 +85,29 @@ pub const BINDINGS: &[Binding] = &[
             "read all of the finding, and back to the list",
         ),
         "read",
+    ),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter)],
+            "Enter",
+            WORKERS,
+            Command::Open,
+            "everything about the worker, and back",
+        ),
+        "open",
+    ),
+    hinted(bind(&[char('s')], "s", WORKERS, Command::Sort, "pick the order"), "sort"),
+    bind(&[char('S')], "S", WORKERS, Command::SortReversed, "turn the order round"),
+    hinted(bind(&[char('c')], "c", WORKERS, Command::Columns, "pick the columns"), "columns"),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter), char(' ')],
+            "Enter",
+            &[Context::Picker],
+            Command::Pick,
+            "take it",
+        ),
+        "pick",
     ),
     hinted(
         replay(&[char('p')], "p", ReplayCommand::Toggle, "pause the recording, or play on"),
@@ -97,6 +123,10 @@ pub const BINDINGS: &[Binding] = &[
     hinted(replay(&[char('<')], "<", ReplayCommand::Slower, "play slower"), "slower"),
     hinted(replay(&[char('>')], ">", ReplayCommand::Faster, "play faster"), "faster"),
     hinted(bind(&[char('X')], "X", MENDABLE, Command::DemoFix, "apply the fix of the demo"), "fix"),
+    hinted(
+        bind(&[key(KeyCode::Enter)], "Enter", OVERVIEW, Command::Open, "more about the panel"),
+        "open",
+    ),
     hinted(
         bind(
             &[char(' ')],
@@ -149,7 +179,7 @@ pub const BINDINGS: &[Binding] = &[
     bind(
         &[key(KeyCode::Esc)],
         "Esc",
-        &[Context::Views, Context::Help, Context::Line],
+        &[Context::Views, Context::Help, Context::Picker, Context::Line],
         Command::Back,
         "close what is open; never quits",
     ),

@@ -91,24 +91,43 @@ pub fn views(
     view: View,
     snapshot: &Snapshot,
     window: Duration,
-    state: Part,
+    state: &Part,
 ) {
-    let mut tabs: Vec<Part> = Vec::new();
+    let counts = counts(snapshot, canvas.glyphs());
+    let span = text::span(window);
+    let right = |word: &str| {
+        let window = part(format!("{word}{span}  "), Role::Muted);
+        vec![window, state.clone(), part(" ", Role::Fg)]
+    };
+    let forms = [
+        (tabs(view, View::name, &counts), right("window ")),
+        (tabs(view, View::name, &counts), right("")),
+        (tabs(view, View::short, &counts), right("")),
+        (tabs(view, View::short, &counts), vec![state.clone()]),
+        (tabs(view, |_| "", &counts), vec![state.clone()]),
+    ];
+    let fits = |(tabs, right): &&(Vec<Part>, Vec<Part>)| {
+        width(tabs) + 1 + width(right) <= usize::from(area.width)
+    };
+    let Some((tabs, right)) = forms.iter().find(fits).or(forms.last()) else { return };
+    canvas.parts(area, 0, 0, tabs);
+    canvas.parts_right(area, 0, right);
+}
+
+/// Returns the views by number and name, the one that is shown in brackets.
+fn tabs(shown: View, name: fn(View) -> &'static str, counts: &[Part]) -> Vec<Part> {
+    let mut tabs = Vec::new();
     for one in views::built().map(|view| view.name) {
-        let counts = if one == View::Findings { counts(snapshot, canvas.glyphs()) } else { vec![] };
         let (role, edges) =
-            if one == view { (Role::Title, [" [", "]"]) } else { (Role::Muted, ["  ", " "]) };
-        tabs.push(part(format!("{}{} {}", edges[0], one.number(), one.name()), role));
-        tabs.extend(counts);
+            if one == shown { (Role::Title, [" [", "]"]) } else { (Role::Muted, ["  ", " "]) };
+        let named = format!("{} {}", one.number(), name(one));
+        tabs.push(part(format!("{}{}", edges[0], named.trim_end()), role));
+        if one == View::Findings {
+            tabs.extend(counts.iter().cloned());
+        }
         tabs.push(part(edges[1], role));
     }
-    let mut right = vec![part(format!("window {}  ", text::span(window)), Role::Muted)];
-    right.extend([state, part(" ", Role::Fg)]);
-    let x = canvas.parts(area, 0, 0, &tabs);
-    if usize::from(x) + width(&right) > area.width.into() {
-        right.remove(0);
-    }
-    canvas.parts_right(area, 0, &right);
+    tabs
 }
 
 /// Returns how many findings there are: ` ✗1 ▲2`. Without any, whether that is known.

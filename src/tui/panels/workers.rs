@@ -1,15 +1,24 @@
 //! The table of workers: which one, and what is wrong with it. The worst is on top.
 
+mod cells;
+mod columns;
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
+
+use cells::{Pen, name, sizes};
 use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
-use crate::snapshot::WorkerRow;
+use crate::domain::WorkerRank;
+use crate::snapshot::{PodRow, Snapshot, WorkerRow};
 use crate::tui::judge::{self, Named, State, Verdict};
 use crate::tui::text;
-use crate::tui::theme::{Glyphs, Role};
-use crate::tui::widgets::canvas::{Canvas, Part, part};
-use crate::tui::widgets::gauge;
-use crate::tui::widgets::table::{Align, Column, Table};
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, part};
+use crate::tui::widgets::table::{Column, Table};
+
+pub use columns::{Col, Widths};
 
 /// Columns of a worker's name, at least and at most.
 const NAME: (usize, usize) = (16, 34);
@@ -24,20 +33,47 @@ const WORDS: usize = 136;
 const BAR: usize = 10;
 /// Width of ORPH% with room for the word.
 const ORPHANS: usize = 9;
+/// Columns of a node's name, at most.
+const NODE: usize = 24;
+
+/// A worker with what is known of it elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry<'a> {
+    /// The worker.
+    pub row: &'a WorkerRow,
+    /// Its pod, when Kubernetes shows it.
+    pub pod: Option<&'a PodRow>,
+    /// How it is doing.
+    pub verdict: Verdict,
+    /// What findings say of its block size.
+    size: Option<State>,
+}
+
+/// By what workers are sorted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sort {
+    /// A column; none for the worst first.
+    pub by: Option<Col>,
+    /// True for the other way round.
+    pub reversed: bool,
+}
 
 /// Draws the table, or its worst row where there is room for one only.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if area.height == 1 && !scene.framed {
         return line(canvas, area, scene);
     }
-    let count = scene.snapshot.workers.len();
-    let glyphs = canvas.glyphs();
-    let height = if scene.framed { area.height.saturating_sub(2) } else { area.height };
-    let room = if scene.framed { area.width.saturating_sub(4) } else { area.width };
-    let table = table(scene, room.into(), height >= 4 && count > 1, glyphs);
+    let entries = entries(scene.snapshot, Sort::default());
+    let count = entries.len();
+    let (room, height) = inside(area, scene.framed);
+    let mut wanted = Col::usual();
+    if room >= WORDS {
+        wanted.insert(Col::State);
+    }
+    let table = table(canvas, scene, &entries, &wanted, (room, height));
     let page = table.page(height).max(1);
     let first = scene.look.first_worker.min(count.saturating_sub(page));
-    let mut notes = vec![part(format!("worst first {}", glyphs.down), Role::Muted)];
+    let mut notes = vec![part(format!("worst first {}", canvas.glyphs().down), Role::Muted)];
     if count > page {
         let shown = format!("{}-{} of {count}  ", first + 1, (first + page).min(count));
         notes.insert(0, part(shown, Role::Muted));
@@ -52,6 +88,50 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     table.draw(canvas, inner, names, first);
 }
 
+/// Draws the table of the view of workers: with a selection, in the order and with the columns that
+/// were chosen.
+pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let state = &scene.look.workers;
+    let entries = entries(scene.snapshot, state.sort);
+    let count = entries.len();
+    let (room, height) = inside(area, scene.framed);
+    let selected = position(&entries, state.selected);
+    // The mark beside the selected row takes two columns.
+    let room = room.saturating_sub(2);
+    let mut table = table(canvas, scene, &entries, &state.columns, (room, height));
+    table.point_at(selected, canvas.glyphs());
+    let page = table.page(height).max(1);
+    let first = selected / page * page;
+    let glyphs = canvas.glyphs();
+    let way = if state.sort.reversed { glyphs.up } else { glyphs.down };
+    let by = state.sort.by.map_or("worst first", |col| col.title(glyphs));
+    let mut notes = vec![part(format!("sort: {by}{way}"), Role::Muted)];
+    if count > page {
+        let shown = format!("{}-{} of {count}  ", first + 1, (first + page).min(count));
+        notes.insert(0, part(shown, Role::Muted));
+    }
+    let title = format!("Workers {count}");
+    let inner = scene.frame(canvas, area, PanelId::WorkerTable, title, notes);
+    if count == 0 {
+        canvas.put(inner, 0, 0, waiting(scene), Role::Muted);
+        return;
+    }
+    table.draw(canvas, inner, inner.height >= 3, first);
+}
+
+/// Returns how many workers of `count` are seen at once in `area`.
+pub fn page(area: Rect, framed: bool, count: usize) -> usize {
+    let (_, height) = inside(area, framed);
+    let total = (height >= 4 && count > 1).then(Vec::new);
+    Table { total, ..Table::default() }.page(height).max(1)
+}
+
+/// Returns the columns and rows inside of the frame.
+fn inside(area: Rect, framed: bool) -> (usize, u16) {
+    let around = if framed { (4, 2) } else { (0, 0) };
+    (area.width.saturating_sub(around.0).into(), area.height.saturating_sub(around.1))
+}
+
 fn waiting(scene: &Scene<'_>) -> &'static str {
     if scene.snapshot.frames == 0 {
         "no data yet: waiting for the first event"
@@ -62,249 +142,131 @@ fn waiting(scene: &Scene<'_>) -> &'static str {
 
 /// Draws how many workers are in which state, and names the worst.
 fn line(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let rows = order(scene, &Named::of(&scene.snapshot.findings));
-    let Some((worst, verdict)) = rows.first() else {
+    let entries = entries(scene.snapshot, Sort::default());
+    let Some(worst) = entries.first() else {
         canvas.put(area, 0, 0, "kvtop: no worker yet", Role::Muted);
         return;
     };
+    let verdict = worst.verdict;
     let mark = verdict.state.glyph(canvas.glyphs());
-    let name = text::clean(&worst.alias).into_owned();
+    let name = text::clean(&worst.row.alias).into_owned();
     let said = format!("{mark} {name} {}", verdict.word);
     canvas.put(area, 0, 0, &said, verdict.state.role());
 }
 
-/// Returns the rows with their verdicts, the worst first. Close shares do not swap places.
-fn order<'a>(scene: &Scene<'a>, named: &Named) -> Vec<(&'a WorkerRow, Verdict)> {
-    let mut rows: Vec<_> =
-        scene.snapshot.workers.iter().map(|row| (row, named.worker(row))).collect();
-    rows.sort_by_key(|(row, verdict)| {
-        let tenths = match judge::orphans(row) {
-            State::Unknown => 0,
-            State::Ok | State::Warn | State::Fail => {
-                text::cells(row.orphan_share.unwrap_or(0.0) * 10.0)
-            }
-        };
-        std::cmp::Reverse((verdict.state, tenths))
-    });
-    rows
+/// Returns the workers with their verdicts, sorted.
+pub fn entries(snapshot: &Snapshot, sort: Sort) -> Vec<Entry<'_>> {
+    let named = Named::of(&snapshot.findings);
+    let entry = |row| Entry {
+        row,
+        pod: pod(snapshot, row),
+        verdict: named.worker(row),
+        size: named.size(row),
+    };
+    let mut entries: Vec<_> = snapshot.workers.iter().map(entry).collect();
+    match sort.by {
+        None => entries.sort_by_key(badness),
+        Some(Col::Name) => entries.sort_by_cached_key(|entry| name(entry.row)),
+        Some(col) => entries.sort_by(|a, b| largest_first(col.number(a), col.number(b))),
+    }
+    if sort.reversed {
+        entries.reverse();
+    }
+    entries
 }
 
-fn table(scene: &Scene<'_>, room: usize, total: bool, glyphs: &Glyphs) -> Table {
-    let named = Named::of(&scene.snapshot.findings);
-    let rows = order(scene, &named);
-    let facts = Facts::of(scene, &rows, &named, room, glyphs);
-    let wanted = facts.longest.clamp(NAME.0, NAME.1);
+/// Returns the pod of a worker, when Kubernetes shows it.
+pub fn pod<'a>(snapshot: &'a Snapshot, row: &WorkerRow) -> Option<&'a PodRow> {
+    let name = row.pod.as_ref()?;
+    let at = snapshot.pods.binary_search_by(|pod| pod.name.cmp(name)).ok()?;
+    snapshot.pods.get(at)
+}
+
+/// The worst first. Close shares do not swap places.
+fn badness(entry: &Entry<'_>) -> Reverse<(State, usize)> {
+    let tenths = match judge::orphans(entry.row) {
+        State::Unknown => 0,
+        State::Ok | State::Warn | State::Fail => {
+            text::cells(entry.row.orphan_share.unwrap_or(0.0) * 10.0)
+        }
+    };
+    Reverse((entry.verdict.state, tenths))
+}
+
+/// What is not known comes last.
+fn largest_first(a: Option<f64>, b: Option<f64>) -> Ordering {
+    match (a, b) {
+        (Some(a), Some(b)) => b.total_cmp(&a),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => Ordering::Equal,
+    }
+}
+
+/// Returns where the selected worker is; the first one when it is gone.
+pub fn position(entries: &[Entry<'_>], selected: Option<WorkerRank>) -> usize {
+    let of = |rank| entries.iter().position(|entry| entry.row.rank == rank);
+    selected.and_then(of).unwrap_or(0)
+}
+
+fn table(
+    canvas: &Canvas<'_>,
+    scene: &Scene<'_>,
+    entries: &[Entry<'_>],
+    wanted: &BTreeSet<Col>,
+    (room, height): (usize, u16),
+) -> Table {
+    let glyphs = canvas.glyphs();
+    let cols: Vec<Col> = Col::ALL.into_iter().filter(|col| is_shown(*col, wanted, scene)).collect();
+    let longest = widest(entries, |entry| name(entry.row)).clamp(NAME.0, NAME.1);
     // The name is what people look for, so that other columns go first where there are any.
-    let least = if room >= ROOMY { wanted.min(NAMED) } else { NAME.0 };
-    let mut columns = facts.columns(least, glyphs);
-    let fitting = Table { columns: columns.clone(), ..Table::default() }.fitting(room);
-    let used: usize = fitting.iter().map(|&at| columns[at].width + 1).sum();
+    let least = if room >= ROOMY { longest.min(NAMED) } else { NAME.0 };
+    let mut widths = Widths {
+        name: least,
+        sizes: widest(entries, |entry| sizes(entry, glyphs)).clamp(4, 14),
+        rank: widest(entries, |entry| entry.row.rank.dp_rank.0.to_string()).max(2),
+        node: widest(entries, |entry| entry.row.node.clone().unwrap_or_default()).clamp(4, NODE),
+        orphans: if room >= WARMING { ORPHANS } else { 6 },
+    };
+    let columns = |widths: &Widths| -> Vec<Column> {
+        cols.iter().map(|col| col.column(widths, glyphs)).collect()
+    };
+    let mut fitting = Table { columns: columns(&widths), ..Table::default() };
+    let kept = fitting.fitting(room);
+    let used: usize = kept.iter().map(|&at| fitting.columns[at].width + 1).sum();
     let mut spare = (room + 1).saturating_sub(used);
-    let bar = spare > BAR + wanted - least && fitting.contains(&Facts::KV);
-    if bar {
-        columns[Facts::KV].width += BAR + 1;
+    let kv = cols.iter().position(|col| *col == Col::Kv).filter(|at| kept.contains(at));
+    let bar = kv.filter(|_| spare > BAR + longest - least);
+    if bar.is_some() {
         spare -= BAR + 1;
     }
-    let name = wanted.min(least + spare);
-    columns[Facts::NAME].width = name;
-    let cells = |(row, verdict): &(&WorkerRow, Verdict)| {
-        let size = named.size(row);
-        Cells { row, verdict: *verdict, size, scene, glyphs, facts: &facts, name, bar }.cells()
+    widths.name = longest.min(least + spare);
+    fitting.columns = columns(&widths);
+    if let Some(at) = bar {
+        fitting.columns[at].width += BAR + 1;
+    }
+    let bar = bar.is_some();
+    let pen = Pen { scene, glyphs, room, name: widths.name, sizes: widths.sizes, bar };
+    let cells = |entry: &Entry<'_>| cols.iter().map(|col| pen.cell(*col, entry)).collect();
+    let total = height >= 4 && entries.len() > 1;
+    Table {
+        rows: entries.iter().map(cells).collect(),
+        total: total.then(|| cols.iter().map(|col| pen.total(*col)).collect()),
+        ..fitting
+    }
+}
+
+/// Returns true for columns that are wanted and say something.
+fn is_shown(col: Col, wanted: &BTreeSet<Col>, scene: &Scene<'_>) -> bool {
+    let snapshot = scene.snapshot;
+    let says_something = match col {
+        Col::Rank => snapshot.workers.iter().any(|row| row.rank.dp_rank.0 > 0),
+        Col::Held => snapshot.totals.held != snapshot.totals.accepted,
+        _ => true,
     };
-    let total = total.then(|| total_cells(scene, glyphs, bar));
-    Table { rows: rows.iter().map(cells).collect(), columns, total }
+    col.is_fixed() || (says_something && wanted.contains(&col))
 }
 
-/// What decides the columns.
-struct Facts {
-    longest: usize,
-    sizes: usize,
-    rank: usize,
-    ranks: bool,
-    held: bool,
-    room: usize,
-}
-
-impl Facts {
-    /// Position of the name.
-    const NAME: usize = 1;
-    /// Position of KV%.
-    const KV: usize = 8;
-
-    fn of(
-        scene: &Scene<'_>,
-        rows: &[(&WorkerRow, Verdict)],
-        named: &Named,
-        room: usize,
-        glyphs: &Glyphs,
-    ) -> Self {
-        let workers = || rows.iter().map(|(row, _)| *row);
-        let widest = |text: &dyn Fn(&WorkerRow) -> String| {
-            workers().map(|row| text::width(&text(row))).max().unwrap_or(0)
-        };
-        Self {
-            longest: widest(&name),
-            sizes: widest(&|row| sizes(row, named.size(row), glyphs)).clamp(4, 14),
-            rank: widest(&|row| row.rank.dp_rank.0.to_string()).max(2),
-            ranks: workers().any(|row| row.rank.dp_rank.0 > 0),
-            held: scene.snapshot.totals.held != scene.snapshot.totals.accepted,
-            room,
-        }
-    }
-
-    fn columns(&self, name: usize, glyphs: &Glyphs) -> Vec<Column> {
-        let left = |title, width, rank| Column { title, width, align: Align::Left, rank };
-        let right = |title, width, rank| Column { title, width, align: Align::Right, rank };
-        let hidden =
-            |shown: bool, column: Column| if shown { column } else { Column { rank: 0, ..column } };
-        let id = 4 + text::width(glyphs.ellipsis);
-        vec![
-            left("", 1, 50),
-            left("WORKER", name, 40),
-            hidden(self.room >= WORDS, left("STATE", 12, 1)),
-            right("ID", id, 5),
-            hidden(self.ranks, right("DP", self.rank, 25)),
-            right("BLK", self.sizes, 23),
-            right("CACHED", 7, 9),
-            hidden(self.held, right("HELD", 7, 7)),
-            right("KV%", 4, 22),
-            right("STORE/s", 7, 21),
-            right("EVICT/s", 7, 20),
-            right("ORPH%", if self.room >= WARMING { ORPHANS } else { 6 }, 30),
-            right("HIT%", 5, 6),
-            right("ROUTED/s", 8, 2),
-            right("OVLP", 6, 4),
-            right("LAST", 4, 8),
-        ]
-    }
-}
-
-struct Cells<'a> {
-    row: &'a WorkerRow,
-    verdict: Verdict,
-    /// What findings say of its block size.
-    size: Option<State>,
-    scene: &'a Scene<'a>,
-    glyphs: &'a Glyphs,
-    facts: &'a Facts,
-    name: usize,
-    bar: bool,
-}
-
-impl Cells<'_> {
-    fn cells(&self) -> Vec<Part> {
-        let row = self.row;
-        let rates = &row.rates.ten_seconds;
-        let name_role = if row.gone { Role::Muted } else { Role::Fg };
-        let state = self.verdict.state;
-        let id = row.rank.worker.0 % 10_000;
-        let age = row.last_event.map(|at| text::age(self.scene.now.since(at)));
-        let hits = row.hit_rate.as_ref().map(|rate| text::whole_percent(rate.value));
-        vec![
-            part(state.glyph(self.glyphs), state.role()),
-            part(text::cut_middle(&name(row), self.name, self.glyphs.ellipsis), name_role),
-            part(self.verdict.word, state.role()),
-            part(format!("{}{id:04}", self.glyphs.ellipsis), Role::Muted),
-            part(row.rank.dp_rank.0.to_string(), Role::Fg),
-            self.block_size(),
-            part(text::count(row.accepted), Role::Fg),
-            part(text::count(row.held), Role::Fg),
-            usage(row.kv_utilization.as_ref().map(|used| used.value), self.bar, self.glyphs),
-            part(text::short(rates.stores), Role::Fg),
-            part(text::short(rates.removals), Role::Fg),
-            self.orphans(),
-            known(hits, self.glyphs),
-            part(text::short(row.routed_per_second), Role::Fg),
-            known(row.mean_overlap.map(text::short), self.glyphs),
-            known(age, self.glyphs),
-        ]
-    }
-
-    fn block_size(&self) -> Part {
-        let said = sizes(self.row, self.size, self.glyphs);
-        let role = self.size.map_or(Role::Fg, State::role);
-        match judge::sizes(&self.row.block_size).len() {
-            0 if self.size.is_none() => known(None, self.glyphs),
-            0 | 1 => part(said, role),
-            _ if text::width(&said) <= self.facts.sizes => part(said, Role::Crit),
-            several => part(format!("{several} {}", self.glyphs.fail), Role::Crit),
-        }
-    }
-
-    fn orphans(&self) -> Part {
-        let state = judge::orphans(self.row);
-        match (state, self.row.orphan_share) {
-            (State::Ok | State::Warn | State::Fail, Some(share)) => {
-                let role = if state == State::Ok { Role::Fg } else { state.role() };
-                part(text::percent(share), role)
-            }
-            _ if self.verdict.word != "warming" => known(None, self.glyphs),
-            _ if self.facts.room >= WARMING => {
-                part(format!("{} warming", self.glyphs.unknown), Role::Unknown)
-            }
-            _ => part(self.glyphs.unknown, Role::Unknown),
-        }
-    }
-}
-
-/// Returns the block sizes claimed for a worker: `32`, or `32≠16✗`; with a mark as well when only
-/// findings know that they differ: `32✗`.
-fn sizes(row: &WorkerRow, found: Option<State>, glyphs: &Glyphs) -> String {
-    let sizes: Vec<String> = judge::sizes(&row.block_size).iter().map(u32::to_string).collect();
-    let state = if sizes.len() > 1 { Some(State::Fail) } else { found };
-    let said = if sizes.is_empty() { glyphs.none.to_owned() } else { sizes.join(glyphs.differs) };
-    said + state.map_or("", |state| state.glyph(glyphs))
-}
-
-fn name(row: &WorkerRow) -> String {
-    let alias = text::clean(&row.alias);
-    match &row.pod {
-        Some(pod) => format!("{alias} {}", text::clean(pod)),
-        None => alias.into_owned(),
-    }
-}
-
-fn known(value: Option<String>, glyphs: &Glyphs) -> Part {
-    value.map_or_else(|| part(glyphs.none, Role::Muted), |value| part(value, Role::Fg))
-}
-
-fn usage(share: Option<f64>, bar: bool, glyphs: &Glyphs) -> Part {
-    match share {
-        None => known(None, glyphs),
-        Some(share) if bar => {
-            let percent = text::whole_percent(share);
-            part(format!("{} {percent:>3}%", gauge::bar(share, BAR, glyphs)), gauge::role(share))
-        }
-        Some(share) => part(text::whole_percent(share), gauge::role(share)),
-    }
-}
-
-fn total_cells(scene: &Scene<'_>, glyphs: &Glyphs, bar: bool) -> Vec<Part> {
-    let totals = &scene.snapshot.totals;
-    let rates = &totals.rates.ten_seconds;
-    let last = scene.snapshot.workers.iter().filter_map(|row| row.last_event).max();
-    let orphans = match (scene.orphans(), totals.orphan_share) {
-        (State::Unknown, _) | (_, None) => known(None, glyphs),
-        (State::Ok, Some(share)) => part(text::percent(share), Role::Fg),
-        (state, Some(share)) => part(text::percent(share), state.role()),
-    };
-    let blank = || part("", Role::Fg);
-    vec![
-        blank(),
-        part("total", Role::Title),
-        blank(),
-        blank(),
-        blank(),
-        blank(),
-        part(text::count(totals.accepted), Role::Fg),
-        part(text::count(totals.held), Role::Fg),
-        usage(totals.kv_utilization, bar, glyphs),
-        part(text::short(rates.stores), Role::Fg),
-        part(text::short(rates.removals), Role::Fg),
-        orphans,
-        blank(),
-        part(text::short(scene.snapshot.router.routed_per_second), Role::Fg),
-        blank(),
-        known(last.map(|at| text::age(scene.now.since(at))), glyphs),
-    ]
+fn widest(entries: &[Entry<'_>], text: impl Fn(&Entry<'_>) -> String) -> usize {
+    entries.iter().map(|entry| text::width(&text(entry))).max().unwrap_or(0)
 }

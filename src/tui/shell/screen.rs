@@ -36,7 +36,7 @@ impl Shell {
             Feed::Demo(demo) => bars::demo(&mut canvas, layout.marker, demo),
         }
         let state = state(live, held, theme.glyphs());
-        bars::views(&mut canvas, layout.views, self.view, live, self.look.window, state);
+        bars::views(&mut canvas, layout.views, self.view, live, self.look.window, &state);
         self.panels(&mut canvas, live, &layout);
         match held.filter(|_| layout.status.is_empty() && layout.footer.height > 0) {
             Some(held) if self.message.is_none() && self.open == Open::Nothing => {
@@ -44,8 +44,10 @@ impl Shell {
             }
             _ => self.footer(&mut canvas, layout.footer, live),
         }
-        if let Open::Help(first) = self.open {
-            overlay::draw(&mut canvas, area, self.view_focus(live), first);
+        match &self.open {
+            Open::Help(first) => overlay::draw(&mut canvas, area, self.view_focus(live), *first),
+            Open::Picker(picker) => overlay::picker::draw(&mut canvas, area, picker),
+            Open::Nothing | Open::Line(_) => {}
         }
     }
 
@@ -68,7 +70,9 @@ impl Shell {
                 let role = if message.grave { Role::Warn } else { Role::Fg };
                 footer::message(canvas, area, &message.text, role);
             }
-            (Open::Nothing | Open::Help(_), None) => footer::hints(canvas, area, self.focus(live)),
+            (Open::Nothing | Open::Help(_) | Open::Picker(_), None) => {
+                footer::hints(canvas, area, self.focus(live));
+            }
         }
     }
 

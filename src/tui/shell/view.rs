@@ -39,8 +39,17 @@ impl Shell {
             Reply::Pass => return false,
             Reply::Done => {}
             Reply::Refused(why) => self.tell(why, true),
+            Reply::Go(view) => self.show(view),
+            Reply::Pick(picker) => self.open = Open::Picker(picker),
         }
         true
+    }
+
+    /// Takes what is selected in the list to pick from, which the view may open again.
+    pub(super) fn pick(&mut self, live: &Snapshot) {
+        if let Open::Picker(picker) = std::mem::replace(&mut self.open, Open::Nothing) {
+            self.offer(Command::Picked(picker.pick, picker.at), live);
+        }
     }
 
     /// Returns what a view works on.

@@ -38,6 +38,10 @@ pub struct Glyphs {
     pub pause: &'static str,
     /// Sorted downwards.
     pub down: &'static str,
+    /// Sorted upwards.
+    pub up: &'static str,
+    /// Title of a column of changes per second.
+    pub change: &'static str,
     /// A horizontal rule.
     pub rule: &'static str,
     /// The filled part of a gauge.
@@ -76,6 +80,8 @@ impl Glyphs {
         play: "▶",
         pause: "‖",
         down: "▼",
+        up: "▲",
+        change: "Δ/s",
         rule: "─",
         full: "█",
         empty: "░",
@@ -104,6 +110,8 @@ impl Glyphs {
         play: ">",
         pause: "=",
         down: "v",
+        up: "^",
+        change: "d/s",
         rule: "-",
         full: "#",
         empty: ".",

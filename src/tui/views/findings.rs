@@ -15,6 +15,7 @@ pub const VIEW: View = View {
     name: command::View::Findings,
     about: "what is wrong, and what mends it",
     home: PanelId::Findings,
+    opened: |_| false,
     arrange,
     ask: |_, _, _| {},
     update,

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{Reply, Stage, View};
-use crate::tui::command;
+use crate::tui::command::{self, Command};
 use crate::tui::layout::{Class, Layout, Needs, TABLE, columns, table_rows, take_top};
 use crate::tui::panels::{Look, PanelId, events};
 use crate::tui::text;
@@ -13,11 +13,26 @@ pub const VIEW: View = View {
     name: command::View::Overview,
     about: "is KV routing working?",
     home: PanelId::Workers,
+    opened: |_| false,
     arrange,
     ask: |_, _, _| {},
-    update: |_, _, _| Reply::Pass,
+    update,
     copy,
 };
+
+/// Enter goes on where there is more about what is focused.
+fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
+    if command != Command::Open {
+        return Reply::Pass;
+    }
+    let view = match stage.layout.focus(look.focus) {
+        PanelId::Workers => command::View::Workers,
+        PanelId::Router => command::View::Routing,
+        PanelId::Events => command::View::Events,
+        _ => return Reply::Pass,
+    };
+    if super::is_built(view) { Reply::Go(view) } else { Reply::Pass }
+}
 
 /// Copies the last event shown, where events are focused.
 fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {

@@ -23,12 +23,8 @@ pub fn panel(look: &mut Look, by: Scroll, stage: &Stage<'_>) {
         }
         PanelId::Router => look.first_router = moved(look.first_router, by, page, ROUTER_ROWS),
         PanelId::Events => scroll_events(look, by, page, stage),
-        PanelId::Findings
-        | PanelId::Finding
-        | PanelId::Traffic
-        | PanelId::Usage
-        | PanelId::Growth
-        | PanelId::Trends => {}
+        // Others do not scroll, or their view scrolls them.
+        _ => {}
     }
 }
 

@@ -2,9 +2,9 @@
 
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, Part};
+use super::canvas::{Canvas, Part, part};
 use crate::tui::text;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 
 /// To which side of its column a cell goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,18 @@ pub struct Table {
 }
 
 impl Table {
+    /// Puts a mark beside row `at`, in a column of its own that stays longest.
+    pub fn point_at(&mut self, at: usize, glyphs: &Glyphs) {
+        let column = Column { title: "", width: 1, align: Align::Left, rank: u8::MAX };
+        self.columns.insert(0, column);
+        for (row, cells) in self.rows.iter_mut().enumerate() {
+            cells.insert(0, part(if row == at { glyphs.mark } else { " " }, Role::Key));
+        }
+        if let Some(total) = &mut self.total {
+            total.insert(0, part(" ", Role::Fg));
+        }
+    }
+
     /// Returns which columns fit into `room`.
     pub fn fitting(&self, room: usize) -> Vec<usize> {
         let shown = |at: &usize| self.columns[*at].rank > 0;

@@ -1,0 +1,110 @@
+//! Everything about the selected worker: where it runs, what it holds, and who claims what of it.
+
+mod claims;
+mod facts;
+mod graphs;
+
+use ratatui::layout::Rect;
+
+use super::workers::{self, Entry};
+use super::{PanelId, Scene};
+use crate::snapshot::{Answer, WorkerDetail};
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::sheet::Sheet;
+
+pub use graphs::{blocks, shares, traffic};
+
+/// Rows without a frame from which on the first one names the worker.
+const NAMED: u16 = 4;
+
+/// Draws it from the row on that the UI wants.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
+    let Some(entry) = selected(&entries, scene) else {
+        scene.frame(canvas, area, PanelId::Worker, "No worker yet", Vec::new());
+        return;
+    };
+    let glyphs = canvas.glyphs();
+    let title = name(entry);
+    let lines = rows(entry, scene, inside(area, scene.framed), glyphs);
+    let page = page(area, scene.framed);
+    let first = scene.look.workers.first_line.min(lines.len().saturating_sub(page));
+    let below = lines.len().saturating_sub(first + page);
+    let mut notes = Vec::new();
+    if below > 0 {
+        notes.push(part(format!("{below} more {}", glyphs.down), Role::Muted));
+    }
+    let mut inner = scene.frame(canvas, area, PanelId::Worker, title.clone(), notes.clone());
+    if !scene.framed && area.height >= NAMED {
+        let x = canvas.put(inner, 0, 0, &title, Role::Title);
+        if usize::from(x) + 16 <= inner.width.into() {
+            canvas.parts_right(inner, 0, &notes);
+        }
+        inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+    }
+    for (y, line) in lines.iter().skip(first).take(inner.height.into()).enumerate() {
+        canvas.parts(inner, 0, text::coordinate(y), line);
+    }
+}
+
+/// Returns the last row from which on it can be shown in `area`.
+pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
+    let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
+    let Some(entry) = selected(&entries, scene) else { return 0 };
+    // The glyphs decide nothing about how many rows there are.
+    let rows = rows(entry, scene, inside(area, scene.framed), Glyphs::UNICODE).len();
+    rows.saturating_sub(page(area, scene.framed))
+}
+
+/// Returns the rows for its text: all but the frame, or the name where there is no frame.
+pub fn page(area: Rect, framed: bool) -> usize {
+    let around = if framed { 2 } else { u16::from(area.height >= NAMED) };
+    usize::from(area.height.saturating_sub(around))
+}
+
+fn inside(area: Rect, framed: bool) -> usize {
+    usize::from(if framed { area.width.saturating_sub(4) } else { area.width })
+}
+
+fn selected<'a, 'b>(entries: &'b [Entry<'a>], scene: &Scene<'_>) -> Option<&'b Entry<'a>> {
+    entries.get(workers::position(entries, scene.look.workers.selected))
+}
+
+/// Returns what the engine answered about the selected worker; none while it still answers about
+/// another, or while a picture is held that was made for another view.
+fn detail<'a>(scene: &Scene<'a>) -> Option<&'a WorkerDetail> {
+    let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
+    let rank = selected(&entries, scene)?.row.rank;
+    match &scene.snapshot.answer {
+        Answer::Worker(detail) if detail.rank == rank => Some(detail),
+        _ => None,
+    }
+}
+
+fn name(entry: &Entry<'_>) -> String {
+    let row = entry.row;
+    let alias = if row.rank.dp_rank.0 == 0 {
+        row.alias.clone()
+    } else {
+        format!("{}/{}", row.alias, row.rank.dp_rank)
+    };
+    match &row.pod {
+        Some(pod) => format!("{alias} {pod}"),
+        None => alias,
+    }
+}
+
+fn rows(
+    entry: &Entry<'_>,
+    scene: &Scene<'_>,
+    width: usize,
+    glyphs: &'static Glyphs,
+) -> Vec<Vec<Part>> {
+    let mut sheet = Sheet::new(width, false, glyphs);
+    facts::write(&mut sheet, entry, scene, glyphs);
+    sheet.gap();
+    claims::write(&mut sheet, entry, scene, glyphs);
+    sheet.rows
+}

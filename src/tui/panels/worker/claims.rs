@@ -1,0 +1,56 @@
+//! Every claim about a worker, the strongest of each kind first.
+
+use std::cmp::Reverse;
+
+use crate::domain::{ClaimValue, Subject};
+use crate::snapshot::ClaimRow;
+use crate::tui::panels::Scene;
+use crate::tui::panels::workers::Entry;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::sheet::{Proof, Sheet};
+
+pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, glyphs: &Glyphs) {
+    let mut claims: Vec<&ClaimRow> =
+        scene.snapshot.claims.iter().filter(|row| is_about(&row.claim.subject, entry)).collect();
+    claims.sort_by_key(|row| (row.claim.what, row.claim.of, Reverse(row.claim.basis), row.at));
+    if claims.is_empty() {
+        sheet.say("CLAIMS", &format!("{} nobody claims anything", glyphs.none), Role::Muted);
+        return;
+    }
+    let proofs: Vec<Proof> = claims.iter().map(|row| proof(row, scene, glyphs)).collect();
+    sheet.evidence("CLAIMS", &proofs);
+}
+
+/// Returns true for claims about the worker, its pod, its component, or all of them.
+fn is_about(subject: &Subject, entry: &Entry<'_>) -> bool {
+    match subject {
+        Subject::Worker(worker) => *worker == entry.row.rank.worker,
+        Subject::Pod(pod) => entry.row.pod.as_deref() == Some(pod.as_ref()),
+        Subject::Component { graph, component } => entry.pod.is_some_and(|pod| {
+            pod.dgd.as_deref() == Some(graph.as_ref())
+                && pod.component.as_deref() == Some(component.as_ref())
+        }),
+        Subject::Deployment => true,
+    }
+}
+
+fn proof(row: &ClaimRow, scene: &Scene<'_>, glyphs: &Glyphs) -> Proof {
+    let claim = &row.claim;
+    let value = match &claim.value {
+        ClaimValue::Count(count) => text::thousands(*count),
+        ClaimValue::Text(said) => said.to_string(),
+        ClaimValue::Flag(true) => "yes".to_owned(),
+        ClaimValue::Flag(false) => "no".to_owned(),
+        ClaimValue::Millionths(millionths) => format!("{}", *millionths as f64 / 1e6),
+    };
+    let clean = |said: &str| text::clean(said).trim().to_owned();
+    Proof {
+        mark: glyphs.dot,
+        role: Role::Muted,
+        claim: format!("{} of {}", claim.what.name().replace('_', " "), claim.of.name()),
+        value: clean(&value),
+        source: format!("{}, {}", clean(&claim.source), claim.basis.name()),
+        age: text::age(scene.now.since(row.at)),
+    }
+}

@@ -1,0 +1,203 @@
+//! What is known of a worker, each with where it is from and how old it is.
+
+use crate::domain::Tier;
+use crate::snapshot::{Knowledge, PodRow, Sourced, WorkerRow};
+use crate::tui::panels::Scene;
+use crate::tui::panels::workers::Entry;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::sheet::Sheet;
+
+pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, glyphs: &Glyphs) {
+    let Entry { row, verdict, .. } = *entry;
+    let said = format!("{} {}", verdict.state.glyph(glyphs), verdict.word);
+    sheet.say("STATE", &said, verdict.state.role());
+    let (id, rank) = (row.rank.worker.0, row.rank.dp_rank);
+    sheet.say("ID", &format!("{id}, rank {rank}"), Role::Fg);
+    place(sheet, entry, scene, glyphs);
+    sheet.gap();
+    blocks(sheet, row, scene, glyphs);
+    load(sheet, row, scene, glyphs);
+    sheet.gap();
+    events(sheet, row, scene, glyphs);
+    ranks(sheet, row, scene, glyphs);
+}
+
+/// Writes where it runs, and what Kubernetes says of that.
+fn place(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, glyphs: &Glyphs) {
+    let unsaid = glyphs.none;
+    let (row, dot) = (entry.row, glyphs.dot);
+    let Some(pod) = entry.pod else {
+        sheet.say("POD", row.pod.as_deref().unwrap_or(unsaid), Role::Fg);
+        let role = row.role.as_deref().unwrap_or(unsaid);
+        let node = row.node.as_deref().unwrap_or(unsaid);
+        sheet.say(
+            "",
+            &format!("node {node} {dot} role {role} {dot} restarts {unsaid}"),
+            Role::Muted,
+        );
+        return;
+    };
+    sheet.say("POD", &pod.name, Role::Fg);
+    let (state, role) = pod_state(pod);
+    let age = pod.started.map(|at| format!("for {} ", text::span(scene.now.since(at))));
+    let age = age.unwrap_or_default();
+    let restarts = text::thousands(pod.restarts);
+    sheet.say("", &format!("{state} {age}{dot} {restarts} restarts"), role);
+    let node = pod.node.as_deref().unwrap_or(unsaid);
+    let ip = pod.ip.as_deref().unwrap_or(unsaid);
+    sheet.say("NODE", &format!("{node} {dot} address {ip}"), Role::Fg);
+    sheet.say("IMAGE", pod.image.as_deref().unwrap_or(unsaid), Role::Fg);
+    let of = match (&pod.component, &pod.dgd) {
+        (Some(component), Some(dgd)) => format!(" {dot} {component} of dgd/{dgd}"),
+        _ => String::new(),
+    };
+    let backend = pod.backend.unwrap_or(unsaid);
+    let version = pod.version.as_deref().unwrap_or(unsaid);
+    let said = format!("{} {dot} {backend} {dot} Dynamo {version}{of}", pod.role.name());
+    sheet.say("ROLE", &said, Role::Fg);
+}
+
+fn pod_state(pod: &PodRow) -> (String, Role) {
+    let mut said = pod.phase.clone();
+    let mut role = Role::Fg;
+    said.push_str(if pod.ready { ", ready" } else { ", not ready" });
+    if pod.in_service == Some(false) {
+        said.push_str(", not behind its service");
+        role = Role::Warn;
+    }
+    if pod.terminating {
+        said.push_str(", told to end");
+    }
+    if let Some(trouble) = &pod.trouble {
+        said = format!("{said}, {trouble}");
+    }
+    if !pod.ready || pod.trouble.is_some() {
+        role = Role::Warn;
+    }
+    (said, role)
+}
+
+/// Writes what it holds, has room for, and uses.
+fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
+    let dot = glyphs.dot;
+    let exact = text::thousands;
+    let change = row.change.map_or_else(|| glyphs.none.to_owned(), text::signed);
+    let (accepted, held) = (exact(row.accepted), exact(row.held));
+    let said = format!("{accepted} accepted {dot} {held} held {dot} {change}/s (mirror)");
+    sheet.say("BLOCKS", &said, Role::Fg);
+    let lower = [(Tier::HostPinned, "in host memory"), (Tier::Disk, "on disk")];
+    let more = lower.into_iter().chain([(Tier::External, "outside")]);
+    let more: Vec<String> = more
+        .filter(|(tier, _)| row.tiers[*tier as usize] > 0)
+        .map(|(tier, place)| format!("{} {place}", exact(row.tiers[tier as usize])))
+        .collect();
+    sheet.say("", &more.join(&format!(" {dot} ")), Role::Fg);
+    let value = |value: &Option<Sourced<u64>>| {
+        value.as_ref().map(|it| (format!("{} blocks", exact(it.value)), it.source.clone(), it.at))
+    };
+    let share = |value: &Option<Sourced<f64>>| {
+        value
+            .as_ref()
+            .map(|it| (format!("{} %", text::percent(it.value)), it.source.clone(), it.at))
+    };
+    for (label, found) in [
+        ("CAPACITY", value(&row.capacity_blocks)),
+        ("USED", value(&row.used_blocks)),
+        ("IN USE", share(&row.kv_utilization)),
+        ("HIT RATE", share(&row.hit_rate)),
+    ] {
+        match found {
+            Some((said, source, at)) => {
+                let age = text::age(scene.now.since(at));
+                sheet.say(label, &format!("{said} ({source}, {age})"), Role::Fg);
+            }
+            None => sheet.say(label, &format!("{} nobody reports it", glyphs.none), Role::Muted),
+        }
+    }
+}
+
+/// Writes what routers send it and believe it runs.
+fn load(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
+    let dot = glyphs.dot;
+    let rate = text::short(row.routed_per_second);
+    let overlap = row.mean_overlap.map_or_else(|| glyphs.none.to_owned(), text::short);
+    let routed = text::thousands(row.routed);
+    let said = format!("{routed} requests {dot} {rate}/s {dot} mean overlap {overlap} blocks");
+    sheet.say("ROUTED", &said, Role::Fg);
+    let said = match &row.load {
+        Some(load) => {
+            let age = text::age(scene.now.since(load.at));
+            let (decode, prefill) = (load.value.decode_blocks, load.value.prefill_tokens);
+            let (decode, prefill) = (text::thousands(decode), text::thousands(prefill));
+            let source = &load.source;
+            format!("{decode} blocks decoding, {prefill} tokens to prefill ({source}, {age})")
+        }
+        None => format!("{} no router reports it", glyphs.none),
+    };
+    let role = if row.load.is_some() { Role::Fg } else { Role::Muted };
+    sheet.say("LOAD", &said, role);
+}
+
+/// Writes what was counted of its events, and whether all of them were seen.
+fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
+    let dot = glyphs.dot;
+    let exact = text::thousands;
+    let counters = &row.counters;
+    let age = row.last_event.map(|at| text::age(scene.now.since(at)));
+    let last = match (age, row.last_event_id) {
+        (Some(age), Some(id)) => format!("last {age}, number {}", exact(id)),
+        (Some(age), None) => format!("last {age}"),
+        (None, _) => format!("{} none seen", glyphs.none),
+    };
+    sheet.say("EVENTS", &last, Role::Fg);
+    let (stores, blocks) = (exact(counters.stores), exact(counters.stored_blocks));
+    sheet.say("", &format!("{stores} stores of {blocks} blocks"), Role::Fg);
+    let refused = format!(
+        "{} refused {dot} {} empty {dot} {} blocks twice",
+        exact(counters.refused_stores),
+        exact(counters.empty_stores),
+        exact(counters.duplicate_blocks)
+    );
+    sheet.say("", &refused, Role::Fg);
+    let (removed, unknown) = (exact(counters.removed_blocks), exact(counters.unknown_removals));
+    sheet.say("", &format!("{removed} blocks removed, {unknown} of them unknown"), Role::Fg);
+    if counters.cleared > 0 || row.restarts > 0 {
+        let (cleared, restarts) = (exact(counters.cleared), exact(row.restarts));
+        sheet.say("", &format!("emptied {cleared} times, started anew {restarts} times"), Role::Fg);
+    }
+    let role = if row.missing > 0 { Role::Warn } else { Role::Fg };
+    sheet.say("GAPS", &format!("{} messages missing", exact(row.missing)), role);
+    match row.knowledge {
+        Knowledge::Complete => sheet.say("", "all it ever stored is known", Role::Fg),
+        Knowledge::SinceAttach => {
+            let said =
+                format!("{} what it stored before kvtop attached is not known", glyphs.unknown);
+            sheet.say("", &said, Role::Unknown);
+        }
+    }
+}
+
+/// Writes a row for each rank of the same worker, where there are several.
+fn ranks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
+    let worker = row.rank.worker;
+    let ranks = || scene.snapshot.workers.iter().filter(move |other| other.rank.worker == worker);
+    if ranks().count() < 2 {
+        return;
+    }
+    sheet.gap();
+    for (at, other) in ranks().enumerate() {
+        let label = if at == 0 { "RANKS" } else { "" };
+        let used = other.kv_utilization.as_ref().map(|used| text::whole_percent(used.value));
+        let used = used.map_or_else(|| glyphs.none.to_owned(), |used| format!("{used} %"));
+        let said = format!(
+            "{:>3}  {:>6} cached  {used:>5} in use  {:>6} stores/s  {:>6} evicted/s",
+            other.rank.dp_rank.0,
+            text::count(other.accepted),
+            text::short(other.rates.ten_seconds.stores),
+            text::short(other.rates.ten_seconds.removals)
+        );
+        let role = if other.rank == row.rank { Role::Title } else { Role::Fg };
+        sheet.say(label, &said, role);
+    }
+}

@@ -1,0 +1,106 @@
+//! Graphs of the selected worker.
+
+use ratatui::layout::Rect;
+
+use super::{detail, selected};
+use crate::snapshot::{Series, WorkerDetail, WorkerRow};
+use crate::tui::judge::{self, State};
+use crate::tui::panels::{PanelId, Scene, workers};
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::chart::{Chart, Line};
+
+/// A line with its name and what it is now.
+struct Named<'a> {
+    name: &'static str,
+    series: &'a Series,
+    now: Option<String>,
+    role: Role,
+}
+
+/// Draws its KV events per second.
+pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    draw(
+        canvas,
+        area,
+        scene,
+        PanelId::WorkerTraffic,
+        ("KV events/s", None, text::short),
+        |it, row| {
+            let rates = &row.rates.ten_seconds;
+            // Until earlier blocks are known, orphans are no fault and must not look like one.
+            let orphan =
+                if judge::orphans(row) == State::Unknown { Role::Unknown } else { Role::Series3 };
+            let line = |name, series, now: f64, role| Named {
+                name,
+                series,
+                now: Some(text::short(now)),
+                role,
+            };
+            vec![
+                line("orphan", &it.refused, rates.refused, orphan),
+                line("stored", &it.stores, rates.stores, Role::Series1),
+                line("removed", &it.removals, rates.removals, Role::Series2),
+                line("unknown", &it.unknown_removals, rates.unknown_removals, Role::Series4),
+            ]
+        },
+    );
+}
+
+/// Draws the blocks that a router would hold for it.
+pub fn blocks(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let axis = ("Cached blocks", None, text::short as fn(f64) -> String);
+    draw(canvas, area, scene, PanelId::WorkerBlocks, axis, |it, row| {
+        let now = Some(text::count(row.accepted));
+        vec![Named { name: "accepted", series: &it.accepted, now, role: Role::Series4 }]
+    });
+}
+
+/// Draws the share of its KV blocks in use, and of prompts found cached.
+pub fn shares(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let axis = ("KV in use, hits %", Some(1.0), text::whole_percent as fn(f64) -> String);
+    draw(canvas, area, scene, PanelId::WorkerShares, axis, |it, row| {
+        let percent = |value: f64| text::whole_percent(value);
+        let used = row.kv_utilization.as_ref().map(|used| percent(used.value));
+        let hits = row.hit_rate.as_ref().map(|hits| percent(hits.value));
+        vec![
+            Named { name: "in use", series: &it.kv_utilization, now: used, role: Role::Series1 },
+            Named { name: "hits", series: &it.hit_rate, now: hits, role: Role::Series2 },
+        ]
+    });
+}
+
+fn draw(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    scene: &Scene<'_>,
+    id: PanelId,
+    (title, top, label): (&str, Option<f64>, fn(f64) -> String),
+    lines: impl for<'a> Fn(&'a WorkerDetail, &WorkerRow) -> Vec<Named<'a>>,
+) {
+    let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
+    let Some((entry, detail)) = selected(&entries, scene).zip(detail(scene)) else {
+        let inner = scene.frame(canvas, area, id, title, Vec::new());
+        canvas.put(inner, 1, inner.height / 2, "not in this picture", Role::Muted);
+        return;
+    };
+    let named = lines(detail, entry.row);
+    let notes: Vec<Part> =
+        named.iter().enumerate().map(|(at, line)| note(canvas, at, line)).collect();
+    let title = format!("{} {title}", entry.row.alias);
+    let inner = scene.frame(canvas, area, id, title, notes);
+    let mut lines = Vec::new();
+    for line in &named {
+        let mark = line.name.chars().next().unwrap_or('*');
+        lines.push(Line { points: &line.series.points, role: line.role, mark });
+    }
+    let span = text::span(detail.window);
+    Chart { lines, top, label, span }.draw(canvas, inner);
+}
+
+fn note(canvas: &Canvas<'_>, at: usize, line: &Named<'_>) -> Part {
+    let gap = if at > 0 { "  " } else { "" };
+    let now = line.now.as_deref().unwrap_or(canvas.glyphs().none);
+    part(format!("{gap}{} {now}", line.name), line.role)
+}

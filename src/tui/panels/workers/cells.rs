@@ -1,0 +1,210 @@
+//! What stands in each column, for a worker and for all of them.
+
+use super::columns::Col;
+use super::{BAR, Entry, WARMING};
+use crate::domain::Tier;
+use crate::snapshot::WorkerRow;
+use crate::tui::judge::{self, State};
+use crate::tui::panels::Scene;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Part, part};
+use crate::tui::widgets::gauge;
+
+/// What cells are written with.
+#[derive(Clone, Copy)]
+pub(super) struct Pen<'a> {
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) glyphs: &'static Glyphs,
+    /// Columns of the table.
+    pub(super) room: usize,
+    /// Columns of the names.
+    pub(super) name: usize,
+    /// Columns of the block sizes.
+    pub(super) sizes: usize,
+    /// True where KV% has a bar beside it.
+    pub(super) bar: bool,
+}
+
+impl Pen<'_> {
+    pub(super) fn cell(&self, col: Col, entry: &Entry<'_>) -> Part {
+        let row = entry.row;
+        let rates = &row.rates.ten_seconds;
+        let (state, word) = (entry.verdict.state, entry.verdict.word);
+        let plain = |text: String| part(text, Role::Fg);
+        let count = |value: Option<u64>| self.known(value.map(text::count));
+        let short = |value: Option<f64>| self.known(value.map(text::short));
+        match col {
+            Col::Mark => part(state.glyph(self.glyphs), state.role()),
+            Col::Name => {
+                let role = if row.gone { Role::Muted } else { Role::Fg };
+                part(text::cut_middle(&name(row), self.name, self.glyphs.ellipsis), role)
+            }
+            Col::State => part(word, state.role()),
+            Col::Id => {
+                let end = row.rank.worker.0 % 10_000;
+                part(format!("{}{end:04}", self.glyphs.ellipsis), Role::Muted)
+            }
+            Col::Rank => plain(row.rank.dp_rank.0.to_string()),
+            Col::Size => self.block_size(entry),
+            Col::Cached => plain(text::count(row.accepted)),
+            Col::Held => plain(text::count(row.held)),
+            Col::Change => self.known(row.change.map(text::signed)),
+            Col::Kv => self.usage(row.kv_utilization.as_ref().map(|used| used.value)),
+            Col::Stores => plain(text::short(rates.stores)),
+            Col::Evicts => plain(text::short(rates.removals)),
+            Col::Orphans => self.orphans(entry),
+            Col::Hits => {
+                let rate = row.hit_rate.as_ref();
+                self.known(rate.map(|rate| text::whole_percent(rate.value)))
+            }
+            Col::Routed => plain(text::short(row.routed_per_second)),
+            Col::Overlap => short(row.mean_overlap),
+            Col::Last => self.known(row.last_event.map(|at| text::age(self.scene.now.since(at)))),
+            Col::Unknown => plain(text::short(rates.unknown_removals)),
+            Col::Active => count(row.used_blocks.as_ref().map(|used| used.value)),
+            Col::Total => count(row.capacity_blocks.as_ref().map(|room| room.value)),
+            Col::Decode => count(row.load.as_ref().map(|load| load.value.decode_blocks)),
+            Col::Host => plain(text::count(row.tiers[Tier::HostPinned as usize])),
+            Col::Disk => plain(text::count(row.tiers[Tier::Disk as usize])),
+            Col::EventId => count(row.last_event_id),
+            Col::Gaps => {
+                let role = if row.missing > 0 { Role::Warn } else { Role::Fg };
+                part(text::count(row.missing), role)
+            }
+            Col::Restarts => count(entry.pod.map(|pod| pod.restarts)),
+            Col::Age => {
+                let started = entry.pod.and_then(|pod| pod.started);
+                self.known(started.map(|at| text::age(self.scene.now.since(at))))
+            }
+            Col::Role => self.known(row.role.clone()),
+            Col::Node => self.known(row.node.clone()),
+        }
+    }
+
+    /// Returns what stands in a column for all workers together.
+    pub(super) fn total(&self, col: Col) -> Part {
+        let snapshot = self.scene.snapshot;
+        let totals = &snapshot.totals;
+        let rates = &totals.rates.ten_seconds;
+        let plain = |text: String| part(text, Role::Fg);
+        let rows = || snapshot.workers.iter();
+        match col {
+            Col::Name => part("total", Role::Title),
+            Col::Cached => plain(text::count(totals.accepted)),
+            Col::Held => plain(text::count(totals.held)),
+            Col::Change => {
+                let changes = rows().filter(|row| !row.gone).map(|row| row.change);
+                let sum = changes.reduce(|a, b| Some(a? + b?)).flatten();
+                self.known(sum.map(text::signed))
+            }
+            Col::Kv => self.usage(totals.kv_utilization),
+            Col::Stores => plain(text::short(rates.stores)),
+            Col::Evicts => plain(text::short(rates.removals)),
+            Col::Orphans => match (self.scene.orphans(), totals.orphan_share) {
+                (State::Unknown, _) | (_, None) => self.known(None),
+                (State::Ok, Some(share)) => plain(text::percent(share)),
+                (state, Some(share)) => part(text::percent(share), state.role()),
+            },
+            Col::Routed => plain(text::short(snapshot.router.routed_per_second)),
+            Col::Last => {
+                let last = rows().filter_map(|row| row.last_event).max();
+                self.known(last.map(|at| text::age(self.scene.now.since(at))))
+            }
+            Col::Unknown => plain(text::short(rates.unknown_removals)),
+            Col::Gaps => {
+                plain(text::count(rows().map(|row| row.missing).fold(0, u64::saturating_add)))
+            }
+            Col::Host => plain(self.tier(Tier::HostPinned)),
+            Col::Disk => plain(self.tier(Tier::Disk)),
+            // Sums where every worker reports one.
+            Col::Active => self.sum(|row| row.used_blocks.as_ref().map(|used| used.value)),
+            Col::Total => self.sum(|row| row.capacity_blocks.as_ref().map(|room| room.value)),
+            Col::Decode => self.sum(|row| row.load.as_ref().map(|load| load.value.decode_blocks)),
+            Col::Mark
+            | Col::State
+            | Col::Id
+            | Col::Rank
+            | Col::Size
+            | Col::Hits
+            | Col::Overlap
+            | Col::EventId
+            | Col::Restarts
+            | Col::Age
+            | Col::Role
+            | Col::Node => plain(String::new()),
+        }
+    }
+
+    fn tier(&self, tier: Tier) -> String {
+        let blocks = self.scene.snapshot.workers.iter().map(|row| row.tiers[tier as usize]);
+        text::count(blocks.fold(0, u64::saturating_add))
+    }
+
+    fn sum(&self, value: fn(&WorkerRow) -> Option<u64>) -> Part {
+        let rows = self.scene.snapshot.workers.iter().filter(|row| !row.gone);
+        let sum = rows.map(value).reduce(|a, b| Some(a?.saturating_add(b?))).flatten();
+        self.known(sum.map(text::count))
+    }
+
+    pub(super) fn known(&self, value: Option<String>) -> Part {
+        value.map_or_else(|| part(self.glyphs.none, Role::Muted), |value| part(value, Role::Fg))
+    }
+
+    fn usage(&self, share: Option<f64>) -> Part {
+        match share {
+            None => self.known(None),
+            Some(share) if self.bar => {
+                let percent = text::whole_percent(share);
+                let bar = gauge::bar(share, BAR, self.glyphs);
+                part(format!("{bar} {percent:>3}%"), gauge::role(share))
+            }
+            Some(share) => part(text::whole_percent(share), gauge::role(share)),
+        }
+    }
+
+    fn block_size(&self, entry: &Entry<'_>) -> Part {
+        let said = sizes(entry, self.glyphs);
+        let role = entry.size.map_or(Role::Fg, State::role);
+        match judge::sizes(&entry.row.block_size).len() {
+            0 if entry.size.is_none() => self.known(None),
+            0 | 1 => part(said, role),
+            _ if text::width(&said) <= self.sizes => part(said, Role::Crit),
+            several => part(format!("{several} {}", self.glyphs.fail), Role::Crit),
+        }
+    }
+
+    fn orphans(&self, entry: &Entry<'_>) -> Part {
+        let state = judge::orphans(entry.row);
+        match (state, entry.row.orphan_share) {
+            (State::Ok | State::Warn | State::Fail, Some(share)) => {
+                let role = if state == State::Ok { Role::Fg } else { state.role() };
+                part(text::percent(share), role)
+            }
+            _ if entry.verdict.word != "warming" => self.known(None),
+            _ if self.room >= WARMING => {
+                part(format!("{} warming", self.glyphs.unknown), Role::Unknown)
+            }
+            _ => part(self.glyphs.unknown, Role::Unknown),
+        }
+    }
+}
+
+/// Returns the block sizes claimed for a worker: `32`, or `32≠16✗`; with a mark as well when only
+/// findings know that they differ: `32✗`.
+pub(super) fn sizes(entry: &Entry<'_>, glyphs: &Glyphs) -> String {
+    let sizes: Vec<String> =
+        judge::sizes(&entry.row.block_size).iter().map(u32::to_string).collect();
+    let state = if sizes.len() > 1 { Some(State::Fail) } else { entry.size };
+    let said = if sizes.is_empty() { glyphs.none.to_owned() } else { sizes.join(glyphs.differs) };
+    said + state.map_or("", |state| state.glyph(glyphs))
+}
+
+/// Returns its short name and its pod.
+pub(super) fn name(row: &WorkerRow) -> String {
+    let alias = text::clean(&row.alias);
+    match &row.pod {
+        Some(pod) => format!("{alias} {}", text::clean(pod)),
+        None => alias.into_owned(),
+    }
+}

@@ -1,0 +1,234 @@
+//! Which worker? The table with all columns, and everything about one.
+
+use std::collections::BTreeSet;
+
+use ratatui::layout::Rect;
+
+use super::{Choice, Picker, Reply, Stage, View, moved};
+use crate::domain::WorkerRank;
+use crate::snapshot::{Ask, ViewQuery};
+use crate::tui::command::{self, Command, Pick, Scroll};
+use crate::tui::layout::{Class, Layout, Needs, TABLE, columns, table_rows, take_top};
+use crate::tui::panels::workers::{self as table, Col, Sort};
+use crate::tui::panels::{Look, PanelId, worker};
+use crate::tui::theme::Glyphs;
+
+/// Most workers on a page; more are paged.
+const PAGE: u16 = 12;
+/// Rows of a graph, at least.
+const GRAPH: u16 = 7;
+
+/// The view.
+pub const VIEW: View = View {
+    name: command::View::Workers,
+    about: "which worker?",
+    home: PanelId::WorkerTable,
+    opened: |look| look.workers.opened,
+    arrange,
+    ask,
+    update,
+    copy,
+};
+
+/// What the view remembers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The selected worker; none for the first.
+    pub selected: Option<WorkerRank>,
+    /// True while one worker has the view for itself.
+    pub opened: bool,
+    /// The order.
+    pub sort: Sort,
+    /// The columns that are wanted.
+    pub columns: BTreeSet<Col>,
+    /// First row shown of the worker.
+    pub first_line: usize,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            selected: None,
+            opened: false,
+            sort: Sort::default(),
+            columns: Col::usual(),
+            first_line: 0,
+        }
+    }
+}
+
+fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
+    if needs.opened {
+        return one(layout, rest, class);
+    }
+    let around = if layout.framed { TABLE } else { 2 };
+    let wanted = table_rows(needs.workers, around).min(PAGE + around);
+    let below = match class {
+        Class::Full => 2 * GRAPH + 2,
+        Class::Medium => GRAPH,
+        Class::Compact | Class::Small | Class::Tiny => 0,
+    };
+    let most = rest.height.saturating_sub(below).max(around + 1);
+    // What would be left over is too little for anything else.
+    let height =
+        if rest.height < wanted.min(most) + GRAPH { rest.height } else { wanted.min(most) };
+    let height = if below == 0 { rest.height } else { height };
+    let area = take_top(&mut rest, height);
+    layout.panels.push((PanelId::WorkerTable, area));
+    match class {
+        _ if rest.height == 0 => {}
+        Class::Full => beside(layout, rest),
+        // Text needs more columns than half of them.
+        _ => pair(layout, rest),
+    }
+}
+
+/// Places two graphs side by side.
+fn pair(layout: &mut Layout, rest: Rect) {
+    let half = rest.width / 2;
+    layout.panels.push((PanelId::WorkerTraffic, columns(rest, 0, half)));
+    layout.panels.push((PanelId::WorkerShares, columns(rest, half, rest.width - half)));
+}
+
+/// Gives one worker the view: its text, and its graphs beside or below.
+fn one(layout: &mut Layout, mut rest: Rect, class: Class) {
+    match class {
+        Class::Full => beside(layout, rest),
+        Class::Medium => {
+            let height = rest.height.saturating_sub(GRAPH + 1);
+            let text = take_top(&mut rest, height);
+            layout.panels.push((PanelId::Worker, text));
+            pair(layout, rest);
+        }
+        Class::Compact | Class::Small | Class::Tiny => layout.panels.push((PanelId::Worker, rest)),
+    }
+}
+
+/// Places the text on the left and as many graphs as fit on the right.
+fn beside(layout: &mut Layout, rest: Rect) {
+    let left = rest.width / 2;
+    layout.panels.push((PanelId::Worker, columns(rest, 0, left)));
+    let mut right = columns(rest, left, rest.width - left);
+    let graphs = [PanelId::WorkerTraffic, PanelId::WorkerShares, PanelId::WorkerBlocks];
+    let count = (rest.height / GRAPH).clamp(1, 3);
+    for (at, id) in (0..count).zip(graphs) {
+        let height = right.height / (count - at);
+        let area = take_top(&mut right, height);
+        layout.panels.push((id, area));
+    }
+}
+
+fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
+    let shown = stage.layout.panels.iter().any(|(id, _)| *id != PanelId::WorkerTable);
+    let entries = table::entries(stage.snapshot, look.workers.sort);
+    let selected = entries.get(table::position(&entries, look.workers.selected));
+    if let Some(entry) = selected.filter(|_| shown) {
+        query.ask = Ask::Worker(entry.row.rank);
+    }
+}
+
+fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
+    let entries = table::entries(stage.snapshot, look.workers.sort);
+    let entry = entries.get(table::position(&entries, look.workers.selected))?;
+    let row = entry.row;
+    let pod = row.pod.as_deref().unwrap_or_default();
+    let (id, rank) = (row.rank.worker.0, row.rank.dp_rank);
+    Some(format!("{} {pod} worker_id={id} dp_rank={rank} {}", row.alias, entry.verdict.word))
+}
+
+fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
+    let focus = stage.layout.focus(look.focus);
+    match command {
+        Command::Open => open(look, !look.workers.opened, stage),
+        Command::Back if look.workers.opened => open(look, false, stage),
+        Command::Back if look.focus != PanelId::WorkerTable => {
+            look.focus = PanelId::WorkerTable;
+            Reply::Done
+        }
+        Command::Scroll(by) if focus == PanelId::WorkerTable => select(look, by, stage),
+        Command::Scroll(by) => read(look, by, stage),
+        Command::Sort => Reply::Pick(sorts(look)),
+        Command::SortReversed => {
+            look.workers.sort.reversed ^= true;
+            Reply::Done
+        }
+        Command::Columns => Reply::Pick(columns_of(look, 0)),
+        Command::Picked(Pick::Sort, at) => {
+            let by = sort_keys(look).get(at).copied().flatten();
+            look.workers.sort = Sort { by, reversed: false };
+            Reply::Done
+        }
+        Command::Picked(Pick::Columns, at) => {
+            if let Some(col) = optional().nth(at)
+                && !look.workers.columns.remove(&col)
+            {
+                look.workers.columns.insert(col);
+            }
+            Reply::Pick(columns_of(look, at))
+        }
+        _ => Reply::Pass,
+    }
+}
+
+/// Shows one worker, or all of them. The first one is selected for good as soon as it is opened.
+fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
+    let entries = table::entries(stage.snapshot, look.workers.sort);
+    let selected = entries.get(table::position(&entries, look.workers.selected));
+    if opened && selected.is_none() {
+        return Reply::Refused(String::from("no worker was seen yet"));
+    }
+    look.workers.selected = selected.map(|entry| entry.row.rank);
+    look.workers.opened = opened;
+    look.workers.first_line = 0;
+    look.focus = if opened { PanelId::Worker } else { PanelId::WorkerTable };
+    Reply::Done
+}
+
+fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
+    let entries = table::entries(stage.snapshot, look.workers.sort);
+    let at = table::position(&entries, look.workers.selected);
+    let area = stage.layout.panel(PanelId::WorkerTable).unwrap_or_default();
+    let page = table::page(area, stage.layout.framed, entries.len());
+    let next = moved(at, by, page, entries.len().saturating_sub(1));
+    look.workers.selected = entries.get(next).map(|entry| entry.row.rank);
+    look.workers.first_line = 0;
+    Reply::Done
+}
+
+fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
+    let Some(area) = stage.layout.panel(PanelId::Worker) else { return Reply::Done };
+    let page = worker::page(area, stage.layout.framed).max(1);
+    let last = worker::last(&stage.scene(look), area);
+    look.workers.first_line = moved(look.workers.first_line, by, page, last);
+    Reply::Done
+}
+
+/// Returns what there is to sort by: the worst first, then the columns that are shown.
+fn sort_keys(look: &Look) -> Vec<Option<Col>> {
+    let shown = |col: &Col| col.is_fixed() || look.workers.columns.contains(col);
+    let cols = Col::ALL.into_iter().filter(|col| col.sorts()).filter(shown);
+    [None].into_iter().chain(cols.map(Some)).collect()
+}
+
+fn sorts(look: &Look) -> Picker {
+    let keys = sort_keys(look);
+    let choice = |key: &Option<Col>| match key {
+        None => Choice::new("worst first", "what is broken, then orphans"),
+        Some(col) => Choice::new(col.title(Glyphs::ASCII), col.says().1),
+    };
+    let at = keys.iter().position(|key| *key == look.workers.sort.by).unwrap_or(0);
+    Picker { pick: Pick::Sort, title: "Sort by", choices: keys.iter().map(choice).collect(), at }
+}
+
+/// Returns the columns that can be taken away and put back.
+fn optional() -> impl Iterator<Item = Col> {
+    Col::ALL.into_iter().filter(|col| !col.is_fixed())
+}
+
+fn columns_of(look: &Look, at: usize) -> Picker {
+    let choice = |col: Col| {
+        let on = look.workers.columns.contains(&col);
+        Choice { on: Some(on), ..Choice::new(col.title(Glyphs::ASCII), col.says().1) }
+    };
+    Picker { pick: Pick::Columns, title: "Columns", choices: optional().map(choice).collect(), at }
+}

@@ -1,0 +1,207 @@
+//! Every view over recorded scenarios, from frame to screen, with what the view asks of the engine.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use kvtop::domain::Timestamp;
+use kvtop::engine::Engine;
+use kvtop::snapshot::{DemoState, Feed, Snapshot};
+use kvtop::source::simulator::Scenario;
+use kvtop::tui::shell::Shell;
+
+use super::{draw, pictures, shell};
+use crate::scenarios::engine;
+use crate::support::{captures, frames, played};
+
+const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (60, 12)];
+
+/// Somebody in front of a screen that follows an engine.
+struct Seat {
+    engine: Engine,
+    at: Timestamp,
+    feed: Feed,
+    shell: Shell,
+    picture: Snapshot,
+    size: (u16, u16),
+}
+
+impl Seat {
+    fn at(engine: Engine, at: Timestamp, feed: Feed, size: (u16, u16)) -> Self {
+        let mut seat =
+            Self { engine, at, feed, shell: shell(), picture: Snapshot::default(), size };
+        seat.look();
+        seat
+    }
+
+    fn of_scenario(scenario: Scenario, size: (u16, u16)) -> Self {
+        let (simulation, engine, at) = engine(scenario, 30);
+        let feed = Feed::Demo(DemoState {
+            scenario: scenario.name().to_owned(),
+            about: simulation.about().to_owned(),
+            fixed: false,
+            fix: simulation.fix_text().unwrap_or_default().to_owned(),
+        });
+        Self::at(engine, at, feed, size)
+    }
+
+    fn of_recording(wanted: &str, size: (u16, u16)) -> Self {
+        let (_, path) = captures().into_iter().find(|(name, _)| name == wanted).unwrap();
+        let frames = frames(&path);
+        let (engine, _) = played(&frames);
+        Self::at(engine, frames[frames.len() - 1].at, Feed::Live, size)
+    }
+
+    /// Takes a picture that answers what is asked now.
+    fn look(&mut self) {
+        self.shell.resize(self.size.0, self.size.1, &self.picture);
+        // The first picture tells what there is to ask for, the second has the answer.
+        for _ in 0..2 {
+            let query = self.shell.query(&self.picture);
+            self.picture = self.engine.snapshot(&query, self.at);
+            self.picture.feed = self.feed.clone();
+        }
+    }
+
+    fn key(&mut self, code: KeyCode) {
+        let event = KeyEvent::new(code, KeyModifiers::NONE);
+        if let Some(command) = self.shell.command(event, &self.picture) {
+            self.shell.update(command, &self.picture);
+        }
+        self.look();
+    }
+
+    fn keys(&mut self, keys: &str) {
+        for key in keys.chars() {
+            self.key(match key {
+                '\n' => KeyCode::Enter,
+                '\u{1b}' => KeyCode::Esc,
+                key => KeyCode::Char(key),
+            });
+        }
+    }
+
+    fn screen(&mut self) -> String {
+        draw(&mut self.shell, &self.picture, self.size)
+    }
+}
+
+/// Compares what `keys` lead to at three sizes.
+fn shown(name: &str, scenario: Scenario, keys: &str) {
+    for size in SIZES {
+        let mut seat = Seat::of_scenario(scenario, size);
+        seat.keys(keys);
+        let name = format!("{name}_{}x{}", size.0, size.1);
+        insta::assert_snapshot!(name, seat.screen());
+    }
+}
+
+#[test]
+fn workers_in_a_table_and_one_by_itself() {
+    shown("workers_healthy", Scenario::Healthy, "2");
+    shown("workers_mismatch", Scenario::Mismatch, "2");
+    shown("worker_healthy", Scenario::Healthy, "2j\n");
+    shown("worker_mismatch", Scenario::Mismatch, "2\n");
+}
+
+#[test]
+fn ranks_of_a_worker_stand_together() {
+    let mut seat = Seat::of_recording("0.9.0-dp", (120, 36));
+    seat.keys("2j\n");
+    for _ in 0..12 {
+        seat.keys("j");
+    }
+    let screen = seat.screen();
+    assert!(screen.contains("RANKS") && screen.contains("stores/s"), "{screen}");
+}
+
+#[test]
+fn what_is_picked_sorts_the_table_and_chooses_its_columns() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+    seat.keys("2s");
+    insta::assert_snapshot!("workers_sort_120x36", seat.screen());
+    // Down to the name, which sorts from the first letter on.
+    seat.keys("j\n");
+    assert!(seat.screen().contains("sort: WORKER▼"), "{}", seat.screen());
+    seat.keys("S");
+    let screen = seat.screen();
+    let row = |alias: &str| screen.lines().position(|line| line.contains(alias)).unwrap();
+    assert!(screen.contains("sort: WORKER▲") && row(" w1 ") < row(" w0 "), "{screen}");
+    seat.keys("c");
+    insta::assert_snapshot!("workers_columns_120x36", seat.screen());
+    // The state goes in, the id goes out.
+    seat.keys(" j \u{1b}");
+    let screen = seat.screen();
+    assert!(screen.contains("STATE") && !screen.contains("  ID "), "{screen}");
+}
+
+#[test]
+fn a_selected_worker_stays_selected_where_workers_are_paged() {
+    let mut picture = pictures::large();
+    let mut shell = shell();
+    shell.resize(120, 36, &picture);
+    let press = |shell: &mut Shell, picture: &Snapshot, key| {
+        let event = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
+        let command = shell.command(event, picture).unwrap();
+        shell.update(command, picture);
+    };
+    press(&mut shell, &picture, '2');
+    for _ in 0..15 {
+        press(&mut shell, &picture, 'j');
+    }
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("13-24 of 40") && screen.contains("total"), "{screen}");
+    let selected = |screen: &str| {
+        let line = screen.lines().find(|line| line.contains('▌')).unwrap();
+        line.split('…').next().unwrap().to_owned()
+    };
+    let before = selected(&screen);
+    picture.workers[39].orphan_share = Some(0.9);
+    assert_eq!(selected(&draw(&mut shell, &picture, (120, 36))), before);
+}
+
+#[test]
+fn numbers_end_where_their_columns_end_however_large_they_are() {
+    let mut picture = pictures::healthy();
+    for (row, count) in picture.workers.iter_mut().zip([u64::MAX, 999_999]) {
+        (row.accepted, row.held, row.tiers) = (count, count - 1, [count; 4]);
+        (row.missing, row.last_event_id) = (count, Some(count));
+        row.change = Some(-(count as f64));
+        row.rates.ten_seconds.stores = count as f64;
+        row.rates.ten_seconds.removals = 9_999.4;
+        row.rates.ten_seconds.unknown_removals = 99_999.4;
+        row.routed_per_second = 123_456.0;
+        row.mean_overlap = Some(99_999.4);
+        row.kv_utilization.as_mut().unwrap().value = 1.0;
+        let load = row.load.as_mut().unwrap();
+        load.value.decode_blocks = count;
+    }
+    picture.totals.held = 1;
+    let mut shell = shell();
+    shell.resize(400, 36, &picture);
+    let mut press = |key| {
+        let event = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
+        let command = shell.command(event, &picture).unwrap();
+        shell.update(command, &picture);
+    };
+    // Every column is shown but those of pods, of which there are none.
+    for key in "2c".chars() {
+        press(key);
+    }
+    for key in " jjjjjjjjjjjjjjj j j j j j j j j j j j j".chars() {
+        press(key);
+    }
+    shell.update(kvtop::tui::command::Command::Back, &picture);
+    let screen = draw(&mut shell, &picture, (400, 36));
+    let lines: Vec<Vec<char>> = screen.lines().map(|line| line.chars().collect()).collect();
+    let names = lines.iter().position(|line| line.iter().collect::<String>().contains("EVICT/s"));
+    let names = names.unwrap();
+    for title in [
+        "CACHED", "HELD", "Δ/s", "STORE/s", "EVICT/s", "ROUTED/s", "OVLP", "UNKN/s", "DECODE",
+        "HOST", "DISK", "EVID", "GAPS",
+    ] {
+        let title: Vec<char> = title.chars().collect();
+        let start = lines[names].windows(title.len()).position(|part| part == title);
+        let end = start.unwrap_or_else(|| panic!("{title:?} in\n{screen}")) + title.len();
+        for line in &lines[names + 1..names + 3] {
+            assert!(line[end - 1] != ' ' && line[end] == ' ', "{title:?}\n{screen}");
+        }
+    }
+}
