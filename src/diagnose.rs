@@ -6,6 +6,7 @@
 mod evidence;
 mod fix;
 mod hysteresis;
+mod knobs;
 mod rules;
 mod sizes;
 mod thresholds;

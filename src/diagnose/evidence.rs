@@ -3,10 +3,11 @@
 //! The engine fills it in; rules read nothing else, so that a rule is a pure function.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::fix::Targets;
 use super::thresholds::Thresholds;
-use crate::domain::{ClaimOf, DpRank, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Backend, ClaimOf, DpRank, Timestamp, WorkerId, WorkerRank};
 use crate::model::{RouterTally, SizeByStores, Tally};
 
 /// Everything that rules may look at.
@@ -24,6 +25,8 @@ pub struct Evidence {
     pub version: Option<(u32, u32)>,
     /// One entry for each rank, in order of first sight.
     pub ranks: Vec<RankEvidence>,
+    /// Pods of workers that are starting or ending.
+    pub unready: Vec<Arc<str>>,
     /// All routers together.
     pub router: RouterEvidence,
     /// Everybody's block sizes, as claimed.
@@ -55,6 +58,10 @@ pub struct RankEvidence {
     pub gone: bool,
     /// When it left.
     pub left: Option<Timestamp>,
+    /// When it started, as far as that was seen.
+    pub started: Option<Timestamp>,
+    /// Its engine.
+    pub backend: Option<Backend>,
     /// True when discovery knows it.
     pub registered: bool,
     /// True when its blocks from before kvtop attached are known.
@@ -171,6 +178,14 @@ pub struct Setting<T> {
     pub at: Timestamp,
 }
 
+impl<T> Setting<T> {
+    /// Returns the flag that set it, when it was one: a flag wins over a variable of the same meaning.
+    pub fn flag(&self) -> Option<&str> {
+        let (_, name) = self.source.rsplit_once(", ")?;
+        name.starts_with('-').then_some(name)
+    }
+}
+
 /// What reads the size declared on the frontend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RouterKind {
@@ -247,6 +262,32 @@ impl Evidence {
             sum.add(&rank.tally);
         }
         sum
+    }
+
+    /// Returns the engine of all workers whose engine is known, when that is one.
+    pub fn backend(&self) -> Option<Backend> {
+        let mut known = self.present().filter_map(|rank| rank.backend);
+        let first = known.next()?;
+        known.all(|backend| backend == first).then_some(first)
+    }
+
+    /// Returns why counts of the window cannot be compared between workers, when they cannot: one was
+    /// away for a part of it, or started so late that its cache was still filling.
+    pub fn unsettled(&self) -> Option<String> {
+        if let Some(pod) = self.unready.first() {
+            return Some(format!("{pod} is starting or ending"));
+        }
+        let settle = Duration::from_secs(self.thresholds.settle_seconds);
+        let late = |at: &Timestamp| at.after(settle) > self.since;
+        let ranks = self.ranks.iter();
+        let changes = ranks.filter_map(|rank| {
+            let left = rank.left.filter(|_| rank.gone).filter(late).map(|at| (at, "left"));
+            let started = rank.started.filter(|_| !rank.gone).filter(late);
+            let (at, did) = left.max(started.map(|at| (at, "started")))?;
+            Some((at, did, Self::name_of(rank)))
+        });
+        let (at, did, name) = changes.max_by_key(|(at, ..)| *at)?;
+        Some(format!("{name} {did} {} s ago", self.at.since(at).as_secs()))
     }
 
     /// Returns true when a router's warnings and decisions would have been seen.

@@ -31,6 +31,8 @@ pub struct Thresholds {
     pub min_silent_routed_unseen: u64,
     /// Decisions that statements about balance and choice need.
     pub min_decisions: u64,
+    /// Seconds after a worker came or left from which on workers can be compared.
+    pub settle_seconds: u64,
     /// Share of stores refused from which on events are missing.
     pub loss_share: f64,
     /// Share of messages missing from which on it matters.
@@ -70,6 +72,7 @@ impl Default for Thresholds {
             min_silent_routed: 10,
             min_silent_routed_unseen: 30,
             min_decisions: 100,
+            settle_seconds: 60,
             loss_share: 0.05,
             gap_share: 0.001,
             return_share: 0.2,

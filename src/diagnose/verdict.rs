@@ -1,6 +1,6 @@
 //! What a rule says.
 
-use super::fix::Fix;
+use super::fix::{Change, Fix};
 use crate::domain::{Grade, Severity, Timestamp};
 
 /// What a rule says of the evidence.
@@ -93,6 +93,15 @@ impl Finding {
     pub fn mended_by(mut self, sentence: impl Into<String>, restarts: impl Into<String>) -> Self {
         let fix = Fix { sentence: sentence.into(), change: None, restarts: restarts.into() };
         self.fix = Some(fix);
+        self
+    }
+
+    /// Returns it with what mends it in a form for machines, where that is known.
+    #[must_use]
+    pub fn through(mut self, change: Option<Change>) -> Self {
+        if let Some(fix) = &mut self.fix {
+            fix.change = change;
+        }
         self
     }
 }

@@ -1,6 +1,7 @@
 //! Evidence for rules, and their verdicts as rows of a snapshot.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{Engine, MINUTE};
 use crate::diagnose::{
@@ -8,10 +9,13 @@ use crate::diagnose::{
     Settings, SizeByCosts, SizeClaim, Targets, TreeEvidence, Verdict,
 };
 use crate::domain::{
-    Basis, ClaimOf, ClaimValue, ClaimWhat, SourceState, Subject, Timestamp, WorkerId,
+    Basis, ClaimOf, ClaimValue, ClaimWhat, Pod, SourceState, Subject, Timestamp, WorkerId,
 };
-use crate::model::{DecisionRecord, StoredClaim};
+use crate::model::{DecisionRecord, RankRecord, StoredClaim, WorkerRecord};
 use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
+
+/// Workers that appear this soon after kvtop attached were there before.
+const ATTACHING: Duration = Duration::from_secs(10);
 
 impl Engine {
     /// Lets the rules look at what is known at `at`.
@@ -31,6 +35,7 @@ impl Engine {
             attached,
             version: self.version(),
             ranks: self.rank_evidence(),
+            unready: self.unready(),
             router: self.router_evidence(at),
             sizes: self.claims.all().filter_map(|stored| self.size_claim(stored)).collect(),
             models: self.models(),
@@ -61,6 +66,7 @@ impl Engine {
         let ranks = self.workers.ranks().iter().map(|record| {
             let worker = self.workers.worker(record.rank.worker);
             let pod = worker.and_then(|worker| worker.pod.clone());
+            let shown = pod.as_deref().and_then(|pod| self.cluster.pod(pod)).map(|it| &it.pod);
             let counts = self.mirror.counts(record.rank);
             let subjects = super::picture::subjects(self, record, pod.as_deref());
             let capacity = super::picture::capacity(self, record, &subjects);
@@ -71,6 +77,8 @@ impl Engine {
                 role: worker.and_then(|worker| worker.component.clone()),
                 gone: worker.is_some_and(|worker| worker.gone),
                 left: worker.and_then(|worker| worker.left),
+                started: self.started(record, worker, shown),
+                backend: shown.and_then(|pod| pod.backend),
                 registered: worker.is_some_and(|worker| worker.joined.is_some() && !worker.gone),
                 past_known: record.complete,
                 tally: record.tally(),
@@ -84,6 +92,28 @@ impl Engine {
             }
         });
         ranks.collect()
+    }
+
+    /// Returns when a rank started. What was there when kvtop attached started at a time of its own,
+    /// which only its pod tells.
+    fn started(
+        &self,
+        record: &RankRecord,
+        worker: Option<&WorkerRecord>,
+        pod: Option<&Pod>,
+    ) -> Option<Timestamp> {
+        let watched = self.times.watched.unwrap_or_default().after(ATTACHING);
+        let came = worker.and_then(|worker| worker.since).filter(|at| *at > watched);
+        came.max(record.restarted).max(pod.and_then(|pod| pod.started))
+    }
+
+    /// Returns the pods of workers that are on their way in or out.
+    fn unready(&self) -> Vec<Arc<str>> {
+        let pods = self.cluster.pods().map(|record| &record.pod).filter(|pod| {
+            pod.role.is_worker()
+                && (pod.terminating || (!pod.ready && pod.phase.as_ref() != "Failed"))
+        });
+        pods.map(|pod| Arc::clone(&pod.name)).collect()
     }
 
     fn router_evidence(&self, at: Timestamp) -> RouterEvidence {

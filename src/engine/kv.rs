@@ -72,6 +72,7 @@ impl Engine {
             let fell = record.last_event_id.is_some_and(|last| last >= RESTART_FROM);
             if fell && event.event_id == first_id {
                 record.restarts += 1;
+                record.restarted = Some(event.at);
                 record.complete = true;
                 found.push(position);
             }

@@ -40,6 +40,8 @@ pub struct RankRecord {
     pub lost: bool,
     /// How often it started anew under the same id.
     pub restarts: u64,
+    /// When it did so last.
+    pub restarted: Option<Timestamp>,
     /// Blocks its engine has in use.
     pub used_blocks: Option<Measured<u64>>,
     /// Share of its KV blocks in use, 0 to 1, as its engine reports it.
@@ -94,6 +96,7 @@ impl RankRecord {
             complete: false,
             lost: false,
             restarts: 0,
+            restarted: None,
             used_blocks: None,
             utilization: None,
             hit_rate: None,
@@ -136,6 +139,9 @@ pub struct WorkerRecord {
     pub left: Option<Timestamp>,
     /// When discovery was first heard of it; none when it never was.
     pub joined: Option<Timestamp>,
+    /// Since when it is there, when it was seen to come: discovery named it before it did anything, or
+    /// it had left before.
+    pub since: Option<Timestamp>,
     /// Its component, as discovery names it.
     pub component: Option<Arc<str>>,
 }
@@ -190,6 +196,7 @@ impl Workers {
                 gone: false,
                 left: None,
                 joined: announced.as_ref().map(|(at, _)| *at),
+                since: announced.as_ref().map(|(at, _)| *at),
                 component: announced.map(|(_, component)| component),
             });
         }
@@ -216,15 +223,20 @@ impl Workers {
         self.worker(id).map_or_else(|| "?".to_owned(), |worker| format!("w{}", worker.number))
     }
 
-    /// Notes that worker `id` is in discovery, or left it. Returns true when that is news about a
-    /// worker that was seen.
-    pub fn set_present(&mut self, id: WorkerId, present: bool) -> bool {
+    /// Notes at `at` that worker `id` is in discovery, or left it. Returns true when that is news about
+    /// a worker that was seen.
+    pub fn set_present(&mut self, id: WorkerId, present: bool, at: Timestamp) -> bool {
         let Some(worker) = self.by_id.get(&id).and_then(|index| self.records.get_mut(*index))
         else {
             return false;
         };
         let news = worker.gone == present;
         worker.gone = !present;
+        if news && present {
+            (worker.since, worker.left) = (Some(at), None);
+        } else if news {
+            worker.left = Some(at);
+        }
         news
     }
 
@@ -243,9 +255,6 @@ impl Workers {
         if membership.present {
             worker.joined.get_or_insert(at);
             worker.component = Some(Arc::clone(&membership.component));
-            worker.left = None;
-        } else {
-            worker.left = Some(at);
         }
     }
 

@@ -98,6 +98,8 @@ fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         role: None,
         gone: false,
         left: None,
+        started: None,
+        backend: None,
         registered: true,
         past_known: true,
         tally,

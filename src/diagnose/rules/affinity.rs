@@ -1,5 +1,6 @@
 //! KVT018: load outweighs cached blocks.
 
+use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 
@@ -58,10 +59,13 @@ impl Rule for Affinity {
         )
         .means("Prefixes are computed again on other workers.", "Workers that were full at the time.")
         .mended_by(
-            "Raise the credit of the overlap on the frontend (DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT=1.5; 0.9: \
-             DYN_KV_OVERLAP_SCORE_WEIGHT), and set the temperature to 0.",
-            "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)",
+            format!(
+                "Raise what an overlap counts: {} on the frontend, and DYN_ROUTER_TEMPERATURE=0.",
+                evidence.knob_text(knobs::OVERLAP, "=1.5")
+            ),
+            evidence.frontend_restarts(),
         )
+        .through(evidence.set_on_frontend(knobs::OVERLAP, "1.5"))
         .into()
     }
 }

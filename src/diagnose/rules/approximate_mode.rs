@@ -1,5 +1,6 @@
 //! KVT006: the router guesses what is cached.
 
+use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 
@@ -20,7 +21,7 @@ impl Rule for ApproximateMode {
          it never hears of evictions, forgets all at a restart, and replicas do not agree. \
          Judged by the setting alone, since guesses look like knowledge; a router that warns of \
          missing parents does follow events. Switch events on, or choose DYN_ROUTER_TTL_SECS \
-         near the time that blocks really stay."
+         (0.9: DYN_ROUTER_TTL) near the time that blocks really stay."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -37,10 +38,19 @@ impl Rule for ApproximateMode {
                 "A router that warns about KV events.",
             )
             .mended_by(
-                "Remove DYN_ROUTER_USE_KV_EVENTS=false from the frontend (0.9: DYN_KV_EVENTS=false), and let \
-                 the workers publish.",
-                "the frontend",
+                format!(
+                    "{} on the router ({} says no now) and let the workers publish, or give {} the time \
+                     that blocks really stay.",
+                    match events.flag() {
+                        Some(flag) => format!("Remove {flag}"),
+                        None => format!("Set {}", evidence.knob_text(knobs::KV_EVENTS, "=true")),
+                    },
+                    events.source,
+                    evidence.knob_text(knobs::TTL, ""),
+                ),
+                evidence.frontend_restarts(),
             )
+            .through(evidence.set_on_frontend(knobs::KV_EVENTS, "true").filter(|_| events.flag().is_none()))
             .into(),
             Some(_) => Verdict::clear("the router is set to follow KV events"),
             None if tally.parent_full + tally.parent_empty + tally.remove > 0 => {

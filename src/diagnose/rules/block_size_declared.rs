@@ -90,8 +90,7 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Findi
                 name: "DYN_KV_CACHE_BLOCK_SIZE",
                 value: w.to_string(),
             }),
-            restarts: "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)"
-                .into(),
+            restarts: evidence.frontend_restarts(),
         }),
     }
 }

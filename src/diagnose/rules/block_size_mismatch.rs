@@ -6,6 +6,7 @@
 
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
 use crate::diagnose::fix::{Change, Fix};
+use crate::diagnose::knobs;
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{ClaimOf, Grade, Severity};
@@ -335,7 +336,8 @@ fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         sentence: format!(
             "Roll the workers one by one with --kv-block-size {workers} (vLLM: --block-size {workers}), so \
              that their model cards say what they publish; the router takes its size from the card. A \
-             router of its own (dynamo.router) needs --router-block-size {workers}."
+             router of its own (dynamo.router) needs {} {workers}.",
+            evidence.knob_text(knobs::ROUTER_SIZE, "")
         ),
         change: None,
         restarts: "every worker, one after the other; their caches start empty".into(),

@@ -61,8 +61,11 @@ impl Rule for CacheChurn {
         )
         .rather_than("KVT010: a cache may churn without being full of running requests.")
         .mended_by(
-            "Give the KV cache more room: fp8 KV cache, a larger share of GPU memory, a smaller \
-             max_batch_size (max_num_seqs), a host tier, or more workers.",
+            format!(
+                "Give the KV cache more room: fp8 KV cache, a larger share of GPU memory, a smaller {}, a \
+                 host tier, or more workers.",
+                evidence.sequences_flag()
+            ),
             "every worker whose settings change",
         )
         .into()

@@ -32,6 +32,7 @@ impl Rule for EventLoss {
         if tally.gaps > 0 {
             let proof = Proof::new("warnings about gaps", tally.gaps.to_string(), "logs");
             return lost(
+                evidence,
                 format!("Logs tell of {} gaps in KV events.", tally.gaps),
                 Grade::Confirmed,
                 proof,
@@ -48,7 +49,7 @@ impl Rule for EventLoss {
             let value = format!("{} of {}", tally.lost, tally.lost + tally.events);
             let proof = Proof::new("messages missing", value.clone(), "publishers' numbers");
             let summary = format!("KV events are lost: {value} messages are missing.");
-            return lost(summary, Grade::Likely, proof.at(evidence.at));
+            return lost(evidence, summary, Grade::Likely, proof.at(evidence.at));
         }
         let known = evidence.present().filter(|rank| rank.past_known);
         let (mut stores, mut refused, mut empty) = (0, 0, 0);
@@ -68,7 +69,7 @@ impl Rule for EventLoss {
             let proof = Proof::new("stores refused", value.clone(), "mirror").at(evidence.at);
             let summary =
                 format!("KV events are lost: {value} stores hang under blocks that never came.");
-            return lost(summary, Grade::Likely, proof);
+            return lost(evidence, summary, Grade::Likely, proof);
         }
         Verdict::clear(format!(
             "{refused} of {stores} stores refused, {} messages missing",
@@ -77,13 +78,12 @@ impl Rule for EventLoss {
     }
 }
 
-fn lost(summary: String, grade: Grade, proof: Proof) -> Verdict {
+fn lost(evidence: &Evidence, summary: String, grade: Grade, proof: Proof) -> Verdict {
     Finding::new(Severity::Warning, grade, summary, vec![proof])
         .means("Part of what is cached is never found.", "A publisher that was restarted.")
         .rather_than("KVT007: a router without history lacks blocks that kvtop does hold.")
         .mended_by(
-            "TensorRT-LLM: raise kv_cache_config.event_buffer_max_size, or upgrade to Dynamo 1.3; vLLM and \
-             SGLang: raise max_queue_size in --kv-events-config; look at slow consumers on NATS.",
+            format!("{}; look at slow consumers on NATS.", evidence.buffer_advice()),
             "every worker whose settings change",
         )
         .into()

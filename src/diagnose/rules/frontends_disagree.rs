@@ -1,5 +1,7 @@
 //! KVT013: routers do not act as one.
 
+use crate::diagnose::fix::{Change, Part};
+use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{ClaimOf, Grade, Severity};
 
@@ -16,7 +18,7 @@ impl Rule for FrontendsDisagree {
 
     fn about(&self) -> &'static str {
         "Several routers share the workers, and each knows only the load that it caused itself: \
-         without DYN_ROUTER_REPLICA_SYNC=true they pile onto the same worker. Frontends that \
+         without DYN_ROUTER_REPLICA_SYNC=true (0.9: --router-replica-sync) they pile onto the same worker. Frontends that \
          adopted different block sizes are worse: the same request is hashed in two ways. \
          Judged by the sizes that frontends report in their metrics, by the number of routers \
          that route, and by the setting."
@@ -47,9 +49,10 @@ impl Rule for FrontendsDisagree {
             (0, _) => Verdict::unknown("routers: no log shows one that routes"),
             (1, _) => Verdict::clear("one router routes"),
             (_, Some(set)) if set.value => Verdict::clear("routers share their load"),
-            (_, None) => {
-                Verdict::unknown("whether routers share their load (DYN_ROUTER_REPLICA_SYNC)")
-            }
+            (_, None) => Verdict::unknown(format!(
+                "whether routers share their load ({}): no pod or manifest of one was seen",
+                evidence.knob_text(knobs::REPLICA_SYNC, "")
+            )),
             (count, Some(set)) => Finding::new(
                 Severity::Info,
                 Grade::ConfigOnly,
@@ -57,8 +60,18 @@ impl Rule for FrontendsDisagree {
                 vec![Proof::new("replica sync", "off", set.source.to_string()).at(set.at)],
             )
             .means("Each knows only the load that it caused.", "One router only.")
-            .mended_by("Set DYN_ROUTER_REPLICA_SYNC=true on the frontends.", "the frontends")
+            .mended_by(
+                format!("Give all frontends {}.", evidence.knob_text(knobs::REPLICA_SYNC, "")),
+                evidence.frontend_restarts(),
+            )
+            .through(replica_sync(evidence))
             .into(),
         }
     }
+}
+
+/// The variable that shares the load, in versions that read one.
+fn replica_sync(evidence: &Evidence) -> Option<Change> {
+    let name = evidence.knob(knobs::REPLICA_SYNC)?.strip_suffix("=true")?;
+    Some(Change::Env { on: Part::Frontend, name, value: "true".to_owned() })
 }

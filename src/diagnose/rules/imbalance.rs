@@ -1,5 +1,6 @@
 //! KVT011: one worker gets most requests.
 
+use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 
@@ -18,9 +19,11 @@ impl Rule for Imbalance {
         "One worker gets far more requests than its share while others idle: a popular prefix \
          pulls its requests to where it is cached, and load loses. Judged over at least 100 \
          requests: the largest share is more than twice the mean (with two workers, more than \
-         nine in ten), and the Gini coefficient is above 0.35. Lower the credit of the overlap \
-         (DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT=0.5 from 1.2 on, before that the weight), or add a \
-         little temperature."
+         nine in ten), and the Gini coefficient is above 0.35. Nothing is said while a worker is \
+         away, starts, or started within the last minute: its cache is empty, and requests go \
+         where prefixes are. Lower the weight of the overlap (0.9: DYN_KV_OVERLAP_SCORE_WEIGHT, \
+         1.0 and 1.1: DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT, from 1.2 on \
+         DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT) to 0.5, or add a little temperature."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -34,6 +37,9 @@ impl Rule for Imbalance {
                 routed.len(),
                 limits.min_decisions
             ));
+        }
+        if let Some(why) = evidence.unsettled() {
+            return Verdict::unknown(format!("workers that are all there for a while: {why}"));
         }
         let counts: Vec<u64> = routed.iter().map(|(_, count)| *count).collect();
         let gini = gini(&counts);
@@ -51,12 +57,15 @@ impl Rule for Imbalance {
             format!("One of {} ranks gets {:.0} % of {sum} requests.", counts.len(), most * 100.0),
             proofs.collect(),
         )
-        .means("Requests queue at one worker while others idle.", "Ranks that joined a moment ago.")
+        .means("Requests queue at one worker while others idle.", "Shares that even out.")
         .mended_by(
-            "Lower the credit of the overlap: DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT=0.5 on the frontend (before \
-             1.2 the weight), or DYN_ROUTER_TEMPERATURE=0.1.",
-            "the frontend",
+            format!(
+                "Lower what an overlap counts: {} on the frontend, or DYN_ROUTER_TEMPERATURE=0.1.",
+                evidence.knob_text(knobs::OVERLAP, "=0.5")
+            ),
+            evidence.frontend_restarts(),
         )
+        .through(evidence.set_on_frontend(knobs::OVERLAP, "0.5"))
         .into()
     }
 }

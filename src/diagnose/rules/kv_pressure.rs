@@ -63,9 +63,15 @@ impl Rule for KvPressure {
             format!("{} of {} ranks have nearly all KV blocks in use.", full.len(), known.len()),
             proofs.collect(),
         )
-        .means("No room is left to keep prefixes; requests wait.", "A gauge that counts cached blocks too.")
+        .means(
+            "No room is left to keep prefixes; requests wait.",
+            "A gauge that counts cached blocks too.",
+        )
         .mended_by(
-            "Lower max_num_seqs (max_batch_size) or the context length, or give the KV cache more memory.",
+            format!(
+                "Lower {} or the context length, or give the KV cache more memory.",
+                evidence.sequences_flag()
+            ),
             "every worker whose settings change",
         )
         .into()

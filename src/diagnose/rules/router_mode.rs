@@ -1,6 +1,8 @@
 //! KVT005: requests are not routed by cached blocks.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::diagnose::fix::{Change, Part};
+use crate::diagnose::knobs;
+use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
 use crate::domain::{Grade, Severity};
 
 pub(super) struct RouterMode;
@@ -32,20 +34,28 @@ impl Rule for RouterMode {
         {
             let proof = Proof::new("router mode", mode.value.to_string(), mode.source.to_string());
             let summary = format!("The frontend routes by {}, not by cached blocks.", mode.value);
-            return off(summary, Grade::ConfigOnly, proof.at(mode.at));
+            let finding = off(summary, Grade::ConfigOnly, proof.at(mode.at));
+            let change = Some(variable("DYN_ROUTER_MODE", "kv"));
+            return set(finding, evidence, Some(mode), change, "DYN_ROUTER_MODE=kv");
         }
         let printed = evidence.router.weight.filter(|_| routed > 0);
+        let weight = settings.overlap_weight.as_ref();
+        let one = || evidence.set_on_frontend(knobs::OVERLAP, "1.0");
+        let text = evidence.knob_text(knobs::OVERLAP, "=1.0");
         if printed == Some(0.0) {
             let proof = Proof::new("weight of the overlap", "0", "routers' logs");
-            return off("The router gives cached blocks no weight.", Grade::Confirmed, proof);
+            let summary = "The router gives cached blocks no weight.";
+            let finding = off(summary, Grade::Confirmed, proof);
+            return set(finding, evidence, weight, one(), &text);
         }
-        if let Some(weight) = &settings.overlap_weight
-            && weight.value <= 0.0
+        if let Some(set_to) = weight
+            && set_to.value <= 0.0
             && printed.is_none()
         {
-            let proof = Proof::new("weight of the overlap", "0", weight.source.to_string());
+            let proof = Proof::new("weight of the overlap", "0", set_to.source.to_string());
             let summary = "The router is set to give cached blocks no weight.";
-            return off(summary, Grade::ConfigOnly, proof.at(weight.at));
+            let finding = off(summary, Grade::ConfigOnly, proof.at(set_to.at));
+            return set(finding, evidence, weight, one(), &text);
         }
         if let Some(heat) = &settings.temperature
             && heat.value > 0.0
@@ -53,7 +63,9 @@ impl Rule for RouterMode {
             let proof =
                 Proof::new("router temperature", heat.value.to_string(), heat.source.to_string());
             let summary = format!("The router chooses at random (temperature {}).", heat.value);
-            return off(summary, Grade::ConfigOnly, proof.at(heat.at));
+            let finding = off(summary, Grade::ConfigOnly, proof.at(heat.at));
+            let change = Some(variable("DYN_ROUTER_TEMPERATURE", "0"));
+            return set(finding, evidence, Some(heat), change, "DYN_ROUTER_TEMPERATURE=0");
         }
         let mut workers: Vec<_> = evidence.present().map(|rank| rank.rank).collect();
         workers.dedup();
@@ -77,13 +89,30 @@ impl Rule for RouterMode {
     }
 }
 
-fn off(summary: impl Into<String>, grade: Grade, proof: Proof) -> Verdict {
+fn off(summary: impl Into<String>, grade: Grade, proof: Proof) -> Finding {
     Finding::new(Severity::Warning, grade, summary, vec![proof])
         .means("Requests go where their prefix is cached by chance only.", "Another setting.")
-        .mended_by(
-            "Set DYN_ROUTER_MODE=kv on the Frontend service, with the default weight of the overlap and \
-             temperature 0.",
-            "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)",
-        )
+}
+
+/// Returns the finding with the variable that mends it; a flag that sets the same must go first.
+fn set<T>(
+    finding: Finding,
+    evidence: &Evidence,
+    was: Option<&Setting<T>>,
+    change: Option<Change>,
+    text: &str,
+) -> Verdict {
+    let flag = was.and_then(Setting::flag);
+    let sentence = match flag {
+        Some(flag) => format!("Remove {flag} from the frontend, or set {text} instead."),
+        None => format!("Set {text} on the frontend."),
+    };
+    finding
+        .mended_by(sentence, evidence.frontend_restarts())
+        .through(change.filter(|_| flag.is_none()))
         .into()
+}
+
+fn variable(name: &'static str, value: &str) -> Change {
+    Change::Env { on: Part::Frontend, name, value: value.to_owned() }
 }

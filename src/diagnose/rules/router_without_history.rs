@@ -1,5 +1,7 @@
 //! KVT007: the router lost its index while the workers kept their caches.
 
+use std::sync::Arc;
+
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
@@ -119,13 +121,23 @@ fn found(evidence: &Evidence) -> Finding {
             "KVT001: stores hold blocks, so that publisher and engine agree.".into(),
             "KVT014: lost events would be missing in the mirror too.".into(),
         ],
-        fix: Some(Fix {
-            sentence:
-                "Roll the workers one by one, so that their caches and the router's index start \
-                       again together; do not restart the frontend."
-                    .into(),
-            change: Some(Change::Roll { pods }),
-            restarts: "every worker, one after the other; their caches start empty".into(),
-        }),
+        fix: Some(fix(evidence, pods)),
+    }
+}
+
+fn fix(evidence: &Evidence, pods: Vec<Arc<str>>) -> Fix {
+    let mut sentence =
+        "Roll the workers one by one, so that their caches and the router's index start \
+                        again together; do not restart the frontend."
+            .to_owned();
+    if evidence.forgets() {
+        sentence.push_str(
+            " With DYN_LOCAL_INDEXER=true on the workers the next router of 0.9 recovers by itself.",
+        );
+    }
+    Fix {
+        sentence,
+        change: Some(Change::Roll { pods }),
+        restarts: "every worker, one after the other; their caches start empty".into(),
     }
 }

@@ -116,9 +116,9 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
         ],
         fix: Some(Fix {
             sentence: format!(
-                "Roll {} with KV events switched on: --publish-events-and-metrics (TensorRT-LLM; from 1.3 \
-                 --publish-kv-events), --kv-events-config with enable_kv_cache_events (vLLM, SGLang).",
-                names.join(", ")
+                "Roll {} with KV events switched on: {}.",
+                names.join(", "),
+                evidence.publish_flags()
             ),
             change: None,
             restarts: "that worker; its cache starts empty".into(),

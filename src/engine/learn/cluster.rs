@@ -99,7 +99,7 @@ impl Engine {
         at: Timestamp,
         source: &Arc<str>,
     ) {
-        if !self.workers.set_present(worker, present) {
+        if !self.workers.set_present(worker, present, at) {
             return;
         }
         if !present {

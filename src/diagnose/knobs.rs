@@ -1,0 +1,165 @@
+//! Names of settings by version of Dynamo: a fix must name what the deployment reads.
+//!
+//! From `frontend/main.py` of ai-dynamo 0.9.0, `frontend/frontend_args.py` of 1.0.0,
+//! `common/configuration/groups/kv_router_args.py` of 1.6.1, and `backend_args.py` of each engine.
+
+use super::evidence::Evidence;
+use super::fix::{Change, Part};
+use crate::domain::Backend;
+
+/// The names of one setting, each with the first version that reads it, the oldest first.
+pub(super) type Names = [((u32, u32), &'static str)];
+
+/// Weight of the overlap; from 1.2 its credit.
+pub(super) const OVERLAP: &Names = &[
+    ((0, 9), "DYN_KV_OVERLAP_SCORE_WEIGHT"),
+    ((1, 0), "DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT"),
+    ((1, 2), "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT"),
+];
+
+/// Whether the router follows KV events.
+pub(super) const KV_EVENTS: &Names =
+    &[((0, 9), "DYN_KV_EVENTS"), ((1, 0), "DYN_ROUTER_USE_KV_EVENTS")];
+
+/// Seconds that a router which guesses believes in a block.
+pub(super) const TTL: &Names = &[((0, 9), "DYN_ROUTER_TTL"), ((1, 0), "DYN_ROUTER_TTL_SECS")];
+
+/// Whether routers tell each other what they routed; 0.9 has a flag only.
+pub(super) const REPLICA_SYNC: &Names =
+    &[((0, 9), "--router-replica-sync"), ((1, 0), "DYN_ROUTER_REPLICA_SYNC=true")];
+
+/// The block size of `dynamo.router`; 0.9 has a flag only.
+pub(super) const ROUTER_SIZE: &Names = &[((0, 9), "--block-size"), ((1, 0), "--router-block-size")];
+
+/// Whether a TensorRT-LLM worker publishes.
+const TRTLLM_PUBLISHES: &Names =
+    &[((0, 9), "--publish-events-and-metrics"), ((1, 3), "--publish-kv-events")];
+
+impl Evidence {
+    /// Returns the name of a setting in the version in use; none while that is not known.
+    pub(super) fn knob(&self, names: &Names) -> Option<&'static str> {
+        let version = self.version?;
+        let read = names.iter().rev().find(|(first, _)| *first <= version).or(names.first());
+        read.map(|(_, name)| *name)
+    }
+
+    /// Returns the name of a setting in the version in use, or in each while that is not known.
+    pub(super) fn knob_text(&self, names: &Names, value: &str) -> String {
+        let set = |name: &str| format!("{name}{value}");
+        if let Some(name) = self.knob(names) {
+            return set(name);
+        }
+        let mut newest_first = names.iter().rev();
+        let Some((first, newest)) = newest_first.next() else { return String::new() };
+        let older: Vec<String> = newest_first
+            .map(|((major, minor), name)| format!("from {major}.{minor} {}", set(name)))
+            .collect();
+        if older.is_empty() {
+            return set(newest);
+        }
+        let (major, minor) = first;
+        format!("{} (from Dynamo {major}.{minor}; {})", set(newest), older.join(", "))
+    }
+
+    /// Returns the change of a variable of the frontend, when it is known what it is called.
+    pub(super) fn set_on_frontend(&self, names: &Names, value: &str) -> Option<Change> {
+        let name = self.knob(names)?;
+        Some(Change::Env { on: Part::Frontend, name, value: value.to_owned() })
+    }
+
+    /// Returns true in versions whose frontend forgets its index when it restarts: up to 0.9 unless
+    /// workers keep an index of their own.
+    pub(super) fn forgets(&self) -> bool {
+        self.version.is_none_or(|version| version < (1, 0))
+    }
+
+    /// Returns what restarts when a setting of the frontend changes.
+    pub(super) fn frontend_restarts(&self) -> String {
+        match self.version {
+            Some(version) if version < (1, 0) => {
+                "the frontend; on Dynamo 0.9 its router may lose its history (KVT007)".to_owned()
+            }
+            Some(_) => "the frontend; its router reads its index anew from the workers".to_owned(),
+            None => {
+                "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)".to_owned()
+            }
+        }
+    }
+
+    /// Returns how workers are told to publish KV events.
+    pub(super) fn publish_flags(&self) -> String {
+        let trtllm = || self.knob_text(TRTLLM_PUBLISHES, "");
+        let vllm = "--kv-events-config '{\"enable_kv_cache_events\":true,\"publisher\":\"zmq\",\
+                    \"topic\":\"kv-events\",\"endpoint\":\"tcp://*:5557\"}'";
+        let sglang = "--kv-events-config '{\"publisher\":\"zmq\",\"topic\":\"kv-events\",\
+                      \"endpoint\":\"tcp://*:5557\"}'";
+        match self.backend() {
+            Some(Backend::TrtLlm) => trtllm(),
+            Some(Backend::Vllm) => vllm.to_owned(),
+            Some(Backend::SgLang) => sglang.to_owned(),
+            Some(Backend::Mocker) | None => format!(
+                "{} for TensorRT-LLM, --kv-events-config with enable_kv_cache_events for vLLM and \
+                 SGLang",
+                trtllm()
+            ),
+        }
+    }
+
+    /// Returns what the engine calls the sequences that it runs at once.
+    pub(super) fn sequences_flag(&self) -> &'static str {
+        match self.backend() {
+            Some(Backend::TrtLlm) => "max_batch_size",
+            Some(Backend::Vllm | Backend::Mocker) => "--max-num-seqs",
+            Some(Backend::SgLang) => "--max-running-requests",
+            None => "max_num_seqs (TensorRT-LLM: max_batch_size)",
+        }
+    }
+
+    /// Returns how the engine's buffer of events is made large enough.
+    pub(super) fn buffer_advice(&self) -> &'static str {
+        let trtllm = match self.version {
+            Some(version) if version < (1, 2) => {
+                "Upgrade to Dynamo 1.3 (up to 1.1 the engine's buffer of 1024 events cannot be raised)"
+            }
+            Some((1, 2)) => {
+                "Raise kv_cache_config.event_buffer_max_size to 65536 in --override-engine-args"
+            }
+            Some(_) => "Raise kv_cache_config.event_buffer_max_size above its default of 100000",
+            None => {
+                "TensorRT-LLM: upgrade to Dynamo 1.3, or from 1.2 on raise \
+                 kv_cache_config.event_buffer_max_size; vLLM and SGLang: raise max_queue_size in \
+                 --kv-events-config"
+            }
+        };
+        match self.backend() {
+            Some(Backend::Vllm | Backend::SgLang) => "Raise max_queue_size in --kv-events-config",
+            Some(Backend::TrtLlm | Backend::Mocker) | None => trtllm,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(version: Option<(u32, u32)>) -> Evidence {
+        Evidence { version, ..Evidence::default() }
+    }
+
+    #[test]
+    fn a_setting_has_the_name_that_the_version_in_use_reads() {
+        let cases = [
+            (Some((0, 9)), "DYN_KV_OVERLAP_SCORE_WEIGHT=0.5"),
+            (Some((1, 1)), "DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT=0.5"),
+            (Some((1, 6)), "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT=0.5"),
+        ];
+        for (version, expected) in cases {
+            assert_eq!(of(version).knob_text(OVERLAP, "=0.5"), expected);
+        }
+        assert_eq!(
+            of(None).knob_text(KV_EVENTS, "=true"),
+            "DYN_ROUTER_USE_KV_EVENTS=true (from Dynamo 1.0; from 0.9 DYN_KV_EVENTS=true)"
+        );
+        assert_eq!(of(None).knob(KV_EVENTS), None);
+    }
+}
