@@ -92,6 +92,15 @@ pub struct ScrapeTarget {
     pub tls: bool,
 }
 
+/// An etcd with discovery records.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EtcdTarget {
+    /// Its addresses, separated by commas, without credentials.
+    pub endpoints: Arc<str>,
+    /// Where they were read, for people.
+    pub from: String,
+}
+
 /// The sources to have open, and what to tell the user of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
@@ -101,6 +110,8 @@ pub struct Wanted {
     pub candidates: Vec<String>,
     /// Where events may be heard.
     pub nats: Option<NatsTarget>,
+    /// Where discovery records are in etcd, and who says so.
+    pub etcd: Option<EtcdTarget>,
     /// Publishers of events over ZMQ.
     pub zmq: Vec<ZmqTarget>,
     /// Logs to follow: routers first, then workers.
@@ -121,6 +132,7 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     if pods.is_empty() {
         return wanted;
     }
+    wanted.etcd = etcd(&pods);
     wanted.zmq = published(seen, &pods, choice);
     wanted.nats = nats::target(&pods, wanted.zmq.is_empty(), &mut wanted.notes);
     for pod in &pods {
@@ -130,6 +142,14 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     cap(&mut wanted.logs, "logs are followed", &mut wanted.notes);
     cap(&mut wanted.zmq, "ZMQ publishers are listened to", &mut wanted.notes);
     cap(&mut wanted.scrapes, "metrics endpoints are scraped", &mut wanted.notes);
+    wanted
+}
+
+/// Returns what is worth having open of a deployment without Kubernetes, which only its discovery
+/// records describe.
+pub fn wanted_by_records(seen: &Seen<'_>, choice: &Choice) -> Wanted {
+    let mut wanted = Wanted { zmq: published(seen, &[], choice), ..Wanted::default() };
+    cap(&mut wanted.zmq, "ZMQ publishers are listened to", &mut wanted.notes);
     wanted
 }
 
@@ -145,6 +165,13 @@ fn config_maps(seen: &Seen<'_>, pods: &[&Pod], dgd: Option<&str>) -> Vec<String>
         })
         .collect();
     names.into_iter().map(str::to_owned).collect()
+}
+
+/// Returns the etcd that the most important of `pods` names.
+fn etcd(pods: &[&Pod]) -> Option<EtcdTarget> {
+    let pod = pods.iter().find(|pod| pod.etcd.is_some())?;
+    let endpoints = Arc::clone(pod.etcd.as_ref()?);
+    Some(EtcdTarget { endpoints, from: format!("ETCD_ENDPOINTS of pod {}", pod.name) })
 }
 
 fn is_dynamo(pod: &Pod) -> bool {

@@ -102,6 +102,19 @@ pub struct SourceArgs {
     /// that discovery names are then left alone
     #[arg(long, global = true, value_name = "URL")]
     pub zmq: Vec<String>,
+    /// Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their
+    /// discovery records; `ETCD_ENDPOINTS` when not given
+    #[arg(long, global = true, value_name = "URL")]
+    pub etcd_url: Option<String>,
+    /// User of etcd
+    #[arg(long, global = true, value_name = "NAME", requires = "etcd_password_file")]
+    pub etcd_user: Option<String>,
+    /// File with the password of etcd
+    #[arg(long, global = true, value_name = "FILE", requires = "etcd_user")]
+    pub etcd_password_file: Option<PathBuf>,
+    /// Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`
+    #[arg(long, global = true, value_name = "DIR")]
+    pub discovery_dir: Option<PathBuf>,
     /// Dynamo namespace to look at; all when not given
     #[arg(long, global = true, value_name = "NAME")]
     pub dynamo_namespace: Option<String>,

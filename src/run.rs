@@ -2,12 +2,14 @@
 
 mod check;
 mod cluster;
+mod discovery;
 mod driver;
 mod headless;
 mod live;
 mod player;
 mod publishers;
 mod recorder;
+mod records;
 mod screen;
 mod settings;
 pub mod terminal;
@@ -21,6 +23,7 @@ use crate::cli::{Cli, Command};
 use crate::config::ConfigError;
 use crate::exit::Exit;
 use crate::record::RecordError;
+use crate::source::etcd::BadEtcdAddress;
 use crate::source::kube::KubeConfigError;
 use crate::source::nats::NatsConfigError;
 use crate::source::zmq::BadEndpoint;
@@ -40,6 +43,18 @@ pub enum RunError {
     /// An address of ZMQ that is none.
     #[error(transparent)]
     Zmq(#[from] BadEndpoint),
+    /// An address of etcd that is none.
+    #[error(transparent)]
+    Etcd(#[from] BadEtcdAddress),
+    /// A file with a secret could not be read.
+    #[error("could not read the password of etcd from `{}`", path.display())]
+    Password {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
     /// The screen failed.
     #[error(transparent)]
     Terminal(#[from] terminal::TerminalError),
@@ -47,7 +62,10 @@ pub enum RunError {
     #[error("{}", .0.sentence())]
     Kube(Box<KubeConfigError>),
     /// Nothing says which deployment, and there is no cluster that would be looked at by itself.
-    #[error("no NATS server is named: pass --nats-url; and {}", .0.sentence())]
+    #[error(
+        "nothing names a deployment: pass --nats-url, --zmq, --etcd-url or --discovery-dir; and {}",
+        .0.sentence()
+    )]
     Nowhere(Box<KubeConfigError>),
     /// There is no terminal that a screen could be drawn on.
     #[error(

@@ -9,6 +9,7 @@ mod cli;
 mod clusters;
 mod config;
 mod diagnosis;
+mod discovery;
 mod engine;
 mod forward;
 mod kube;

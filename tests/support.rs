@@ -1,6 +1,7 @@
 //! What tests share.
 
 pub(crate) mod endpoint;
+pub(crate) mod etcd;
 pub(crate) mod findings;
 pub(crate) mod frames;
 pub(crate) mod kube_api;

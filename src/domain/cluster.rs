@@ -219,6 +219,8 @@ pub struct Pod {
     pub nats: NatsAccess,
     /// How it publishes or receives events, when it was told.
     pub event_plane: Option<Arc<str>>,
+    /// Where its discovery records are in etcd (`ETCD_ENDPOINTS`); none with discovery by Kubernetes.
+    pub etcd: Option<Arc<str>>,
     /// Where brokers of ZMQ pass events on (`DYN_ZMQ_BROKER_URL`).
     pub zmq_brokers: Vec<Arc<str>>,
     /// The configuration file of its engine.

@@ -3,6 +3,9 @@
 //! What to open is decided by `attach`; here it is only done. The task below owns every source, so
 //! that whoever suspends or ends kvtop has one to talk to.
 
+mod etcd;
+mod targets;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,14 +17,19 @@ use super::live;
 use super::publishers::Publishers;
 use crate::attach::{Login, NatsTarget, Wanted};
 use crate::clock;
-use crate::domain::{Role, SecretRef, SourceNote, SourceState};
+use crate::domain::{SecretRef, SourceNote, SourceState};
 use crate::source::forward::Forwarder;
 use crate::source::kube::{self, KubeClient, KubeHandle, KubeSpec};
-use crate::source::logs::{self, LogStart, LogTarget};
+use crate::source::logs::{self, LogTarget};
 use crate::source::metrics::{self, ScrapeTarget};
 use crate::source::nats::{self, Credential, NatsOptions, NatsSpec, Secret};
 use crate::source::reach::{self, Reach};
 use crate::source::{Desired, Emitter, SourceHandle};
+
+pub(super) use etcd::EtcdOptions;
+
+use etcd::Etcd;
+use targets::{log_target, scrape_target};
 
 /// How long after a NATS server could not be reached it is tried again.
 const REACH_AGAIN: Duration = Duration::from_secs(5);
@@ -34,6 +42,8 @@ pub(super) struct ClusterSpec {
     pub(super) nats: NatsOptions,
     /// True when the user named a NATS server, which then is the only one.
     pub(super) nats_named: bool,
+    /// The etcd that the user named, and the login of whichever it is.
+    pub(super) etcd: EtcdOptions,
     /// True when the user named ZMQ publishers, which then are the only ones.
     pub(super) zmq_named: bool,
     pub(super) port_forward: bool,
@@ -58,6 +68,7 @@ struct Cluster {
     nats_named: bool,
     /// Publishers that discovery names; none when the user named others.
     publishers: Option<Publishers>,
+    etcd: Etcd,
     dynamo_namespace: Option<Arc<str>>,
     wanted: watch::Receiver<Wanted>,
     shown: watch::Sender<SourceState>,
@@ -80,6 +91,7 @@ impl Cluster {
             emitter,
             nats,
             nats_named,
+            etcd,
             zmq_named,
             port_forward,
             dynamo_namespace,
@@ -97,6 +109,7 @@ impl Cluster {
         let (scrapes, scrape_targets) = watch::channel(Vec::new());
         let reach = Reach::new(forwarder.clone(), Arc::clone(client.namespace()));
         others.push(metrics::spawn(reach.clone(), emitter.clone(), scrape_targets));
+        let etcd = Etcd::new(etcd, emitter.clone(), reach.clone());
         let publishers =
             (!zmq_named).then(|| Publishers::new(emitter.clone(), reach, dynamo_namespace.clone()));
         Self {
@@ -105,6 +118,7 @@ impl Cluster {
             options: nats,
             nats_named,
             publishers,
+            etcd,
             dynamo_namespace,
             wanted,
             shown,
@@ -153,7 +167,8 @@ impl Cluster {
     fn handles(&self) -> impl Iterator<Item = &SourceHandle> {
         let nats = self.nats.iter().map(|(_, handle)| handle);
         let zmq = self.publishers.iter().filter_map(Publishers::handle);
-        std::iter::once(&self.kubernetes.source).chain(&self.others).chain(nats).chain(zmq)
+        let kubernetes = std::iter::once(&self.kubernetes.source);
+        kubernetes.chain(&self.others).chain(nats).chain(zmq).chain(self.etcd.handle())
     }
 
     async fn obey(&self, desired: Desired) {
@@ -179,6 +194,7 @@ impl Cluster {
         self.logs.send_if_modified(|known| replace(known, logs));
         let scrapes = wanted.scrapes.iter().map(scrape_target).collect();
         self.scrapes.send_if_modified(|known| replace(known, scrapes));
+        self.etcd.follow(wanted.etcd.as_ref()).await;
         if let Some(publishers) = &mut self.publishers {
             publishers.follow(&wanted.zmq);
         }
@@ -295,24 +311,4 @@ fn replace<T: PartialEq>(known: &mut T, new: T) -> bool {
     let differs = *known != new;
     *known = new;
     differs
-}
-
-fn log_target(target: &crate::attach::LogTarget) -> LogTarget {
-    let fresh = matches!(target.role, Role::Frontend | Role::StandaloneRouter);
-    LogTarget {
-        namespace: Arc::clone(&target.namespace),
-        pod: Arc::clone(&target.pod),
-        container: Arc::clone(&target.container),
-        start: if fresh { LogStart::Recent } else { LogStart::Beginning },
-    }
-}
-
-fn scrape_target(target: &crate::attach::ScrapeTarget) -> ScrapeTarget {
-    ScrapeTarget {
-        namespace: Arc::clone(&target.namespace),
-        pod: Arc::clone(&target.pod),
-        ip: Arc::clone(&target.ip),
-        port: target.port,
-        path: target.path.into(),
-    }
 }

@@ -7,12 +7,16 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
 use super::RunError;
-use super::cluster::{self, ClusterSpec};
+use super::cluster::{self, ClusterSpec, EtcdOptions};
+use super::discovery::{self, Records};
+use super::publishers::Publishers;
+use super::records;
 use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::SourceArgs;
 use crate::domain::SourceState;
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
+use crate::source::etcd;
 use crate::source::kube::{self, KubeOptions};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
@@ -27,13 +31,14 @@ pub(super) struct Live {
     pub(super) frames: mpsc::Receiver<Frame>,
     pub(super) sources: Vec<SourceHandle>,
     pub(super) label: String,
-    /// Where to say what to open next; none without Kubernetes.
+    /// Where to say what to open next; none where everything was named.
     pub(super) attach: Option<Attach>,
 }
 
 /// How what the engine knows becomes sources.
 pub(super) struct Attach {
-    pub(super) namespace: Arc<str>,
+    /// The Kubernetes namespace; none when only discovery records tell of the deployment.
+    pub(super) namespace: Option<Arc<str>>,
     pub(super) choice: Choice,
     pub(super) wanted: watch::Sender<Wanted>,
 }
@@ -41,10 +46,11 @@ pub(super) struct Attach {
 impl Attach {
     /// Says what is worth having open, by what `engine` knows.
     pub(super) fn update(&self, engine: &Engine) {
-        let wanted = attach::wanted(
-            &Seen::of(engine.cluster(), engine.channels(), &self.namespace),
-            &self.choice,
-        );
+        let (cluster, channels) = (engine.cluster(), engine.channels());
+        let wanted = match &self.namespace {
+            Some(name) => attach::wanted(&Seen::of(cluster, channels, name), &self.choice),
+            None => attach::wanted_by_records(&Seen::of(cluster, channels, ""), &self.choice),
+        };
         self.wanted.send_if_modified(|known| {
             let differs = *known != wanted;
             *known = wanted;
@@ -55,39 +61,63 @@ impl Attach {
 
 /// Starts the sources that `args` name.
 ///
-/// Kubernetes is asked when the command line names something of it, and when nothing names a NATS
-/// server: `kvtop` alone looks where `kubectl` would.
+/// Kubernetes is asked when the command line names something of it, and when nothing names another
+/// source of events: `kvtop` alone looks where `kubectl` would.
 pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
-    let env = |name: &str| std::env::var(name).ok();
-    let read = |path: &Path| std::fs::read_to_string(path);
-    let resolved = nats::resolve(&options(args), &env, &read);
-    let named = [&args.namespace, &args.context, &args.dgd].iter().any(|flag| flag.is_some())
-        || args.kubeconfig.is_some();
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
     let emitter = Emitter::new(sender);
+    let named = [&args.namespace, &args.context, &args.dgd].iter().any(|flag| flag.is_some())
+        || args.kubeconfig.is_some();
     if named {
         return on_kubernetes(args, emitter, frames).await;
     }
-    // Who names a publisher does not also mean a server that the environment happens to name.
-    if !args.zmq.is_empty() {
-        let mut sources = vec![zmq_named(args, &emitter)?];
-        if args.nats_url.is_some() || args.nats_context.is_some() {
-            sources.push(nats::spawn(nats_spec(args, resolved?), emitter));
-        }
-        let label = args.dynamo_namespace.clone().unwrap_or_else(|| args.zmq.join(", "));
-        return Ok(Live { frames, sources, label, attach: None });
-    }
-    if matches!(resolved, Err(NatsConfigError::NoAddress)) {
+    let records = discovery::records(args)?;
+    let env = |name: &str| std::env::var(name).ok();
+    let read = |path: &Path| std::fs::read_to_string(path);
+    let nats = match nats::resolve(&options(args), &env, &read) {
+        // Who names a publisher does not also mean a server that the environment happens to name.
+        _ if !args.zmq.is_empty() && args.nats_url.is_none() && args.nats_context.is_none() => None,
+        Err(NatsConfigError::NoAddress) => None,
+        resolved => Some(resolved?),
+    };
+    if nats.is_none() && records.is_none() && args.zmq.is_empty() {
         return on_kubernetes(args, emitter, frames).await.map_err(|error| match error {
             RunError::Kube(kube) => RunError::Nowhere(kube),
             other => other,
         });
     }
-    let resolved = resolved?;
-    let host = resolved.servers.first().map(|address| address.host().to_owned());
-    let handle = nats::spawn(nats_spec(args, resolved), emitter);
-    let label = args.dynamo_namespace.clone().or(host).unwrap_or_default();
-    Ok(Live { frames, sources: vec![handle], label, attach: None })
+    let label = label(args, nats.as_ref(), records.as_ref());
+    let mut sources = Vec::new();
+    if let Some(resolved) = nats {
+        sources.push(nats::spawn(nats_spec(args, resolved), emitter.clone()));
+    }
+    if !args.zmq.is_empty() {
+        sources.push(zmq_named(args, &emitter)?);
+    }
+    let attach = records.map(|records| {
+        let (wanted, followed) = watch::channel(Wanted::default());
+        let readers = records.spawn(&emitter);
+        let publishers = args.zmq.is_empty().then(|| {
+            let named = args.dynamo_namespace.as_deref().map(Into::into);
+            Publishers::new(emitter, Reach::default(), named)
+        });
+        sources.push(records::spawn(readers, publishers, followed));
+        let dynamo_namespace = args.dynamo_namespace.clone();
+        Attach { namespace: None, choice: Choice { dgd: None, dynamo_namespace }, wanted }
+    });
+    Ok(Live { frames, sources, label, attach })
+}
+
+/// Returns what the screen calls the deployment.
+fn label(args: &SourceArgs, nats: Option<&Resolved>, records: Option<&Records>) -> String {
+    if let Some(namespace) = &args.dynamo_namespace {
+        return namespace.clone();
+    }
+    if !args.zmq.is_empty() {
+        return args.zmq.join(", ");
+    }
+    let host = nats.and_then(|resolved| Some(resolved.servers.first()?.host().to_owned()));
+    host.or_else(|| records.map(Records::label)).unwrap_or_default()
 }
 
 async fn on_kubernetes(
@@ -122,13 +152,17 @@ async fn on_kubernetes(
         emitter,
         nats: self::options(args),
         nats_named,
+        etcd: EtcdOptions {
+            addresses: args.etcd_url.as_deref().map(etcd::addresses).transpose()?,
+            login: discovery::login(args)?,
+        },
         zmq_named: !args.zmq.is_empty(),
         port_forward: !args.no_port_forward,
         dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),
         wanted: followed,
     }));
     let choice = Choice { dgd: args.dgd.clone(), dynamo_namespace: args.dynamo_namespace.clone() };
-    let attach = Attach { namespace: Arc::clone(&namespace), choice, wanted };
+    let attach = Attach { namespace: Some(Arc::clone(&namespace)), choice, wanted };
     Ok(Live { frames, sources, label: namespace.to_string(), attach: Some(attach) })
 }
 

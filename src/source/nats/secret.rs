@@ -13,7 +13,7 @@ impl Secret {
     }
 
     /// Returns the text, for those who must send it.
-    pub(super) fn expose(&self) -> &str {
+    pub(in crate::source) fn expose(&self) -> &str {
         &self.0
     }
 

@@ -158,6 +158,11 @@ impl<'a> Reading<'a> {
                 None => shared(namespace),
             });
         }
+        // Whatever is no other backend is etcd (dynamo-runtime 0.9.0, `distributed.rs:146`).
+        let backend = env.plain("DYN_DISCOVERY_BACKEND").or_else(|| env.plain("DYN_STORE_KV"));
+        if backend.is_none_or(|backend| backend == "etcd") {
+            pod.etcd = env.plain("ETCD_ENDPOINTS").map(nats::without_login).map(|at| shared(&at));
+        }
         pod.nats = nats::access(env, container, &self.object.value["spec"]["volumes"]);
         if role != Role::Other {
             let image = string(container, "image").unwrap_or_default();

@@ -45,6 +45,11 @@ pub(super) fn access(env: &Env, container: &Value, volumes: &Value) -> NatsAcces
     access
 }
 
+/// Returns addresses without `user:password@`.
+pub(super) fn without_login(servers: &str) -> String {
+    without_logins(servers).0
+}
+
 /// Returns the addresses without `user:password@`, and whether any had one.
 fn without_logins(servers: &str) -> (String, bool) {
     let mut found = false;

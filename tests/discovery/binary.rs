@@ -1,0 +1,113 @@
+//! From discovery records to publishers and the report, with the binary itself.
+
+use std::process::{Child, Command, Stdio};
+
+use super::*;
+use crate::captures::worker_differences;
+use crate::support::etcd::Etcd;
+use crate::support::kube_api::FakeKube;
+use crate::support::libzmq::{LibzmqPublisher, Parts};
+use crate::support::nats_server::Folder;
+
+const CAPTURE: &str = "1.6.1-default_healthy";
+
+/// A publisher, and what it is to publish.
+type Worker = (LibzmqPublisher, Vec<Parts>);
+
+/// Returns the recorded records with the publishers' addresses in place of the recorded ones, and the
+/// publishers with their messages.
+fn deployment() -> (Vec<(String, String)>, Vec<Worker>) {
+    let mut all = records();
+    let mut publishers = Vec::new();
+    for (endpoint, messages) in crate::zmq::recording(CAPTURE) {
+        // The others stay at addresses where nobody listens.
+        if messages[0][0] == b"kv-events" {
+            let publisher = LibzmqPublisher::start();
+            for value in all.values_mut() {
+                *value = value.replace(&endpoint, &publisher.endpoint());
+            }
+            publishers.push((publisher, messages));
+        }
+    }
+    (all.into_iter().collect(), publishers)
+}
+
+fn kvtop(arguments: &[&str], vars: &[(&str, &str)]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.args(["snapshot", "-o", "json", "--for", "5s"]).args(arguments);
+    command.env_remove("NATS_URL").env_remove("NATS_SERVER").envs(vars.iter().copied());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
+}
+
+fn compare(kvtop: Child) -> serde_json::Value {
+    let found = String::from_utf8(kvtop.wait_with_output().unwrap().stdout).unwrap();
+    let differences = worker_differences(CAPTURE, &found);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    serde_json::from_str(&found).unwrap()
+}
+
+#[test]
+fn publishers_are_found_in_etcd_and_let_go_when_their_lease_ends() {
+    let etcd = Etcd::start();
+    let (records, mut publishers) = deployment();
+    let lease = etcd.put_leased(&records);
+    let kvtop = kvtop(&["--etcd-url", &etcd.url()], &[]);
+    for (publisher, messages) in &mut publishers {
+        publisher.wait_for("subscribed kv-events");
+        publisher.publish(messages);
+    }
+    let value = compare(kvtop);
+    let model = "kvtop-tiny";
+    assert!(value.to_string().contains(model), "the cards are read");
+
+    // Dynamo's own variable names the same.
+    let mut kvtop = self::kvtop(&[], &[("ETCD_ENDPOINTS", &etcd.url())]);
+    for (publisher, _) in &mut publishers {
+        publisher.wait_for("subscribed kv-events");
+    }
+    etcd.revoke(&lease);
+    for (publisher, _) in &mut publishers {
+        publisher.wait_for("disconnected");
+    }
+    drop(kvtop.kill());
+    drop(kvtop.wait());
+}
+
+#[test]
+fn the_etcd_that_pods_name_is_read() {
+    let etcd = Etcd::start();
+    let (records, mut publishers) = deployment();
+    etcd.put_leased(&records);
+    let kube = FakeKube::demo();
+    kube.edit("Pod", "gtc-demo-0-frontend-rmjwp", |pod| {
+        let env = pod["spec"]["containers"][0]["env"].as_array_mut().unwrap();
+        env.retain(|entry| entry["name"] != "DYN_DISCOVERY_BACKEND");
+        env.push(serde_json::json!({ "name": "ETCD_ENDPOINTS", "value": etcd.url() }));
+    });
+    let config = kube.kubeconfig().display().to_string();
+    // The recorded events are of another deployment than the recorded pods.
+    let named = ["-n", "gtc-demo", "--kubeconfig", &config, "--dynamo-namespace", "dynamo"];
+    let kvtop = kvtop(&named, &[]);
+    for (publisher, messages) in &mut publishers {
+        publisher.wait_for("subscribed kv-events");
+        publisher.publish(messages);
+    }
+    compare(kvtop);
+}
+
+#[test]
+fn publishers_are_found_in_a_folder() {
+    let folder = Folder::new();
+    let (records, mut publishers) = deployment();
+    for (key, value) in &records {
+        super::folder::write(folder.path(), key, value);
+    }
+    let place = folder.path().display().to_string();
+    let vars = [("DYN_DISCOVERY_BACKEND", "file"), ("DYN_FILE_KV", place.as_str())];
+    let kvtop = kvtop(&[], &vars);
+    for (publisher, messages) in &mut publishers {
+        publisher.wait_for("subscribed kv-events");
+        publisher.publish(messages);
+    }
+    compare(kvtop);
+}
