@@ -165,6 +165,16 @@ impl KvBatch {
         self.removed.push(hash);
     }
 
+    /// Adds blocks to the event being built, as long as there are any.
+    pub fn extend_blocks(&mut self, blocks: impl Iterator<Item = Block>) {
+        self.blocks.extend(blocks);
+    }
+
+    /// Adds removed hashes to the event being built, as long as there are any.
+    pub fn extend_removed(&mut self, hashes: impl Iterator<Item = SequenceHash>) {
+        self.removed.extend(hashes);
+    }
+
     /// Returns a mark to roll back to when an event turns out to be unreadable.
     pub fn mark(&self) -> (usize, usize, usize) {
         (self.events.len(), self.blocks.len(), self.removed.len())

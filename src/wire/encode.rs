@@ -9,6 +9,8 @@ mod pack;
 
 pub use kv::{Change, RouterEvent};
 pub use load::{envelope, hit_rate, router_load, worker_load};
+#[cfg(test)]
+pub(super) use pack::Pack;
 
 /// The formats of one generation of Dynamo, oldest first.
 ///

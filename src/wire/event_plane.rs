@@ -20,12 +20,17 @@ const ZMQ_FRAME_VERSION: u8 = 1;
 
 /// Returns the topic of an event-plane subject: its last part.
 pub(super) fn topic_of(subject: &str) -> Option<&str> {
-    subject.strip_prefix("namespace.")?.rsplit('.').next()
+    let rest = subject.strip_prefix("namespace.")?;
+    // The topic that comes most needs no search.
+    if rest.ends_with(".kv-events") {
+        return Some(TOPICS[0]);
+    }
+    rest.rsplit('.').next()
 }
 
 /// Returns true for a topic that kvtop reads.
 pub(super) fn is_known(topic: &str) -> bool {
-    TOPICS.contains(&topic)
+    matches!(topic, "kv-events" | "kv_metrics" | "kv-hit-rate" | "active_sequences_events")
 }
 
 pub(super) fn decode_nats(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
@@ -95,7 +100,30 @@ fn envelope(body: &[u8], topic: &str, frame: &Frame, facts: &mut Facts) -> Resul
     decoded.map(|_| ())
 }
 
+/// Reads the envelope that Dynamo writes; none when it is of another form.
+fn plain_fields(body: &[u8]) -> Option<Fields<'_>> {
+    let mut cursor = Cursor::new(body);
+    cursor.expect(b"\x85\xACpublisher_id")?;
+    let publisher = Some(cursor.unsigned().ok()?);
+    cursor.expect(b"\xA8sequence")?;
+    let sequence = Some(cursor.unsigned().ok()?);
+    cursor.expect(b"\xACpublished_at")?;
+    cursor.unsigned().ok()?;
+    cursor.expect(b"\xA5topic")?;
+    cursor.text().ok()?;
+    cursor.expect(b"\xA7payload")?;
+    let payload = Some(cursor.binary().ok()?);
+    Some(Fields { publisher, sequence, payload })
+}
+
 fn fields(body: &[u8]) -> Result<Fields<'_>, Malformed> {
+    if let Some(fields) = plain_fields(body) {
+        return Ok(fields);
+    }
+    any_fields(body)
+}
+
+fn any_fields(body: &[u8]) -> Result<Fields<'_>, Malformed> {
     let mut cursor = Cursor::new(body);
     let mut fields = Fields::default();
     for _ in 0..cursor.map()? {

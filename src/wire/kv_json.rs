@@ -4,6 +4,7 @@
 //! A hand-written reader takes the form that Dynamo writes; anything else, however valid, goes to
 //! `serde_json`. A test holds the two together.
 
+mod digits;
 mod fast;
 mod tolerant;
 

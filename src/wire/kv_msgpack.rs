@@ -2,6 +2,13 @@
 //!
 //! A map is one `RouterEvent` (Dynamo 0.9 to 1.3), an array several (1.4 and later; dynamo-llm 1.4.0
 //! `kv_router/publisher/sinks.rs:24`). Unknown keys are passed over.
+//!
+//! A reader of the form that Dynamo writes comes first; an event of any other form is read again by the
+//! one here. A test holds the two together.
+
+mod fast;
+#[cfg(test)]
+mod tests;
 
 use super::msgpack::{Cursor, Malformed};
 use super::{Facts, Reject, Shape};
@@ -18,7 +25,7 @@ pub(super) fn decode(
     facts: &mut Facts,
 ) -> Result<Option<WorkerId>, Reject> {
     let mark = facts.kv.mark();
-    let decoded = events(payload, at, facts);
+    let decoded = events(payload, at, facts, plain_or_any);
     decoded.map_err(|error| {
         facts.kv.roll_back(mark);
         error.reject()
@@ -50,10 +57,20 @@ impl From<Malformed> for Unreadable {
     }
 }
 
+/// Reads one event at the cursor; adds its blocks to the batch.
+type Reader = fn(
+    &mut Cursor<'_>,
+    Timestamp,
+    ClearScope,
+    &mut KvBatch,
+    &mut Shape,
+) -> Result<KvEvent, Unreadable>;
+
 fn events(
     payload: &[u8],
     at: Timestamp,
     facts: &mut Facts,
+    read: Reader,
 ) -> Result<Option<WorkerId>, Unreadable> {
     let mut cursor = Cursor::new(payload);
     let batched = cursor.peek().is_some_and(Cursor::starts_array);
@@ -62,7 +79,7 @@ fn events(
     let mut shape = if batched { Shape::Batched } else { Shape::Plain };
     let mut first = None;
     for _ in 0..count {
-        let event = router_event(&mut cursor, at, scope, &mut facts.kv, &mut shape)?;
+        let event = read(&mut cursor, at, scope, &mut facts.kv, &mut shape)?;
         first = first.or(Some(event.rank.worker));
         facts.kv.push_event(event);
     }
@@ -70,6 +87,24 @@ fn events(
         facts.note_shape(shape);
     }
     Ok(first)
+}
+
+/// Reads one event in the form that Dynamo writes, or else in any.
+#[inline]
+fn plain_or_any(
+    cursor: &mut Cursor<'_>,
+    at: Timestamp,
+    scope: ClearScope,
+    batch: &mut KvBatch,
+    shape: &mut Shape,
+) -> Result<KvEvent, Unreadable> {
+    let (before, mark) = (*cursor, batch.mark());
+    if let Some(event) = fast::event(cursor, at, scope, batch, shape) {
+        return Ok(event);
+    }
+    *cursor = before;
+    batch.roll_back(mark);
+    router_event(cursor, at, scope, batch, shape)
 }
 
 /// What the inner map of an event says.

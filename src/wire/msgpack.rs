@@ -30,6 +30,7 @@ impl Malformed {
     }
 }
 
+#[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
     rest: &'a [u8],
 }
@@ -43,18 +44,39 @@ impl<'a> Cursor<'a> {
         self.rest.first().copied()
     }
 
+    #[inline]
     pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], Malformed> {
         let (head, tail) = self.rest.split_at_checked(count).ok_or(Malformed::Short)?;
         self.rest = tail;
         Ok(head)
     }
 
+    /// Takes exactly these bytes, or nothing.
+    #[inline]
+    pub(super) fn expect<const N: usize>(&mut self, bytes: &[u8; N]) -> Option<()> {
+        let (head, tail) = self.rest.split_first_chunk::<N>()?;
+        if head != bytes {
+            return None;
+        }
+        self.rest = tail;
+        Some(())
+    }
+
+    /// Returns what comes next as rows of `N` bytes, at most `most`, and takes nothing.
+    #[inline]
+    pub(super) fn rows<const N: usize>(&self, most: usize) -> &'a [[u8; N]] {
+        let (rows, _) = self.rest.as_chunks::<N>();
+        &rows[..rows.len().min(most)]
+    }
+
+    #[inline]
     fn byte(&mut self) -> Result<u8, Malformed> {
         let (first, tail) = self.rest.split_first().ok_or(Malformed::Short)?;
         self.rest = tail;
         Ok(*first)
     }
 
+    #[inline]
     fn big_endian(&mut self, count: usize) -> Result<u64, Malformed> {
         if count == 8 {
             let (head, tail) = self.rest.split_first_chunk::<8>().ok_or(Malformed::Short)?;
@@ -70,6 +92,7 @@ impl<'a> Cursor<'a> {
 
     /// Reads an unsigned integer. A negative one is reinterpreted, as Dynamo does with the i64 hashes
     /// of some engines.
+    #[inline]
     pub(super) fn unsigned(&mut self) -> Result<u64, Malformed> {
         match self.byte()? {
             0xCF | 0xD3 => self.big_endian(8),
@@ -85,11 +108,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn optional_unsigned(&mut self) -> Result<Option<u64>, Malformed> {
         if self.nil() { Ok(None) } else { self.unsigned().map(Some) }
     }
 
     /// Takes a nil if there is one.
+    #[inline]
     pub(super) fn nil(&mut self) -> bool {
         if self.peek() == Some(0xC0) {
             self.rest = &self.rest[1..];
@@ -99,6 +124,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads a string as bytes; keys are compared as bytes, other strings checked by their readers.
+    #[inline]
     pub(super) fn text(&mut self) -> Result<&'a [u8], Malformed> {
         let count = match self.byte()? {
             short @ 0xA0..=0xBF => usize::from(short & 0x1F),
@@ -120,6 +146,7 @@ impl<'a> Cursor<'a> {
         self.take(count)
     }
 
+    #[inline]
     pub(super) fn array(&mut self) -> Result<usize, Malformed> {
         match self.byte()? {
             short @ 0x90..=0x9F => Ok(usize::from(short & 0x0F)),
@@ -129,6 +156,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[inline]
     pub(super) fn map(&mut self) -> Result<usize, Malformed> {
         match self.byte()? {
             short @ 0x80..=0x8F => Ok(usize::from(short & 0x0F)),

@@ -2,48 +2,48 @@
 
 /// MessagePack being written. Numbers take their shortest form, as rmp-serde writes them.
 #[derive(Debug, Default)]
-pub(super) struct Pack {
+pub(in crate::wire) struct Pack {
     bytes: Vec<u8>,
 }
 
 impl Pack {
     /// Returns what was written.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(in crate::wire) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 
     /// Opens a map of `entries` keys and values.
-    pub(super) fn map(&mut self, entries: usize) -> &mut Self {
+    pub(in crate::wire) fn map(&mut self, entries: usize) -> &mut Self {
         self.head(entries, Some((0x80, 16)), [None, Some(0xde), Some(0xdf)])
     }
 
     /// Opens an array of `items`.
-    pub(super) fn array(&mut self, items: usize) -> &mut Self {
+    pub(in crate::wire) fn array(&mut self, items: usize) -> &mut Self {
         self.head(items, Some((0x90, 16)), [None, Some(0xdc), Some(0xdd)])
     }
 
     /// Writes a string.
-    pub(super) fn str(&mut self, text: &str) -> &mut Self {
+    pub(in crate::wire) fn str(&mut self, text: &str) -> &mut Self {
         self.head(text.len(), Some((0xa0, 32)), [Some(0xd9), Some(0xda), Some(0xdb)]);
         self.bytes.extend_from_slice(text.as_bytes());
         self
     }
 
     /// Writes binary data.
-    pub(super) fn bin(&mut self, data: &[u8]) -> &mut Self {
+    pub(in crate::wire) fn bin(&mut self, data: &[u8]) -> &mut Self {
         self.head(data.len(), None, [Some(0xc4), Some(0xc5), Some(0xc6)]);
         self.bytes.extend_from_slice(data);
         self
     }
 
     /// Writes nothing, as a value.
-    pub(super) fn nil(&mut self) -> &mut Self {
+    pub(in crate::wire) fn nil(&mut self) -> &mut Self {
         self.bytes.push(0xc0);
         self
     }
 
     /// Writes a number.
-    pub(super) fn uint(&mut self, value: u64) -> &mut Self {
+    pub(in crate::wire) fn uint(&mut self, value: u64) -> &mut Self {
         let wide = value.to_be_bytes();
         match value {
             0..=0x7f => self.bytes.push(wide[7]),
@@ -56,7 +56,7 @@ impl Pack {
     }
 
     /// Writes a number, or nothing.
-    pub(super) fn maybe(&mut self, value: Option<u64>) -> &mut Self {
+    pub(in crate::wire) fn maybe(&mut self, value: Option<u64>) -> &mut Self {
         match value {
             Some(value) => self.uint(value),
             None => self.nil(),

@@ -13,8 +13,8 @@ use super::stream::Event;
 use super::subject::{Ours, Subject, Theirs};
 use super::workload::rank;
 
-/// Events that are applied together, as the engine does.
-const BURST: usize = 4096;
+/// Events that are applied together, as in the engine.
+const BURST: usize = 512;
 const SUBJECT: &str = "namespace.dynamo.component.backend.endpoint.generate.kv-events";
 
 /// How messages are written.
@@ -97,6 +97,8 @@ impl Subject for OursDecoding {
         for burst in self.frames.chunks(BURST) {
             for frame in burst {
                 wire::decode(frame, &mut self.facts).expect("the frame can be read");
+                // The engine learns these frame by frame.
+                self.facts.other.clear();
             }
             self.inner.apply_batch(&self.facts.kv);
             self.facts.clear();
