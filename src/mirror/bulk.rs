@@ -6,6 +6,7 @@
 use crate::domain::{Block, SequenceHash};
 
 use super::Semantics;
+use super::index::Spot;
 use super::node::{NONE, Node, ODD, ORPHAN, ROOT};
 use super::outcome::Outcome;
 use super::owners;
@@ -22,14 +23,15 @@ impl Tree {
         let word = self.spill.insert(owners::EMPTY, slot);
         let (mut last, mut count) = (tail, 0);
         for block in blocks {
-            let Some(node) = self.nodes.alloc() else { break };
             let hash = block.sequence.0;
+            let fresh = Node::of(hash, block.tokens.0, word, last, edge);
+            let Some(node) = self.nodes.add(fresh) else { break };
             let nodes = &self.nodes;
-            if !self.index.insert_new(hash, node, |id| nodes.at(id).sequence() == hash) {
+            let is_it = |id| nodes.at(id).sequence() == hash;
+            if !self.index.insert_new(hash, node, is_it) {
                 self.nodes.release(node);
                 break;
             }
-            *self.nodes.at_mut(node) = Node::of(hash, block.tokens.0, word, last, edge);
             self.nodes.at_mut(last).kids = node;
             last = node;
             count += 1;
@@ -137,8 +139,8 @@ impl Tree {
         let (mut edge, mut count, mut died) = (NONE, 0_u32, 0_u32);
         let mut memo = (owners::EMPTY, owners::EMPTY);
         for hash in hashes {
-            let Some(node) = self.last_of(slot, hash.0) else { break };
-            let own = self.nodes.at_mut(node);
+            let Some(found) = self.last_of(slot, hash.0) else { break };
+            let own = self.nodes.at_mut(found.id);
             if edge != NONE && own.edge != edge {
                 break;
             }
@@ -153,7 +155,7 @@ impl Tree {
             let left = memo.1;
             own.set_owners(left);
             if left == owners::EMPTY {
-                self.index.remove(hash.0, node);
+                self.index.remove_at(found);
                 died += 1;
             }
             dropped.push(hash.0);
@@ -169,20 +171,20 @@ impl Tree {
         count as usize
     }
 
-    /// Returns the accepted node that `slot` calls `hash`, if it has nothing after it on the same run.
+    /// Returns where the accepted node is filed that `slot` calls `hash`, if it has nothing after it on the
+    /// same run.
     #[inline]
-    fn last_of(&self, slot: u32, hash: u64) -> Option<u32> {
-        let node = self.index.find(hash, |id| {
+    fn last_of(&self, slot: u32, hash: u64) -> Option<Spot> {
+        let found = self.index.spot(hash, |id| {
             let own = self.nodes.at(id);
             own.sequence() == hash && self.spill.contains(own.owners(), slot)
         })?;
-        let own = self.nodes.at(node);
-        if own.is(ORPHAN | ODD) {
+        if self.nodes.at(found.id).is(ORPHAN | ODD) {
             return None;
         }
-        let next = self.next_on_edge(node);
+        let next = self.next_on_edge(found.id);
         next.is_none_or(|next| !self.spill.contains(self.nodes.at(next).owners(), slot))
-            .then_some(node)
+            .then_some(found)
     }
 }
 

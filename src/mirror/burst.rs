@@ -4,6 +4,8 @@
 //! other overlap, so all buckets of a burst are read first, then all nodes, then what the nodes name.
 //! Nothing here changes the tree.
 
+use std::ops::Range;
+
 use crate::domain::{KvBatch, KvEvent, KvKind};
 
 use super::node::NONE;
@@ -21,39 +23,50 @@ pub(super) fn weight(event: &KvEvent) -> usize {
     }
 }
 
+/// Returns the part of `all` that the events of a burst name; their ranges follow each other.
+fn spanned<'a, T>(all: &'a [T], ranges: impl Iterator<Item = &'a Range<u32>>) -> &'a [T] {
+    let ends = ranges.fold(None, |ends: Option<(u32, u32)>, range| {
+        let (start, end) = ends.unwrap_or((range.start, range.end));
+        Some((start.min(range.start), end.max(range.end)))
+    });
+    let (start, end) = ends.unwrap_or_default();
+    all.get(start as usize..end as usize).unwrap_or_default()
+}
+
 impl Tree {
     /// Reads what `events` will need.
     pub(super) fn look_ahead(&mut self, batch: &KvBatch, events: &[KvEvent]) {
         let mut near = std::mem::take(&mut self.near);
-        let mut hashes = std::mem::take(&mut self.hashes);
         let mut followed = std::mem::take(&mut self.followed);
         near.clear();
-        hashes.clear();
         followed.clear();
-        for event in events {
-            match &event.kind {
-                KvKind::Stored { parent, blocks } => {
-                    followed.extend(parent.map(|parent| parent.0));
-                    let blocks = batch.blocks_of(blocks);
-                    hashes.extend(blocks.iter().map(|block| block.sequence.0));
-                }
-                KvKind::Removed { hashes: removed } => {
-                    followed.extend(batch.removed_of(removed).iter().map(|hash| hash.0));
-                }
-                KvKind::Cleared { .. } => {}
-            }
-        }
+        followed.extend(events.iter().filter_map(|event| match &event.kind {
+            KvKind::Stored { parent, .. } => parent.map(|parent| parent.0),
+            _ => None,
+        }));
+        let stored = events.iter().filter_map(|event| match &event.kind {
+            KvKind::Stored { blocks, .. } => Some(blocks),
+            _ => None,
+        });
+        let stored = spanned(batch.blocks(), stored);
+        let removed = events.iter().filter_map(|event| match &event.kind {
+            KvKind::Removed { hashes } => Some(hashes),
+            _ => None,
+        });
+        let removed = spanned(batch.removed(), removed);
         // Few instructions to a load: that many more loads are under way at once.
-        let all = followed.iter().chain(&hashes);
-        let warm = all.fold(0, |warm, hash| warm ^ self.index.touch(*hash));
-        near.extend(followed.iter().filter_map(|hash| self.index.glance(*hash)));
+        let index = &self.index;
+        let mut warm = followed.iter().fold(0, |warm, hash| warm ^ index.touch(*hash));
+        warm = removed.iter().fold(warm, |warm, hash| warm ^ index.touch(hash.0));
+        warm = stored.iter().fold(warm, |warm, block| warm ^ index.touch(block.sequence.0));
+        near.extend(followed.iter().filter_map(|hash| index.glance(*hash)));
+        near.extend(removed.iter().filter_map(|hash| index.glance(hash.0)));
         for id in &mut near {
             *id = self.nodes.at(*id).edge;
         }
         let edges = near.iter().filter(|edge| **edge != NONE);
         let warmer = edges.fold(0, |warm, edge| warm ^ self.edges.at(*edge).tail);
         self.near = near;
-        self.hashes = hashes;
         self.followed = followed;
         // Kept, so that the loads are not optimised away.
         self.warmth ^= warm ^ u64::from(warmer);

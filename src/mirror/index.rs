@@ -27,25 +27,42 @@ struct Bucket {
 
 const EACH: u64 = 0x0001_0001_0001_0001;
 
-/// Returns a word with bit `i` set where lane `i` of `word`, 16 bits wide, is zero.
+/// Returns `word` with the top bit of each lane, 16 bits wide, set where that lane is zero, and nothing else.
 #[inline]
-const fn zero_lanes(word: u64) -> u32 {
+const fn zero_lanes(word: u64) -> u64 {
     const LOW: u64 = EACH * 0x7FFF;
-    let nonzero = ((word & LOW) + LOW) | word;
-    let zero = (!nonzero >> 15) & EACH;
-    (zero.wrapping_mul(1 << 48 | 1 << 33 | 1 << 18 | 1 << 3) >> 48) as u32 & 0xF
+    !(((word & LOW) + LOW) | word | LOW)
+}
+
+/// Slots of a bucket, one bit each, in an order of their own.
+#[derive(Clone, Copy)]
+struct Found(u64);
+
+impl Found {
+    /// Returns one of the slots and takes it out.
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let bit = self.0.trailing_zeros() as usize;
+        self.0 &= self.0 - 1;
+        // Lane and word, four lanes to a word.
+        Some((bit >> 4) + ((bit & 3) << 2))
+    }
 }
 
 impl Bucket {
-    /// Returns a word with bit `i` set where tag `i` equals `tag`.
+    /// Returns the slots whose tag is `tag`.
     #[inline]
-    const fn matches(&self, tag: u16) -> u32 {
+    const fn matches(&self, tag: u16) -> Found {
         let tags = &self.tags;
         let wanted = EACH * tag as u64;
-        zero_lanes(lanes([tags[0], tags[1], tags[2], tags[3]]) ^ wanted)
-            | zero_lanes(lanes([tags[4], tags[5], tags[6], tags[7]]) ^ wanted) << 4
-            | ((tags[8] == tag) as u32) << 8
-            | ((tags[9] == tag) as u32) << 9
+        let first = zero_lanes(lanes([tags[0], tags[1], tags[2], tags[3]]) ^ wanted);
+        let second = zero_lanes(lanes([tags[4], tags[5], tags[6], tags[7]]) ^ wanted);
+        // The upper lanes of the third word never match.
+        let third = zero_lanes(lanes([tags[8], tags[9], !tag, !tag]) ^ wanted);
+        Found(first >> 15 | second >> 14 | third >> 13)
     }
 }
 
@@ -59,6 +76,15 @@ const fn lanes(tags: [u16; 4]) -> u64 {
 struct Shard {
     buckets: Vec<Bucket>,
     entries: usize,
+}
+
+/// Where an id is filed.
+#[derive(Clone, Copy)]
+pub(super) struct Spot {
+    place: Place,
+    at: usize,
+    slot: usize,
+    pub(super) id: u32,
 }
 
 /// Where a hash belongs.
@@ -107,9 +133,15 @@ impl Index {
         self.buckets * size_of::<Bucket>() + self.shards.len() * size_of::<Shard>()
     }
 
-    /// Returns the first id filed under a hash like `hash` that `is_it` accepts.
+    /// Returns an id filed under a hash like `hash` that `is_it` accepts.
     #[inline]
-    pub(super) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+    pub(super) fn find(&self, hash: u64, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        self.spot(hash, is_it).map(|spot| spot.id)
+    }
+
+    /// Returns the same, and where it is.
+    #[inline]
+    pub(super) fn spot(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<Spot> {
         let place = Place::of(hash);
         let shard = self.shards.get(place.shard)?;
         let count = shard.buckets.len();
@@ -120,12 +152,11 @@ impl Index {
         for _ in 0..count {
             let bucket = &shard.buckets[at];
             let mut found = bucket.matches(place.tag);
-            while found != 0 {
-                let id = bucket.ids[found.trailing_zeros() as usize];
+            while let Some(slot) = found.next() {
+                let id = bucket.ids[slot];
                 if is_it(id) {
-                    return Some(id);
+                    return Some(Spot { place, at, slot, id });
                 }
-                found &= found - 1;
             }
             if bucket.passed == 0 {
                 return None;
@@ -133,6 +164,16 @@ impl Index {
             at = if at + 1 == count { 0 } else { at + 1 };
         }
         None
+    }
+
+    /// Takes out what was found at `spot`, with nothing put in or taken out since.
+    #[inline]
+    pub(super) fn remove_at(&mut self, spot: Spot) {
+        let Some(shard) = self.shards.get_mut(spot.place.shard) else { return };
+        shard.buckets[spot.at].tags[spot.slot] = 0;
+        shard.entries -= 1;
+        let home = home(spot.place.tag, shard.buckets.len());
+        shard.unpass(home, spot.at);
     }
 
     /// Reads the line of `hash` and nothing else, to bring it near.
@@ -151,8 +192,7 @@ impl Index {
         let place = Place::of(hash);
         let shard = self.shards.get(place.shard)?;
         let bucket = shard.buckets.get(home(place.tag, shard.buckets.len()))?;
-        let found = bucket.matches(place.tag);
-        (found != 0).then(|| bucket.ids[found.trailing_zeros() as usize])
+        bucket.matches(place.tag).next().map(|slot| bucket.ids[slot])
     }
 
     /// Returns true when so many entries crowd around `hash` that no more are taken.
@@ -198,18 +238,15 @@ impl Index {
             return self.insert_on(hash, id, is_it);
         }
         let mut found = bucket.matches(place.tag);
-        while found != 0 {
-            if is_it(bucket.ids[found.trailing_zeros() as usize]) {
+        while let Some(slot) = found.next() {
+            if is_it(bucket.ids[slot]) {
                 return false;
             }
-            found &= found - 1;
         }
-        let free = bucket.matches(0);
-        if free == 0 {
+        let Some(slot) = bucket.matches(0).next() else {
             shard.put(place.tag, id);
             return true;
-        }
-        let slot = free.trailing_zeros() as usize;
+        };
         bucket.tags[slot] = place.tag;
         bucket.ids[slot] = id;
         shard.entries += 1;
@@ -269,9 +306,7 @@ impl Shard {
         let mut at = home(tag, count);
         for _ in 0..count {
             let bucket = &mut self.buckets[at];
-            let free = bucket.matches(0);
-            if free != 0 {
-                let slot = free.trailing_zeros() as usize;
+            if let Some(slot) = bucket.matches(0).next() {
                 bucket.tags[slot] = tag;
                 bucket.ids[slot] = id;
                 self.entries += 1;
@@ -290,15 +325,13 @@ impl Shard {
         for _ in 0..count {
             let bucket = &mut self.buckets[at];
             let mut found = bucket.matches(tag);
-            while found != 0 {
-                let slot = found.trailing_zeros() as usize;
+            while let Some(slot) = found.next() {
                 if bucket.ids[slot] == id {
                     bucket.tags[slot] = 0;
                     self.entries -= 1;
                     self.unpass(home, at);
                     return;
                 }
-                found &= found - 1;
             }
             if bucket.passed == 0 {
                 return;

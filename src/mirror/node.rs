@@ -171,19 +171,27 @@ impl Arena {
     }
 
     /// Returns a fresh node, none when there are too many.
+    #[inline]
     pub(super) fn alloc(&mut self) -> Option<u32> {
-        let id = if self.free == NONE {
+        self.add(Node::EMPTY)
+    }
+
+    /// Adds `node` and returns its id, none when there are too many.
+    #[inline]
+    pub(super) fn add(&mut self, node: Node) -> Option<u32> {
+        let id = self.free;
+        if id == NONE {
             if self.nodes.len() >= NONE as usize {
                 return None;
             }
-            self.nodes.push(Node::EMPTY);
-            (self.nodes.len() - 1) as u32
-        } else {
-            let id = self.free;
-            self.free = self.at(id).kids;
-            id
-        };
-        self.nodes[id as usize] = Node::EMPTY;
+            self.used += 1;
+            self.nodes.push(node);
+            return Some((self.nodes.len() - 1) as u32);
+        }
+        let own = self.at_mut(id);
+        let next = own.kids;
+        *own = node;
+        self.free = next;
         self.used += 1;
         Some(id)
     }

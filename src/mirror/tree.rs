@@ -54,7 +54,6 @@ pub(super) struct Tree {
     pub(super) hand: u32,
     /// Candidates found by looking ahead.
     pub(super) near: Vec<u32>,
-    pub(super) hashes: Vec<u64>,
     pub(super) followed: Vec<u64>,
     pub(super) warmth: u64,
     /// Room for what a removal takes.
@@ -92,7 +91,6 @@ impl Tree {
             alias_at: 0,
             hand: 0,
             near: Vec::new(),
-            hashes: Vec::new(),
             followed: Vec::new(),
             warmth: 0,
             dropped: Vec::new(),
