@@ -43,6 +43,12 @@ pub enum Command {
     Rbac(RbacArgs),
     /// Themes: list them, show one, compute whether they can be read
     Themes(ThemesArgs),
+    /// Print every key with the name of its action
+    Keys(KeysArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
     /// The config file: write one, find it, check it, show what holds
     Config(ConfigArgs),
 }
@@ -125,7 +131,7 @@ pub struct SourceArgs {
     #[arg(skip)]
     pub nats_file: NatsFile,
     /// Config file to use instead of the user's
-    #[arg(long, global = true, value_name = "FILE", env = "KVTOP_CONFIG")]
+    #[arg(long, global = true, value_name = "FILE", env = "KVTOP_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
 }
 
@@ -336,6 +342,53 @@ pub enum ThemesCommand {
         /// Themes, or theme files; all themes when none is given
         themes: Vec<String>,
     },
+}
+
+/// `kvtop keys`.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct KeysArgs {
+    /// Format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: KeysFormat,
+}
+
+/// Formats of `kvtop keys`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KeysFormat {
+    /// Aligned columns
+    Text,
+    /// A Markdown table
+    Md,
+}
+
+/// `kvtop completions`.
+#[derive(Args, Clone, Debug)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: Shell,
+}
+
+/// Shells that can complete what is typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Shell {
+    /// GNU Bash
+    Bash,
+    /// Elvish
+    Elvish,
+    /// fish
+    Fish,
+    /// `PowerShell`
+    #[value(name = "powershell")]
+    PowerShell,
+    /// Z shell
+    Zsh,
+}
+
+/// `kvtop man`.
+#[derive(Args, Clone, Debug)]
+pub struct ManArgs {
+    /// The page of this command; the one of kvtop when not given
+    pub command: Option<String>,
 }
 
 /// `kvtop config`.

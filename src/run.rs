@@ -6,6 +6,7 @@ mod discovery;
 mod driver;
 mod headless;
 mod live;
+pub mod manual;
 mod player;
 mod publishers;
 mod recorder;
@@ -75,6 +76,14 @@ pub enum RunError {
     /// The settings cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// A command that is not known.
+    #[error("no command `{name}`; there are {known}")]
+    NoCommand {
+        /// What was typed.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// A theme cannot be used.
     #[error(transparent)]
     Theme(#[from] ThemeError),
@@ -171,6 +180,9 @@ fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
             let command = args.command;
             settings::config(cli, command)
         }
+        Some(Command::Keys(args)) => manual::keys(args.output),
+        Some(Command::Completions(args)) => manual::completions(args.shell),
+        Some(Command::Man(args)) => manual::page(args.command.as_deref()),
         Some(Command::Themes(args)) => themes::themes(&args.command, &cli.screen),
         _ => return None,
     })

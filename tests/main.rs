@@ -15,6 +15,7 @@ mod forward;
 mod kube;
 mod live;
 mod logs;
+mod manual;
 mod metrics;
 mod nats;
 mod recordings;

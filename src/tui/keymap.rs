@@ -3,6 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 mod focus;
+pub mod names;
 mod table;
 
 use super::command::{Command, Edit};

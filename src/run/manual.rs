@@ -1,0 +1,115 @@
+//! What is made from definitions: completions, manual pages, and the list of keys.
+
+use std::fmt::Write as _;
+use std::io;
+
+use clap::CommandFactory as _;
+use clap_complete::Shell as Complete;
+use clap_mangen::Man;
+
+use super::RunError;
+use super::headless::print;
+use crate::cli::{Cli, KeysFormat, Shell};
+use crate::exit::Exit;
+use crate::tui::keymap::{BINDINGS, names};
+
+/// Prints what makes a shell complete commands and flags.
+pub(super) fn completions(shell: Shell) -> Result<Exit, RunError> {
+    print(&completion(shell))?;
+    Ok(Exit::Clean)
+}
+
+/// Returns what makes a shell complete commands and flags.
+pub fn completion(shell: Shell) -> String {
+    let shell = match shell {
+        Shell::Bash => Complete::Bash,
+        Shell::Elvish => Complete::Elvish,
+        Shell::Fish => Complete::Fish,
+        Shell::PowerShell => Complete::PowerShell,
+        Shell::Zsh => Complete::Zsh,
+    };
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "kvtop", &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Prints a manual page.
+pub(super) fn page(command: Option<&str>) -> Result<Exit, RunError> {
+    let wanted = match command {
+        Some(command) => format!("kvtop-{command}"),
+        None => "kvtop".to_owned(),
+    };
+    let pages = pages().map_err(RunError::Output)?;
+    let Some((_, text)) = pages.iter().find(|(name, _)| *name == wanted) else {
+        let known = pages.iter().filter_map(|(name, _)| name.strip_prefix("kvtop-"));
+        let known = known.collect::<Vec<_>>().join(", ");
+        return Err(RunError::NoCommand { name: command.unwrap_or_default().to_owned(), known });
+    };
+    print(text)?;
+    Ok(Exit::Clean)
+}
+
+/// Returns the manual pages, of kvtop and of each of its commands, by name.
+pub fn pages() -> io::Result<Vec<(String, String)>> {
+    let mut kvtop = Cli::command();
+    // Pages of commands name the flags that all commands have.
+    kvtop.build();
+    let mut pages = Vec::new();
+    collect(&kvtop, &mut pages)?;
+    Ok(pages)
+}
+
+fn collect(command: &clap::Command, pages: &mut Vec<(String, String)>) -> io::Result<()> {
+    let page = Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    let name = page.get_filename().trim_end_matches(".1").to_owned();
+    pages.push((name, String::from_utf8_lossy(&text).into_owned()));
+    let commands = command.get_subcommands().filter(|command| command.get_name() != "help");
+    commands.into_iter().try_for_each(|command| collect(command, pages))
+}
+
+/// Prints every key.
+pub(super) fn keys(format: KeysFormat) -> Result<Exit, RunError> {
+    print(&key_list(format))?;
+    Ok(Exit::Clean)
+}
+
+/// Returns every key with the name of its action, where it holds and what it does.
+pub fn key_list(format: KeysFormat) -> String {
+    let rows: Vec<[String; 4]> = BINDINGS
+        .iter()
+        .map(|binding| {
+            let keys: Vec<String> = binding.keys.iter().map(ToString::to_string).collect();
+            let action = names::action(binding.command);
+            let action = if names::is_free(binding) { action } else { String::new() };
+            [keys.join(" "), action, names::place(binding), binding.help.to_owned()]
+        })
+        .collect();
+    let mut text = String::new();
+    match format {
+        KeysFormat::Text => {
+            let wide = |at: usize| rows.iter().map(|row| row[at].chars().count()).max();
+            let [keys, action, place] = [0, 1, 2].map(|at| wide(at).unwrap_or(0));
+            for [a, b, c, d] in &rows {
+                let line = format!("{a:keys$}  {b:action$}  {c:place$}  {d}");
+                put(&mut text, format_args!("{}\n", line.trim_end()));
+            }
+        }
+        KeysFormat::Md => {
+            put(&mut text, format_args!("| keys | action | where | what |\n|---|---|---|---|\n"));
+            for [keys, action, place, what] in &rows {
+                let keys = keys.split(' ').map(|key| format!("`{key}`")).collect::<Vec<_>>();
+                let action = if action.is_empty() { String::new() } else { format!("`{action}`") };
+                let (keys, what) = (keys.join(" "), what.replace('|', "\\|"));
+                put(&mut text, format_args!("| {keys} | {action} | {place} | {what} |\n"));
+            }
+        }
+    }
+    text
+}
+
+fn put(page: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    page.write_fmt(text).unwrap_or_default();
+}

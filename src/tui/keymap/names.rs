@@ -1,0 +1,156 @@
+//! Names of keys and of what they do, for the config file, `kvtop keys` and the reference.
+
+use std::fmt;
+
+use crossterm::event::KeyCode;
+
+use super::{BINDINGS, Binding, Context, Key};
+use crate::tui::command::Command;
+
+/// Keys that are no character, by name.
+const NAMED: [(KeyCode, &str); 15] = [
+    (KeyCode::Char(' '), "Space"),
+    (KeyCode::Enter, "Enter"),
+    (KeyCode::Esc, "Esc"),
+    (KeyCode::Tab, "Tab"),
+    (KeyCode::BackTab, "S-Tab"),
+    (KeyCode::Backspace, "Backspace"),
+    (KeyCode::Up, "Up"),
+    (KeyCode::Down, "Down"),
+    (KeyCode::Left, "Left"),
+    (KeyCode::Right, "Right"),
+    (KeyCode::PageUp, "PgUp"),
+    (KeyCode::PageDown, "PgDn"),
+    (KeyCode::Home, "Home"),
+    (KeyCode::End, "End"),
+    (KeyCode::Delete, "Del"),
+];
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((_, name)) = NAMED.iter().find(|(code, _)| *code == self.code) {
+            let control = if self.control { "Ctrl-" } else { "" };
+            return write!(f, "{control}{name}");
+        }
+        match self.code {
+            KeyCode::Char(c) if self.control => write!(f, "Ctrl-{}", c.to_ascii_uppercase()),
+            KeyCode::Char(c) => write!(f, "{c}"),
+            KeyCode::F(number) => write!(f, "F{number}"),
+            other => write!(f, "{other:?}"),
+        }
+    }
+}
+
+impl Key {
+    /// Returns the key called `name`: a character, `Ctrl-X`, `F1`, or the name of one that is no
+    /// character.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (control, rest) = match name.strip_prefix("Ctrl-") {
+            Some(rest) if !rest.is_empty() => (true, rest),
+            _ => (false, name),
+        };
+        if let Some((code, _)) = NAMED.iter().find(|(_, known)| known.eq_ignore_ascii_case(rest)) {
+            return Some(Self { code: *code, control });
+        }
+        let mut letters = rest.chars();
+        match (letters.next()?, letters.as_str()) {
+            (c, "") if control => {
+                Some(Self { code: KeyCode::Char(c.to_ascii_lowercase()), control })
+            }
+            (c, "") => Some(Self { code: KeyCode::Char(c), control }),
+            ('F', number) if !control => {
+                let number = number.parse().ok().filter(|number| (1..=12).contains(number))?;
+                Some(Self { code: KeyCode::F(number), control })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the name of what a command does: `toggle-freeze`, `scroll-page-up`.
+pub fn action(command: Command) -> String {
+    let mut name = String::new();
+    for letter in format!("{command:?}").chars() {
+        match letter {
+            'A'..='Z' if name.is_empty() || name.ends_with('-') => {
+                name.push(letter.to_ascii_lowercase());
+            }
+            'A'..='Z' => name.extend(['-', letter.to_ascii_lowercase()]),
+            'a'..='z' | '0'..='9' => name.push(letter),
+            // A negative number.
+            '-' => name.push_str("back-"),
+            _ if name.ends_with('-') => {}
+            _ => name.push('-'),
+        }
+    }
+    name.trim_end_matches('-').replace("seek-by-back-", "back-").replace("seek-by-", "ahead-")
+}
+
+/// Returns true when users may give the binding other keys: typing and the way out stay as they are.
+pub fn is_free(binding: &Binding) -> bool {
+    let typing = binding.contexts.iter().all(|context| *context == Context::Line);
+    let out = binding.contexts.contains(&Context::Everywhere) && binding.command == Command::Quit;
+    !typing && !out
+}
+
+/// Returns the names of all actions that users may give other keys, each once, in the order of the
+/// help.
+pub fn actions() -> Vec<String> {
+    let mut names = Vec::new();
+    for binding in BINDINGS.iter().filter(|binding| is_free(binding)) {
+        let name = action(binding.command);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// Returns where a binding holds, for people.
+pub fn place(binding: &Binding) -> String {
+    let mut places: Vec<String> = Vec::new();
+    for context in binding.contexts {
+        let place = match context {
+            Context::Everywhere => "everywhere".to_owned(),
+            Context::Views => "views".to_owned(),
+            Context::In(view) => view.word().to_owned(),
+            Context::Mendable => "demo".to_owned(),
+            other => format!("{other:?}").to_lowercase(),
+        };
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_have_names_that_lead_back_to_them() {
+        for key in BINDINGS.iter().flat_map(|binding| binding.keys) {
+            assert_eq!(Key::from_name(&key.to_string()), Some(*key), "{key}");
+        }
+        assert_eq!(Key::from_name("Ctrl-D").unwrap().to_string(), "Ctrl-D");
+        assert_eq!(Key::from_name("Ctrl-d").unwrap().to_string(), "Ctrl-D");
+        assert_eq!(Key::from_name("-").unwrap().to_string(), "-");
+        assert_eq!(Key::from_name("space").unwrap().to_string(), "Space");
+        for nothing in ["", "F99", "Hyper-X", "ab"] {
+            assert_eq!(Key::from_name(nothing), None, "{nothing}");
+        }
+    }
+
+    #[test]
+    fn actions_have_names_of_small_letters() {
+        let names = actions();
+        for name in &names {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(name.chars().all(plain) && !name.contains("--"), "{name}");
+        }
+        for name in ["toggle-freeze", "scroll-page-up", "show-findings", "replay-back-10", "quit"] {
+            assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
+        }
+    }
+}
