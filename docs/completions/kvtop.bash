@@ -83,7 +83,7 @@ _kvtop() {
 
     case "${cmd}" in
         kvtop)
-            opts="-n -h -V --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check explain rbac themes keys completions man config"
+            opts="-n -h -V --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check explain rbac themes keys completions man config"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -153,6 +153,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -189,7 +209,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__check)
-            opts="-o -n -h --output --replay --for --wait --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --replay --for --wait --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -279,6 +299,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -315,7 +355,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__completions)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help bash elvish fish powershell zsh"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -382,6 +422,26 @@ _kvtop() {
                     return 0
                     ;;
                 --nats-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -421,7 +481,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help init path check show"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help init path check show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -491,6 +551,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -527,7 +607,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config__subcmd__check)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -594,6 +674,26 @@ _kvtop() {
                     return 0
                     ;;
                 --nats-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -633,7 +733,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config__subcmd__init)
-            opts="-n -h --stdout --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --stdout --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -700,6 +800,26 @@ _kvtop() {
                     return 0
                     ;;
                 --nats-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -739,7 +859,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config__subcmd__path)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -806,6 +926,26 @@ _kvtop() {
                     return 0
                     ;;
                 --nats-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -845,7 +985,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config__subcmd__show)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -915,6 +1055,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -951,7 +1111,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__demo)
-            opts="-n -h --seed --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --seed --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1025,6 +1185,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1061,7 +1241,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__explain)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1131,6 +1311,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1167,7 +1367,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__keys)
-            opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1245,6 +1445,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1281,7 +1501,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__man)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1351,6 +1571,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1387,7 +1627,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__rbac)
-            opts="-n -h --port-forward --secret --user --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --port-forward --secret --user --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1465,6 +1705,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1501,7 +1761,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__record)
-            opts="-o -n -h --output --for --note --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --for --note --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1587,6 +1847,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1623,7 +1903,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__replay)
-            opts="-n -h --speed --at --paused --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --speed --at --paused --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1701,6 +1981,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1737,7 +2037,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__snapshot)
-            opts="-o -n -h --output --replay --for --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --replay --for --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1823,6 +2123,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1859,7 +2179,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__stat)
-            opts="-n -h --interval --count --replay --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --interval --count --replay --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1941,6 +2261,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1977,7 +2317,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__themes)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help list show check"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help list show check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2047,6 +2387,26 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --dynamo-namespace)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2083,7 +2443,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__themes__subcmd__check)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2150,6 +2510,26 @@ _kvtop() {
                     return 0
                     ;;
                 --nats-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2189,7 +2569,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__themes__subcmd__list)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2256,6 +2636,26 @@ _kvtop() {
                     return 0
                     ;;
                 --nats-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2295,7 +2695,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__themes__subcmd__show)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2362,6 +2762,26 @@ _kvtop() {
                     return 0
                     ;;
                 --nats-tls-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --zmq)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= dynamo-namespace= max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= etcd-url= etcd-user= etcd-password-file= discovery-dir= dynamo-namespace= max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -39,6 +39,11 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-password-file -d 'File
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -82,6 +87,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-password-file 
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -112,6 +122,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-password-fil
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -144,6 +159,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-password-fil
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -178,6 +198,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-password-f
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -209,6 +234,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-password-file 
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -243,6 +273,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-password-file
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -271,6 +306,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-password-fi
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -301,6 +341,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-password-file 
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -330,6 +375,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -361,6 +411,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -389,6 +444,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -417,6 +477,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -447,6 +512,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-password-file 
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -475,6 +545,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-passwor
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -503,6 +578,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-password-file -
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -531,6 +611,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -563,6 +648,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -592,6 +682,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -620,6 +715,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -648,6 +748,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Config file to use instead of the user\'s' -r -F
