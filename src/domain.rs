@@ -20,8 +20,8 @@ pub use cluster::{
 };
 pub use count::Counters;
 pub use fact::{
-    ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaTerm, Gauge,
-    GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent,
+    ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaCredit, FormulaTerm,
+    Gauge, GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent,
     RequestPhase, SourceNote, SourceState, Transport, WarningKind,
 };
 pub use finding::{Grade, Severity};

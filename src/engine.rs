@@ -393,6 +393,7 @@ impl Engine {
         }
         self.meters.rolled = at;
         let ranks = picture::ranks_now(self);
+        self.meters.ttft.set(at, self.router.ttft_last());
         self.meters.gauges(at, self.mirror.totals().accepted, &ranks);
         self.explorer.warm(&self.mirror, at);
     }

@@ -21,7 +21,7 @@ pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoState, Feed, Playback};
 pub use findings::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
 pub use query::{Answer, Ask, ViewQuery};
-pub use router::{DecisionRow, RouterSummary, TermRow};
+pub use router::{DecisionRow, RouterSummary, RoutingDetail, ShareRow, TermRow};
 pub use series::{Series, SeriesSet};
 pub use sources::{ClaimRow, RejectRow, Rejects, SourceRow};
 pub use tree::TreeSummary;

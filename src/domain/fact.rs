@@ -160,6 +160,8 @@ pub struct Decision {
 pub struct FormulaTerm {
     /// The pod whose log says so.
     pub router: Arc<str>,
+    /// The request, when the line names it (Dynamo 1.6 and later).
+    pub request: Option<Arc<str>>,
     /// The rank weighed.
     pub rank: WorkerRank,
     /// The cost.
@@ -172,6 +174,22 @@ pub struct FormulaTerm {
     pub prefill_blocks: f64,
     /// Blocks decoding on the rank.
     pub decode_blocks: f64,
+    /// What later versions add to it.
+    pub credit: Option<FormulaCredit>,
+}
+
+/// Terms of the cost that Dynamo 1.6 prints besides (dynamo-kv-router 1.6.1,
+/// `scheduling/selector/reference.rs:407`).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FormulaCredit {
+    /// Blocks to prefill before the credit.
+    pub raw_prefill_blocks: f64,
+    /// Blocks that the overlap takes off.
+    pub credit_blocks: f64,
+    /// What is left of the credit as the worker fills, 0 to 1.
+    pub decay: f64,
+    /// Blocks that running requests cost.
+    pub request_blocks: f64,
 }
 
 /// The overlap of a routed request, from the frontend's log.

@@ -42,6 +42,7 @@ impl Engine {
                     self.apply_kv();
                 }
                 self.prefixes.reuse.length(&prompt.request, prompt.tokens);
+                self.decisions.tokens(&prompt.request, prompt.tokens);
             }
             Fact::Warning(warning) => self.warning(warning, at, source),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
@@ -115,6 +116,7 @@ impl Engine {
     }
 
     fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
+        self.decisions.length(hit, at);
         self.note_overlap(OverlapBy::Event, hit.rank, hit.overlap_blocks as f64, at);
         let size = self.claims.any_count(ClaimWhat::BlockSize, ClaimOf::Router);
         let size = size.or_else(|| self.claims.any_count(ClaimWhat::BlockSize, ClaimOf::Card));

@@ -103,6 +103,8 @@ pub(super) struct Meters {
     /// By source, each with the arrival of its first frame.
     pub(super) frames: BTreeMap<Arc<str>, (Timestamp, CountSeries)>,
     pub(super) tree_size: GaugeSeries,
+    /// Mean time to first token in seconds.
+    pub(super) ttft: GaugeSeries,
     pub(super) utilization: GaugeSeries,
     pub(super) utilization_by_rank: Vec<(WorkerRank, GaugeSeries)>,
     /// By position among the workers' ranks.
@@ -124,6 +126,7 @@ impl Default for Meters {
             remove_warnings: hour(),
             frames: BTreeMap::new(),
             tree_size: GaugeSeries::new(HOUR),
+            ttft: GaugeSeries::new(HOUR),
             utilization: GaugeSeries::new(HOUR),
             utilization_by_rank: Vec::new(),
             gauges_by_rank: Vec::new(),

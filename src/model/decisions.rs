@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::domain::{Decision, FormulaTerm, Timestamp};
+use crate::domain::{Decision, FormulaTerm, HitRate, Timestamp, WorkerRank};
 
 /// Most decisions that are kept.
 const DECISION_LIMIT: usize = 1000;
@@ -11,9 +12,17 @@ const DECISION_LIMIT: usize = 1000;
 /// Most terms that wait for their decision: a formula line for each rank of a large deployment.
 const TERM_LIMIT: usize = 4096;
 
+/// Decisions and events that are compared to find which belong together.
+const RECENT: usize = 64;
+
+/// How far an event and the line about the same request are apart at most.
+const APART: Duration = Duration::from_secs(2);
+
 /// A decision with everything that was said about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionRecord {
+    /// Its number since kvtop started.
+    pub number: u64,
     /// When.
     pub at: Timestamp,
     /// The decision.
@@ -22,6 +31,10 @@ pub struct DecisionRecord {
     pub terms: Vec<FormulaTerm>,
     /// Overlap in blocks, said later.
     pub overlap: Option<f64>,
+    /// Length of the prompt in the router's blocks, rounded up, as an event of 0.9 says.
+    pub prompt_blocks: Option<u64>,
+    /// Length of the prompt in tokens, as the end of the request says from 1.5 on.
+    pub prompt_tokens: Option<u64>,
 }
 
 /// Requests whose overlap is known.
@@ -107,6 +120,9 @@ impl Overlaps {
 pub struct Decisions {
     last: VecDeque<DecisionRecord>,
     pending: Vec<FormulaTerm>,
+    /// Events that came before the line that they are about.
+    early: VecDeque<(HitRate, Timestamp)>,
+    next: u64,
 }
 
 impl Decisions {
@@ -120,7 +136,10 @@ impl Decisions {
 
     /// Keeps a decision with the terms its router printed before it.
     pub fn decided(&mut self, decision: Decision, at: Timestamp) {
-        let ours = |term: &FormulaTerm| term.router == decision.router;
+        let ours = |term: &FormulaTerm| {
+            let same = term.request.is_none() || term.request == decision.request;
+            term.router == decision.router && same
+        };
         let mut terms: Vec<FormulaTerm> = Vec::new();
         self.pending.retain(|term| {
             if ours(term) {
@@ -131,7 +150,44 @@ impl Decisions {
         if self.last.len() >= DECISION_LIMIT {
             self.last.pop_front();
         }
-        self.last.push_back(DecisionRecord { at, decision, terms, overlap: None });
+        let mut record = DecisionRecord {
+            number: self.next,
+            at,
+            decision,
+            terms,
+            overlap: None,
+            prompt_blocks: None,
+            prompt_tokens: None,
+        };
+        if let Some(found) = self.early.iter().position(|(hit, then)| fits(&record, hit, *then)) {
+            record.prompt_blocks = self.early.remove(found).map(|(hit, _)| hit.isl_blocks);
+        }
+        self.next += 1;
+        self.last.push_back(record);
+    }
+
+    /// Adds the length of a prompt to the decision that an event is about: the last of that rank and
+    /// that overlap, at about that time. Nothing else joins the two.
+    pub fn length(&mut self, hit: &HitRate, at: Timestamp) {
+        let recent = self.last.iter_mut().rev().take(RECENT);
+        let mut open = recent.filter(|record| record.prompt_blocks.is_none());
+        if let Some(record) = open.find(|record| fits(record, hit, at)) {
+            record.prompt_blocks = Some(hit.isl_blocks);
+            return;
+        }
+        if self.early.len() >= RECENT {
+            self.early.pop_front();
+        }
+        self.early.push_back((*hit, at));
+    }
+
+    /// Adds the length of a prompt to the decision that named its request.
+    pub fn tokens(&mut self, request: &str, tokens: u64) {
+        let named =
+            |record: &&mut DecisionRecord| record.decision.request.as_deref() == Some(request);
+        for record in self.last.iter_mut().rev().filter(named) {
+            record.prompt_tokens = Some(tokens);
+        }
     }
 
     /// Adds the overlap of a request to its decision, when the decision named the request. Returns the
@@ -150,5 +206,55 @@ impl Decisions {
     /// Returns the last decisions, oldest first.
     pub fn last(&self) -> &VecDeque<DecisionRecord> {
         &self.last
+    }
+}
+
+/// Returns true when `hit` may be about this decision.
+fn fits(record: &DecisionRecord, hit: &HitRate, at: Timestamp) -> bool {
+    let decision = &record.decision;
+    let dp_rank = decision.dp_rank.unwrap_or_default();
+    let overlap = hit.overlap_blocks as f64;
+    hit.rank == WorkerRank { worker: decision.worker, dp_rank }
+        && decision.cached_blocks.is_none_or(|cached| (cached - overlap).abs() < 0.5)
+        && at.since(record.at).max(record.at.since(at)) <= APART
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decision(worker: u64, cached: f64) -> Decision {
+        Decision {
+            router: "frontend".into(),
+            request: None,
+            worker: crate::domain::WorkerId(worker),
+            dp_rank: None,
+            logit: None,
+            cached_blocks: Some(cached),
+            tree_size: None,
+            total_blocks: None,
+            forwarded: false,
+        }
+    }
+
+    #[test]
+    fn an_event_finds_its_line_whichever_comes_first() {
+        let mut decisions = Decisions::default();
+        let hit = |worker, isl_blocks, overlap_blocks| HitRate {
+            rank: WorkerRank::new(worker, 0),
+            isl_blocks,
+            overlap_blocks,
+        };
+        let at = |seconds: u64| Timestamp(seconds * 1_000_000);
+
+        decisions.length(&hit(1, 10, 4), at(100));
+        decisions.decided(decision(1, 4.0), at(100));
+        decisions.decided(decision(2, 0.0), at(100));
+        decisions.length(&hit(2, 7, 3), at(100));
+        decisions.length(&hit(2, 8, 0), at(101));
+        decisions.decided(decision(2, 3.0), at(110));
+
+        let lengths: Vec<_> = decisions.last().iter().map(|record| record.prompt_blocks).collect();
+        assert_eq!(lengths, [Some(10), Some(8), None]);
     }
 }

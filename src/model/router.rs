@@ -118,6 +118,21 @@ impl Router {
         sums(last).or_else(|| sums(|s: &Scraped| (s.ttft_sum[1], s.ttft_count[1])))
     }
 
+    /// Returns the mean time to first token in seconds of what was served between the last two
+    /// scrapes; none where nothing was.
+    pub fn ttft_last(&self) -> Option<f64> {
+        let spans = self.scrapes.values().map(|scraped| {
+            let ([sum_before, sum], [count_before, count]) = (scraped.ttft_sum, scraped.ttft_count);
+            if sum < sum_before || count < count_before {
+                (sum, count)
+            } else {
+                (sum - sum_before, count - count_before)
+            }
+        });
+        let (sum, count) = spans.fold((0.0, 0.0), |(a, b), (sum, count)| (a + sum, b + count));
+        (count > 0.0).then(|| sum / count)
+    }
+
     /// Returns the mean share of prompts that routers found cached, by their own metric.
     pub fn hit_rate(&self) -> Option<f64> {
         let (sum, count) = self

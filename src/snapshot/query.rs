@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{TreePage, TreeQuery, WorkerDetail};
+use super::{RoutingDetail, TreePage, TreeQuery, WorkerDetail};
 use crate::domain::WorkerRank;
 
 /// What a front end wants to see; it comes from the UI.
@@ -42,6 +42,8 @@ pub enum Ask {
     Worker(WorkerRank),
     /// A page of the tree.
     Tree(Box<TreeQuery>),
+    /// Who gets which share of requests, and the decision of this number.
+    Routing(Option<u64>),
 }
 
 /// What the engine answers. It may still answer an earlier question: compare what it is about.
@@ -52,6 +54,8 @@ pub enum Answer {
     Nothing,
     /// About one rank of a worker.
     Worker(Box<WorkerDetail>),
+    /// About routing.
+    Routing(Box<RoutingDetail>),
     /// A page of the tree.
     Tree(Box<TreePage>),
 }

@@ -1,8 +1,10 @@
 //! What routers say, and what they chose.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::domain::{DpRank, Timestamp, WorkerId, WorkerRank};
+use super::Series;
+use crate::domain::{DpRank, FormulaCredit, Timestamp, WorkerId, WorkerRank};
 
 /// What the routers say.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,6 +52,8 @@ pub struct RouterSummary {
 pub struct TermRow {
     /// The rank weighed.
     pub rank: WorkerRank,
+    /// Its alias.
+    pub alias: String,
     /// Its cost.
     pub logit: f64,
     /// Weight of the prefill term.
@@ -60,11 +64,45 @@ pub struct TermRow {
     pub decode_blocks: f64,
     /// Cached blocks.
     pub cached_blocks: f64,
+    /// What Dynamo 1.6 adds to the cost.
+    pub credit: Option<FormulaCredit>,
+}
+
+/// What the view of routing asks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoutingDetail {
+    /// The decision that was asked for; none when it is older than those that are kept.
+    pub decision: Option<DecisionRow>,
+    /// Each rank that requests were routed to, the most first, a bounded number of them.
+    pub shares: Vec<ShareRow>,
+    /// Ranks beyond those.
+    pub more: usize,
+    /// The time that the graphs of ranks cover.
+    pub window: Duration,
+    /// Mean time to first token in seconds, over the window of the query.
+    pub ttft: Series,
+}
+
+/// What a rank gets of all requests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShareRow {
+    /// The rank.
+    pub rank: WorkerRank,
+    /// Its alias.
+    pub alias: String,
+    /// Requests routed to it.
+    pub routed: u64,
+    /// Requests routed to it per second over a minute.
+    pub per_second: f64,
+    /// Requests routed to it per second.
+    pub series: Series,
 }
 
 /// A router's choice.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DecisionRow {
+    /// Its number since kvtop started; views anchor to it.
+    pub number: u64,
     /// When.
     pub at: Timestamp,
     /// The router's pod.
@@ -83,6 +121,10 @@ pub struct DecisionRow {
     pub cached_blocks: Option<f64>,
     /// Tree size as printed.
     pub tree_size: Option<u64>,
+    /// Length of the prompt in the router's blocks, rounded up (an event of Dynamo 0.9).
+    pub prompt_blocks: Option<u64>,
+    /// Length of the prompt in tokens (the end of the request, Dynamo 1.5 and later).
+    pub prompt_tokens: Option<u64>,
     /// Every worker's cost, when the log spells the formula out.
     pub terms: Vec<TermRow>,
 }

@@ -12,8 +12,8 @@ use fields::Line;
 use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, whole};
 use crate::domain::{
-    BlockSize, BlockSizeNotice, Decision, DpRank, Fact, FormulaTerm, LogWarning, Overlap, Prompt,
-    SequenceHash, WarningKind, WorkerId, WorkerRank,
+    BlockSize, BlockSizeNotice, Decision, DpRank, Fact, FormulaCredit, FormulaTerm, LogWarning,
+    Overlap, Prompt, SequenceHash, WarningKind, WorkerId, WorkerRank,
 };
 use crate::frame::{Frame, Origin};
 
@@ -87,22 +87,46 @@ fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
 }
 
 /// `Formula for worker_id=… with N cached blocks: L = W * prefill_blocks + decode_blocks = W * P + D`
-/// (dynamo-llm 0.9.0, `kv_router/scheduler.rs:533`). Later texts have other terms and are left alone.
+/// (dynamo-llm 0.9.0, `kv_router/scheduler.rs:533`), or with the terms of 1.6. Other texts are left
+/// alone.
 fn formula(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
     let line = line.from("Formula for ")?;
-    let (_, sum) = line.text().split_once("prefill_blocks + decode_blocks = ")?;
+    let plain = line.text().split_once("prefill_blocks + decode_blocks = ");
+    let (sum, credit) = match plain {
+        Some((_, sum)) => (sum, None),
+        None => credited(&line)?,
+    };
     let (weight, sum) = sum.split_once(" * ")?;
     let (prefill, decode) = sum.split_once(" + ")?;
-    let logit = line.text().split_once("cached blocks: ")?.1.split(" = ").next()?;
+    let (_, logit) = line.text().split_once("cached blocks")?;
+    let (logit, _) = logit.split_once(" = ")?;
+    let (_, logit) = logit.rsplit_once(": ")?;
     Some(Fact::Formula(FormulaTerm {
         router: Arc::clone(pod),
+        request: line.word("request_id=").map(|id| printable(id, 64).into()),
         rank: line.worker_rank()?,
         logit: finite(logit)?,
         cached_blocks: line.number(" with ")?,
         weight: finite(weight)?,
         prefill_blocks: finite(prefill)?,
         decode_blocks: finite(decode.split_whitespace().next()?)?,
+        credit,
     }))
+}
+
+/// Returns the sum `S * P + D + A`, and what the line says of the credit behind it (dynamo-kv-router
+/// 1.6.1, `scheduling/selector/reference.rs:407`).
+fn credited<'a>(line: &'a Line<'_>) -> Option<(&'a str, Option<FormulaCredit>)> {
+    let (_, sum) = line.text().split_once("+ active_request_cost_blocks = ")?;
+    let (terms, _) = sum.split_once(" (")?;
+    let (_, request) = terms.rsplit_once(" + ")?;
+    let credit = FormulaCredit {
+        raw_prefill_blocks: line.number("raw_prefill_blocks: ")?,
+        credit_blocks: line.number("overlap_credit_blocks: ")?,
+        decay: line.number("overlap_credit_decay: ")?,
+        request_blocks: finite(request)?,
+    };
+    terms.contains(" * ").then_some((sum, Some(credit)))
 }
 
 fn finite(text: &str) -> Option<f64> {
@@ -188,5 +212,46 @@ impl Line<'_> {
     fn worker_rank(&self) -> Option<WorkerRank> {
         let worker = WorkerId(self.integer("worker_id=")?);
         Some(WorkerRank { worker, dp_rank: self.rank().unwrap_or_default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cost_of_1_6_reads_with_its_credit() {
+        // As dynamo-kv-router 1.6.1 formats it, with shared blocks and without.
+        for shared in ["", ", 3 shared blocks beyond device (multiplier=0.50)"] {
+            let text = format!(
+                "2026-11-21T00:18:59.658362Z DEBUG dynamo_kv_router::scheduling::selector::reference: \
+                 Formula for worker_id=77 dp_rank=1 with 4.00 effective cached blocks{shared}: 12.500 = \
+                 prefill_load_scale * adjusted_prefill_blocks + decode_blocks + \
+                 active_request_cost_blocks = 1.000 * 4.250 + 8.000 + 0.250 (raw_prefill_blocks: \
+                 8.250, overlap_credit_blocks: 4.000, overlap_credit_decay: 1.000) \
+                 request_id=\"a-b\" worker_type=\"decode\""
+            );
+            let Some(Fact::Formula(term)) = formula(&Line::new(&text), &"frontend".into()) else {
+                panic!("{text}");
+            };
+            let credit = FormulaCredit {
+                raw_prefill_blocks: 8.25,
+                credit_blocks: 4.0,
+                decay: 1.0,
+                request_blocks: 0.25,
+            };
+            let expected = FormulaTerm {
+                router: "frontend".into(),
+                request: Some("a-b".into()),
+                rank: WorkerRank::new(77, 1),
+                logit: 12.5,
+                cached_blocks: 4.0,
+                weight: 1.0,
+                prefill_blocks: 4.25,
+                decode_blocks: 8.0,
+                credit: Some(credit),
+            };
+            assert_eq!(term, expected);
+        }
     }
 }

@@ -12,12 +12,15 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
         Ask::Worker(rank) => {
             worker(engine, rank, query, at).map(|detail| Answer::Worker(Box::new(detail)))
         }
+        Ask::Routing(number) => {
+            Some(Answer::Routing(Box::new(super::router::detail(engine, number, query, at))))
+        }
     };
     answer.unwrap_or_default()
 }
 
 /// Returns the window of a graph about one rank, whose history is shorter than that of the totals.
-fn rank_window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Window {
+pub(super) fn rank_window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Window {
     let window = super::window(engine, query, at);
     Window { length: window.length.min(RANK_WINDOW), ..window }
 }

@@ -1,9 +1,11 @@
 //! What routers say, and their last decisions.
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, WorkerRank};
 use crate::engine::{Engine, MINUTE};
-use crate::model::{DecisionRecord, PodWarnings};
-use crate::snapshot::{DecisionRow, RouterSummary, TermRow};
+use crate::model::{DecisionRecord, PodWarnings, RankRecord};
+use crate::snapshot::{
+    DecisionRow, RouterSummary, RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
+};
 
 pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
     let router = &engine.router;
@@ -58,28 +60,71 @@ pub(super) fn decisions(engine: &Engine, count: usize) -> Vec<DecisionRow> {
     last.iter().skip(skip).map(|record| row(engine, record)).collect()
 }
 
+/// Most ranks whose share is told.
+const SHARES: usize = 64;
+
+/// Returns what the view of routing asks.
+pub(super) fn detail(
+    engine: &Engine,
+    number: Option<u64>,
+    query: &ViewQuery,
+    at: Timestamp,
+) -> RoutingDetail {
+    let last = engine.decisions.last();
+    let wanted = number.and_then(|number| last.iter().rfind(|record| record.number == number));
+    let window = super::answer::rank_window(engine, query, at);
+    let ranks = engine.workers.ranks().iter().enumerate();
+    let mut ranks: Vec<_> = ranks.filter(|(_, record)| record.routed > 0).collect();
+    ranks.sort_by_key(|(_, record)| std::cmp::Reverse(record.routed));
+    let share = |(index, record): &(usize, &RankRecord)| {
+        let series = engine.meters.routed_by_rank.get(*index);
+        ShareRow {
+            rank: record.rank,
+            alias: engine.alias(record.rank),
+            routed: record.routed,
+            per_second: series.map_or(0.0, |it| it.rate(at, engine.since_logs(), MINUTE)),
+            series: Series { points: series.map_or_else(Vec::new, |it| it.points(&window)) },
+        }
+    };
+    let ttft = engine.meters.ttft.points(&super::window(engine, query, at));
+    RoutingDetail {
+        decision: wanted.map(|record| row(engine, record)),
+        shares: ranks.iter().take(SHARES).map(share).collect(),
+        more: ranks.len().saturating_sub(SHARES),
+        window: window.length,
+        ttft: Series { points: ttft },
+    }
+}
+
 fn row(engine: &Engine, record: &DecisionRecord) -> DecisionRow {
     let decision = &record.decision;
+    let rank =
+        WorkerRank { worker: decision.worker, dp_rank: decision.dp_rank.unwrap_or_default() };
     DecisionRow {
+        number: record.number,
         at: record.at,
         router: decision.router.clone(),
         request: decision.request.clone(),
         worker: decision.worker,
         dp_rank: decision.dp_rank,
-        alias: engine.workers.alias(decision.worker),
+        alias: engine.alias(rank),
         logit: decision.logit,
         cached_blocks: decision.cached_blocks.or(record.overlap),
         tree_size: decision.tree_size,
+        prompt_blocks: record.prompt_blocks,
+        prompt_tokens: record.prompt_tokens,
         terms: record
             .terms
             .iter()
             .map(|term| TermRow {
                 rank: term.rank,
+                alias: engine.alias(term.rank),
                 logit: term.logit,
                 weight: term.weight,
                 prefill_blocks: term.prefill_blocks,
                 decode_blocks: term.decode_blocks,
                 cached_blocks: term.cached_blocks,
+                credit: term.credit,
             })
             .collect(),
     }
