@@ -6,7 +6,9 @@ pub mod charts;
 pub mod events;
 pub mod findings;
 pub mod footer;
+pub mod reader;
 pub mod router;
+pub mod routing;
 pub mod status;
 pub mod trends;
 pub mod worker;
@@ -39,6 +41,16 @@ pub enum PanelId {
     WorkerBlocks,
     /// Its KV utilization and its hit rate.
     WorkerShares,
+    /// The list of decisions.
+    Decisions,
+    /// The selected decision.
+    Decision,
+    /// Who gets which share of requests.
+    Shares,
+    /// Decisions per second by worker.
+    RoutedRates,
+    /// Time to first token.
+    Ttft,
     /// KV events per second.
     Traffic,
     /// KV utilization.
@@ -72,6 +84,8 @@ pub struct Look {
     pub last_event: Option<u64>,
     /// Of the view of workers.
     pub workers: views::workers::State,
+    /// Of the view of routing.
+    pub routing: views::routing::State,
     /// Of the view of findings.
     pub findings: views::findings::State,
 }
@@ -129,6 +143,11 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>)
         PanelId::WorkerTraffic => worker::traffic(canvas, area, scene),
         PanelId::WorkerBlocks => worker::blocks(canvas, area, scene),
         PanelId::WorkerShares => worker::shares(canvas, area, scene),
+        PanelId::Decisions => routing::list(canvas, area, scene),
+        PanelId::Decision => routing::decision(canvas, area, scene),
+        PanelId::Shares => routing::shares(canvas, area, scene),
+        PanelId::RoutedRates => routing::rates(canvas, area, scene),
+        PanelId::Ttft => routing::ttft(canvas, area, scene),
         PanelId::Traffic => charts::traffic(canvas, area, scene),
         PanelId::Usage => charts::usage(canvas, area, scene),
         PanelId::Growth => charts::growth(canvas, area, scene),

@@ -82,6 +82,7 @@ impl Shell {
             first_router: 0,
             last_event: None,
             workers: views::workers::State::default(),
+            routing: views::routing::State::default(),
             findings: views::findings::State::default(),
         };
         Self {

@@ -5,6 +5,7 @@
 
 pub mod findings;
 pub mod overview;
+pub mod routing;
 pub mod scroll;
 pub mod workers;
 
@@ -17,7 +18,7 @@ use crate::domain::Timestamp;
 use crate::snapshot::{Snapshot, ViewQuery};
 
 /// Every view that is built, in the order of their numbers. The first is the one to begin with.
-const BUILT: &[View] = &[overview::VIEW, workers::VIEW, findings::VIEW];
+const BUILT: &[View] = &[overview::VIEW, workers::VIEW, routing::VIEW, findings::VIEW];
 
 /// A view, as everything around it sees it.
 #[derive(Clone, Copy)]

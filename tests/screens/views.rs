@@ -102,6 +102,40 @@ fn workers_in_a_table_and_one_by_itself() {
 }
 
 #[test]
+fn decisions_in_a_list_and_one_by_itself() {
+    shown("routing_healthy", Scenario::Healthy, "4");
+    shown("routing_mismatch", Scenario::Mismatch, "4");
+    shown("decision_healthy", Scenario::Healthy, "4j\n");
+    for (name, recording) in [("0.9", "0.9.0-evict"), ("1.6", "1.6.1-dp")] {
+        let mut seat = Seat::of_recording(recording, (120, 36));
+        seat.keys("4jj\n");
+        insta::assert_snapshot!(format!("decision_{name}_120x36"), seat.screen());
+    }
+}
+
+#[test]
+fn a_selected_decision_stays_when_newer_ones_push_it_out_of_the_list() {
+    let (mut simulation, engine, at) = engine(Scenario::Healthy, 10);
+    let mut seat = Seat::at(engine, at, Feed::Live, (120, 36));
+    seat.keys("4jj");
+    let chosen = |seat: &mut Seat| {
+        let screen = seat.screen();
+        let line = screen.lines().find(|line| line.contains(" to w")).unwrap();
+        line.split("──").next().unwrap().to_owned()
+    };
+    let before = chosen(&mut seat);
+    // More decisions come than the list holds.
+    seat.at = at.after(std::time::Duration::from_secs(40));
+    seat.engine.ingest(&simulation.advance(seat.at));
+    seat.look();
+    assert!(seat.screen().contains("the selected one is older"), "{}", seat.screen());
+    assert_eq!(chosen(&mut seat), before);
+    seat.keys("g");
+    assert!(seat.screen().contains("newest ▶"), "{}", seat.screen());
+    assert_ne!(chosen(&mut seat), before);
+}
+
+#[test]
 fn ranks_of_a_worker_stand_together() {
     let mut seat = Seat::of_recording("0.9.0-dp", (120, 36));
     seat.keys("2j\n");

@@ -38,6 +38,7 @@ const HELP: &[Context] = &[Context::Views, Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
 const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
 const WORKERS: &[Context] = &[Context::In(View::Workers)];
+const ROUTING: &[Context] = &[Context::In(View::Routing)];
 const FINDINGS: &[Context] = &[Context::In(View::Findings)];
 const MENDABLE: &[Context] = &[Context::Mendable];
 const LINE: &[Context] = &[Context::Line];
@@ -93,6 +94,16 @@ pub const BINDINGS: &[Binding] = &[
             WORKERS,
             Command::Open,
             "everything about the worker, and back",
+        ),
+        "open",
+    ),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter)],
+            "Enter",
+            ROUTING,
+            Command::Open,
+            "every term of the decision, and back",
         ),
         "open",
     ),

@@ -7,17 +7,13 @@ mod graphs;
 use ratatui::layout::Rect;
 
 use super::workers::{self, Entry};
-use super::{PanelId, Scene};
+use super::{PanelId, Scene, reader};
 use crate::snapshot::{Answer, WorkerDetail};
-use crate::tui::text;
-use crate::tui::theme::{Glyphs, Role};
-use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::theme::Glyphs;
+use crate::tui::widgets::canvas::{Canvas, Part};
 use crate::tui::widgets::sheet::Sheet;
 
 pub use graphs::{blocks, shares, traffic};
-
-/// Rows without a frame from which on the first one names the worker.
-const NAMED: u16 = 4;
 
 /// Draws it from the row on that the UI wants.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
@@ -26,27 +22,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         scene.frame(canvas, area, PanelId::Worker, "No worker yet", Vec::new());
         return;
     };
-    let glyphs = canvas.glyphs();
+    let lines = rows(entry, scene, reader::inside(area, scene.framed), canvas.glyphs());
     let title = name(entry);
-    let lines = rows(entry, scene, inside(area, scene.framed), glyphs);
-    let page = page(area, scene.framed);
-    let first = scene.look.workers.first_line.min(lines.len().saturating_sub(page));
-    let below = lines.len().saturating_sub(first + page);
-    let mut notes = Vec::new();
-    if below > 0 {
-        notes.push(part(format!("{below} more {}", glyphs.down), Role::Muted));
-    }
-    let mut inner = scene.frame(canvas, area, PanelId::Worker, title.clone(), notes.clone());
-    if !scene.framed && area.height >= NAMED {
-        let x = canvas.put(inner, 0, 0, &title, Role::Title);
-        if usize::from(x) + 16 <= inner.width.into() {
-            canvas.parts_right(inner, 0, &notes);
-        }
-        inner = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
-    }
-    for (y, line) in lines.iter().skip(first).take(inner.height.into()).enumerate() {
-        canvas.parts(inner, 0, text::coordinate(y), line);
-    }
+    let first = scene.look.workers.first_line;
+    reader::draw(canvas, area, scene, (PanelId::Worker, &title), &lines, first);
 }
 
 /// Returns the last row from which on it can be shown in `area`.
@@ -54,18 +33,13 @@ pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
     let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
     let Some(entry) = selected(&entries, scene) else { return 0 };
     // The glyphs decide nothing about how many rows there are.
-    let rows = rows(entry, scene, inside(area, scene.framed), Glyphs::UNICODE).len();
-    rows.saturating_sub(page(area, scene.framed))
+    let rows = rows(entry, scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
+    rows.saturating_sub(reader::page(area, scene.framed))
 }
 
-/// Returns the rows for its text: all but the frame, or the name where there is no frame.
+/// Returns the rows for its text.
 pub fn page(area: Rect, framed: bool) -> usize {
-    let around = if framed { 2 } else { u16::from(area.height >= NAMED) };
-    usize::from(area.height.saturating_sub(around))
-}
-
-fn inside(area: Rect, framed: bool) -> usize {
-    usize::from(if framed { area.width.saturating_sub(4) } else { area.width })
+    reader::page(area, framed)
 }
 
 fn selected<'a, 'b>(entries: &'b [Entry<'a>], scene: &Scene<'_>) -> Option<&'b Entry<'a>> {

@@ -53,7 +53,7 @@ impl Chart<'_> {
             self.lines.iter().map(|line| (line, sparkline::resample(line.points, dots))).collect();
         let peak =
             series.iter().map(|(_, points)| sparkline::largest(points, 0.0)).fold(0.0, f64::max);
-        let top = self.top.unwrap_or_else(|| nice(peak));
+        let top = self.top.unwrap_or_else(|| scale(peak, 1.0));
         self.axes(canvas, area, top);
         if canvas.glyphs().braille {
             braille(canvas, plot, &series, top);
@@ -101,10 +101,11 @@ impl Chart<'_> {
     }
 }
 
-/// Returns the next round number from `value` upwards: 1, 2, 3, 5 or 8 of a power of ten.
-fn nice(value: f64) -> f64 {
-    if !value.is_finite() || value <= 1.0 {
-        return 1.0;
+/// Returns a round number that is not below `value`, and at least `least`, which is one itself: 1, 1.5,
+/// 2, 3, 5 or 8 of a power of ten.
+pub fn scale(value: f64, least: f64) -> f64 {
+    if !value.is_finite() || value <= least {
+        return least;
     }
     let power = 10_f64.powf(value.log10().floor());
     let steps = [1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 10.0];
@@ -179,7 +180,8 @@ mod tests {
 
     #[test]
     fn scales_are_round() {
-        let tops: Vec<f64> = [0.0, 0.3, 1.2, 46.0, 92.0, 8_001.0].into_iter().map(nice).collect();
+        let tops: Vec<f64> =
+            [0.0, 0.3, 1.2, 46.0, 92.0, 8_001.0].into_iter().map(|peak| scale(peak, 1.0)).collect();
         assert_eq!(tops, [1.0, 1.0, 1.5, 50.0, 100.0, 10_000.0]);
     }
 
