@@ -12,6 +12,7 @@ mod id;
 mod kv;
 mod tree;
 mod unit;
+mod version;
 
 pub use claim::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Subject};
 pub use cluster::{
@@ -32,3 +33,4 @@ pub use tree::{
     TreeSearch, TreeSharing, TreeSort,
 };
 pub use unit::{BlockSize, Timestamp};
+pub use version::{Release, Releases, VersionSign};

@@ -21,11 +21,12 @@ use journal::Journal;
 use meters::Meters;
 
 use crate::diagnose::Diagnosis;
-use crate::domain::{Fact, Timestamp};
+use crate::domain::{Fact, Subject, Timestamp, VersionSign};
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
-    Channels, Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Workers,
+    Channels, Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Versions,
+    Workers,
 };
 use crate::snapshot::{Answer, Ask, Snapshot, ViewQuery};
 use crate::wire::{self, Facts, Shape};
@@ -76,6 +77,7 @@ pub struct Engine {
     claims: Claims,
     cluster: Cluster,
     channels: Channels,
+    versions: Versions,
     router: Router,
     decisions: Decisions,
     sources: Sources,
@@ -181,6 +183,7 @@ impl Engine {
             claims: Claims::default(),
             cluster: Cluster::default(),
             channels: Channels::default(),
+            versions: Versions::default(),
             router: Router::default(),
             decisions: Decisions::default(),
             sources: Sources::default(),
@@ -346,6 +349,14 @@ impl Engine {
             let semantics =
                 if shape == Shape::Plain { Semantics::PerBlock } else { Semantics::EdgeTruncating };
             self.mirror = Mirror::new(semantics, self.options.memory_limit);
+        }
+        if let Some(event) = self.facts.kv.events().get(self.frame_from) {
+            let subject = Subject::Worker(event.rank.worker);
+            self.versions.sign(&VersionSign {
+                subject,
+                releases: shape.releases(),
+                by: "KV events",
+            });
         }
         let before = self.deployment.shape.unwrap_or(shape);
         self.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);

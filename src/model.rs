@@ -14,6 +14,7 @@ mod reuse;
 mod router;
 mod sources;
 mod tally;
+mod versions;
 mod workers;
 
 pub use channels::Channels;
@@ -28,6 +29,7 @@ pub use reuse::{Landing, Reuse, SizeByStores};
 pub use router::{PodWarnings, Router};
 pub use sources::{SourceRecord, Sources};
 pub use tally::{RouterTally, Tally};
+pub use versions::{Family, Versions};
 pub use workers::{
     Measured, RankRecord, ReuseCounts, RouterLoad, WorkerRecord, Workers, pod_worker_id,
 };

@@ -16,8 +16,9 @@ mod msgpack;
 mod prometheus_text;
 mod router_log;
 mod text;
+mod version_sign;
 
-use crate::domain::{Fact, KvBatch};
+use crate::domain::{Fact, KvBatch, Releases};
 use crate::frame::{Body, Frame, Origin};
 
 pub use text::printable;
@@ -62,14 +63,14 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Returns the versions that send it, for people.
-    pub const fn versions(self) -> &'static str {
+    /// Returns the releases that send it.
+    pub const fn releases(self) -> Releases {
         match self {
-            Self::Plain => "0.9 or 1.0",
-            Self::Tiered => "1.1",
-            Self::Positioned => "1.2 or 1.3",
-            Self::Batched => "1.4",
-            Self::Domained => "1.5 or later",
+            Self::Plain => Releases::up_to(1, 0),
+            Self::Tiered => Releases::from(1, 1),
+            Self::Positioned => Releases::from(1, 2),
+            Self::Batched => Releases::from(1, 4),
+            Self::Domained => Releases::from(1, 5),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use kvtop::domain::Release;
+
 use crate::support::{captures, fixture, frames, played};
 use kvtop::report::json;
 
@@ -104,4 +106,35 @@ fn frames_in_bursts_and_one_by_one_give_the_same_picture() {
         };
         assert!(comparable(&in_bursts) == comparable(&one_by_one), "{name}");
     }
+}
+
+#[test]
+fn what_processes_do_tells_the_release_that_a_capture_is_of() {
+    for (name, path) in captures() {
+        let (_, snapshot) = played(&frames(&path));
+        let release = Release::parse(&name).unwrap();
+        let told = snapshot.deployment.version.unwrap();
+        let expected = match (release.major, release.minor) {
+            (0, 9) => "0.9 or earlier".to_owned(),
+            (1, 0) => "1.0".to_owned(),
+            // Only metrics of ZMQ tell 1.6 from 1.5.
+            (1, 6) if name != "1.6.1-default_healthy" => "1.5 or later".to_owned(),
+            _ => format!("{release} or later"),
+        };
+        assert_eq!(told, expected, "{name}");
+        let checks: Vec<&str> =
+            snapshot.findings.iter().map(|finding| finding.id.as_ref()).collect();
+        assert!(!checks.contains(&"KVT019"), "{name}: {checks:?}");
+    }
+}
+
+#[test]
+fn releases_that_are_mixed_are_a_finding_that_names_both() {
+    let mut all = frames(&fixture("captures/1.0.2-healthy.frames.gz"));
+    all.extend(frames(&fixture("captures/1.4.2-healthy.frames.gz")));
+    let (_, snapshot) = played(&all);
+    let finding = snapshot.findings.iter().find(|finding| finding.id == "KVT019").unwrap();
+    assert!(finding.summary.contains("mixed"), "{}", finding.summary);
+    assert!(finding.summary.contains("1.0") && finding.summary.contains("1.4 or later"));
+    assert_eq!(snapshot.deployment.version.as_deref(), Some("1.0 and 1.4 or later"));
 }

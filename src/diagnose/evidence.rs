@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::fix::Targets;
 use super::thresholds::Thresholds;
-use crate::domain::{Backend, ClaimOf, DpRank, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Backend, ClaimOf, DpRank, Releases, Timestamp, WorkerId, WorkerRank};
 use crate::model::{RouterTally, SizeByStores, Tally};
 
 /// Everything that rules may look at.
@@ -21,8 +21,10 @@ pub struct Evidence {
     pub attached: Timestamp,
     /// Where lines are drawn.
     pub thresholds: Thresholds,
-    /// Dynamo's version, major and minor, when known.
-    pub version: Option<(u32, u32)>,
+    /// The releases of Dynamo that everybody may run.
+    pub releases: Releases,
+    /// Two who cannot run the same release.
+    pub mixed: Option<[Member; 2]>,
     /// One entry for each rank, in order of first sight.
     pub ranks: Vec<RankEvidence>,
     /// Pods of workers that are starting or ending.
@@ -41,6 +43,17 @@ pub struct Evidence {
     pub plane: PlaneEvidence,
     /// What a fix would be applied to, when it is known.
     pub targets: Option<Targets>,
+}
+
+/// Somebody whose release is known to some extent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Who, for people.
+    pub name: String,
+    /// The releases that it may run.
+    pub releases: Releases,
+    /// Where that was seen.
+    pub by: String,
 }
 
 /// One rank of a worker.

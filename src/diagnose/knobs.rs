@@ -5,7 +5,7 @@
 
 use super::evidence::Evidence;
 use super::fix::{Change, Part};
-use crate::domain::Backend;
+use crate::domain::{Backend, Release};
 
 /// The names of one setting, each with the first version that reads it, the oldest first.
 pub(super) type Names = [((u32, u32), &'static str)];
@@ -35,15 +35,26 @@ pub(super) const ROUTER_SIZE: &Names = &[((0, 9), "--block-size"), ((1, 0), "--r
 const TRTLLM_PUBLISHES: &Names =
     &[((0, 9), "--publish-events-and-metrics"), ((1, 3), "--publish-kv-events")];
 
+/// From this one on a router reads its index from the workers.
+const FIRST_OF_WORKERS: Release = Release::new(1, 0);
+
 impl Evidence {
-    /// Returns the name of a setting in the version in use; none while that is not known.
+    /// Returns the name of a setting in the version in use; none while it
+    /// may be one of several.
     pub(super) fn knob(&self, names: &Names) -> Option<&'static str> {
-        let version = self.version?;
-        let read = names.iter().rev().find(|(first, _)| *first <= version).or(names.first());
-        read.map(|(_, name)| *name)
+        let read = |release: Release| {
+            let mut newest_first = names.iter().rev();
+            let read =
+                newest_first.find(|((major, minor), _)| Release::new(*major, *minor) <= release);
+            read.or(names.first()).map(|(_, name)| *name)
+        };
+        let oldest = self.releases.least.map_or(names.first().map(|(_, name)| *name), read);
+        let newest = self.releases.most.map_or(names.last().map(|(_, name)| *name), read);
+        oldest.filter(|name| newest == Some(*name))
     }
 
-    /// Returns the name of a setting in the version in use, or in each while that is not known.
+    /// Returns the name of a setting in the version in use, or in each while
+    /// it may be one of several.
     pub(super) fn knob_text(&self, names: &Names, value: &str) -> String {
         let set = |name: &str| format!("{name}{value}");
         if let Some(name) = self.knob(names) {
@@ -70,20 +81,19 @@ impl Evidence {
     /// Returns true in versions whose frontend forgets its index when it restarts: up to 0.9 unless
     /// workers keep an index of their own.
     pub(super) fn forgets(&self) -> bool {
-        self.version.is_none_or(|version| version < (1, 0))
+        self.releases.least.is_none_or(|least| least < FIRST_OF_WORKERS)
     }
 
     /// Returns what restarts when a setting of the frontend changes.
     pub(super) fn frontend_restarts(&self) -> String {
-        match self.version {
-            Some(version) if version < (1, 0) => {
-                "the frontend; on Dynamo 0.9 its router may lose its history (KVT007)".to_owned()
-            }
-            Some(_) => "the frontend; its router reads its index anew from the workers".to_owned(),
-            None => {
-                "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)".to_owned()
-            }
+        if self.releases.most.is_some_and(|most| most < FIRST_OF_WORKERS) {
+            return "the frontend; on Dynamo 0.9 its router may lose its history (KVT007)"
+                .to_owned();
         }
+        if !self.forgets() {
+            return "the frontend; its router reads its index anew from the workers".to_owned();
+        }
+        "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)".to_owned()
     }
 
     /// Returns how workers are told to publish KV events.
@@ -117,11 +127,11 @@ impl Evidence {
 
     /// Returns how the engine's buffer of events is made large enough.
     pub(super) fn buffer_advice(&self) -> &'static str {
-        let trtllm = match self.version {
-            Some(version) if version < (1, 2) => {
+        let trtllm = match self.releases.single() {
+            Some(release) if release < Release::new(1, 2) => {
                 "Upgrade to Dynamo 1.3 (up to 1.1 the engine's buffer of 1024 events cannot be raised)"
             }
-            Some((1, 2)) => {
+            Some(release) if release == Release::new(1, 2) => {
                 "Raise kv_cache_config.event_buffer_max_size to 65536 in --override-engine-args"
             }
             Some(_) => "Raise kv_cache_config.event_buffer_max_size above its default of 100000",
@@ -141,9 +151,11 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Releases;
 
     fn of(version: Option<(u32, u32)>) -> Evidence {
-        Evidence { version, ..Evidence::default() }
+        let only = version.map(|(major, minor)| Releases::only(Release::new(major, minor)));
+        Evidence { releases: only.unwrap_or_default(), ..Evidence::default() }
     }
 
     #[test]
@@ -161,5 +173,8 @@ mod tests {
             "DYN_ROUTER_USE_KV_EVENTS=true (from Dynamo 1.0; from 0.9 DYN_KV_EVENTS=true)"
         );
         assert_eq!(of(None).knob(KV_EVENTS), None);
+        let later = Evidence { releases: Releases::from(1, 0), ..Evidence::default() };
+        assert_eq!(later.knob(KV_EVENTS), Some("DYN_ROUTER_USE_KV_EVENTS"));
+        assert_eq!(later.knob(OVERLAP), None);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     BlockSize, Claim, ConfigFile, DpRank, Endpoints, Envelope, Graph, InstanceId, Placement, Pod,
-    SequenceHash, Timestamp, WorkerId, WorkerRank,
+    SequenceHash, Timestamp, VersionSign, WorkerId, WorkerRank,
 };
 
 /// One thing that a frame says, besides KV events.
@@ -39,6 +39,8 @@ pub enum Fact {
     BlockSizes(BlockSizeNotice),
     /// Somebody claims a setting.
     Claim(Claim),
+    /// Something betrays the release that a process is of.
+    Sign(VersionSign),
     /// A process joined or left discovery.
     Membership(Membership),
     /// A worker runs in a pod.

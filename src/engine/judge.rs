@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::{Engine, MINUTE};
 use crate::diagnose::{
-    Evidence, Ground, PlaneEvidence, RankEvidence, Regret, RouterEvidence, RouterKind, Setting,
-    Settings, SizeByCosts, SizeClaim, Targets, TreeEvidence, Verdict,
+    Evidence, Ground, Member, PlaneEvidence, RankEvidence, Regret, RouterEvidence, RouterKind,
+    Setting, Settings, SizeByCosts, SizeClaim, Targets, TreeEvidence, Verdict,
 };
 use crate::domain::{
-    Basis, ClaimOf, ClaimValue, ClaimWhat, Pod, SourceState, Subject, Timestamp, WorkerId,
+    Basis, ClaimOf, ClaimValue, ClaimWhat, Pod, Release, Releases, SourceState, Subject, Timestamp,
+    WorkerId,
 };
-use crate::model::{DecisionRecord, RankRecord, StoredClaim, WorkerRecord};
+use crate::model::{DecisionRecord, Family, RankRecord, StoredClaim, WorkerRecord};
 use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
 
 /// Workers that appear this soon after kvtop attached were there before.
@@ -29,11 +30,13 @@ impl Engine {
 
     fn evidence(&self, at: Timestamp) -> Evidence {
         let attached = self.times.first.unwrap_or(at);
+        let family = self.versions.family();
         Evidence {
             at,
             since: attached,
             attached,
-            version: self.version(),
+            releases: self.releases(&family),
+            mixed: self.mixed(&family),
             ranks: self.rank_evidence(),
             unready: self.unready(),
             router: self.router_evidence(at),
@@ -54,12 +57,25 @@ impl Engine {
         None
     }
 
-    /// Returns Dynamo's version as numbers, when somebody names it.
-    fn version(&self) -> Option<(u32, u32)> {
-        let claimed = self.claims.text(ClaimWhat::DynamoVersion).map(|(text, _)| text.to_string());
-        let text = self.options.version.as_ref().map(|(text, _)| text.clone()).or(claimed)?;
-        let mut parts = text.split('.');
-        Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+    /// Returns the releases that everybody may run.
+    fn releases(&self, family: &Family) -> Releases {
+        let named = self.options.version.as_ref().and_then(|(text, _)| Release::parse(text));
+        named.map_or(family.releases, Releases::only)
+    }
+
+    /// Returns two who cannot run the same release, for people.
+    fn mixed(&self, family: &Family) -> Option<[Member; 2]> {
+        let member = |(subject, releases, by): &(Subject, Releases, String)| Member {
+            name: match subject {
+                Subject::Worker(worker) => self.workers.alias(*worker),
+                Subject::Pod(pod) => format!("pod {pod}"),
+                Subject::Component { component, .. } => format!("component {component}"),
+                Subject::Deployment => "the deployment".to_owned(),
+            },
+            releases: *releases,
+            by: by.clone(),
+        };
+        family.mixed.as_ref().map(|[old, new]| [member(old), member(new)])
     }
 
     fn rank_evidence(&self) -> Vec<RankEvidence> {

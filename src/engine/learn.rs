@@ -46,7 +46,16 @@ impl Engine {
             }
             Fact::Warning(warning) => self.warning(warning, at, source),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
-            Fact::Claim(claim) => self.claims.note(claim, at),
+            Fact::Claim(claim) => {
+                // What is only asked for may be on its way while the old pods still run.
+                if let (ClaimWhat::DynamoVersion, ClaimValue::Text(tag), Subject::Pod(_)) =
+                    (claim.what, &claim.value, &claim.subject)
+                {
+                    self.versions.tag(&claim.subject, tag);
+                }
+                self.claims.note(claim, at);
+            }
+            Fact::Sign(sign) => self.versions.sign(sign),
             Fact::Membership(membership) => self.membership(membership, at, source),
             Fact::Placed(placement) => self.placed(placement, at, source),
             Fact::Pod(pod) => self.pod(pod, at, source),

@@ -51,20 +51,33 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
     }
 }
 
+/// Returns Dynamo's version as well as is known, and how.
+fn version(engine: &Engine) -> (Option<String>, Option<String>) {
+    use crate::domain::{ClaimWhat, Release};
+    if let Some((version, source)) = &engine.options.version {
+        return (Some(version.clone()), Some(source.clone()));
+    }
+    let family = engine.versions.family();
+    if let Some([(_, old, _), (_, new, _)]) = &family.mixed {
+        return (Some(format!("{old} and {new}")), Some("mixed, see KVT019".to_owned()));
+    }
+    // A tag names the patch level too; what processes do may contradict it.
+    let tagged = engine.claims.text(ClaimWhat::DynamoVersion);
+    let fits = |tag: &str| {
+        let release = Release::parse(tag);
+        family.releases.is_open() || release.is_some() && release == family.releases.single()
+    };
+    match tagged.filter(|(tag, _)| fits(tag)) {
+        Some((tag, stored)) => (Some(tag.to_string()), Some(stored.claim.source.to_string())),
+        None if family.releases.is_open() => (None, None),
+        None => (Some(family.releases.to_string()), Some(family.by.join(", "))),
+    }
+}
+
 fn deployment(engine: &Engine) -> Deployment {
     use crate::domain::ClaimWhat;
     let shape = engine.deployment.shape;
-    let claimed = engine.claims.text(ClaimWhat::DynamoVersion);
-    let (version, version_source) = match (&engine.options.version, claimed, shape) {
-        (Some((version, source)), _, _) => (Some(version.clone()), Some(source.clone())),
-        (None, Some((version, stored)), _) => {
-            (Some(version.to_string()), Some(stored.claim.source.to_string()))
-        }
-        (None, None, Some(shape)) => {
-            (Some(shape.versions().to_owned()), Some("shape of its KV events".to_owned()))
-        }
-        (None, None, None) => (None, None),
-    };
+    let (version, version_source) = version(engine);
     let semantics = match shape {
         None => "not known yet",
         Some(Shape::Plain) => "per block (0.9, 1.0)",

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::text::printable;
-use super::{Facts, Reject, whole};
+use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     Advertised, Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId,
     Membership, Subject, Transport, WorkerId,
@@ -49,7 +49,13 @@ fn source_of(key: &str) -> String {
 /// Adds what a discovery record says of processes and models; `source` is where it was read.
 pub(super) fn record(value: &Value, source: &str, facts: &mut Facts) {
     match value.get("type").and_then(Value::as_str) {
-        Some("Endpoint") => facts.other.extend(membership(value, true)),
+        Some("Endpoint") => {
+            facts.other.extend(membership(value, true));
+            if let Some(id) = value.get("instance_id").and_then(Value::as_u64) {
+                let subject = Subject::Worker(WorkerId(id));
+                facts.other.extend(version_sign::of_endpoint(value, subject));
+            }
+        }
         Some("Model") => model_card(value, source, facts),
         _ => {}
     }
@@ -87,6 +93,7 @@ pub(super) fn membership(value: &Value, present: bool) -> Option<Fact> {
 fn model_card(value: &Value, source: &str, facts: &mut Facts) {
     let Some(id) = value.get("instance_id").and_then(Value::as_u64) else { return };
     let Some(card) = value.get("card_json") else { return };
+    facts.other.extend(version_sign::of_card(card, Subject::Worker(WorkerId(id))));
     let runtime = card.get("runtime_config");
     let source: Arc<str> = source.into();
     let mut claim = |what, of, value, raw: String| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use prometheus_parse::{Sample, Scrape, Value};
 
 use super::text::printable;
-use super::{Facts, Reject, utf8};
+use super::{Facts, Reject, utf8, version_sign};
 use crate::domain::{
     Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Fact, Gauge, GaugeName, Subject, WorkerId,
 };
@@ -47,6 +47,8 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
             }));
         }
     }
+    let release = text.lines().filter_map(version_sign::of_metric).max();
+    facts.other.extend(version_sign::of_metrics(release, Subject::Pod(Arc::clone(pod))));
     Ok(())
 }
 

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use fields::Line;
 
 use super::text::{printable, strip_ansi};
-use super::{Facts, Reject, whole};
+use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     BlockSize, BlockSizeNotice, Decision, DpRank, Fact, FormulaCredit, FormulaTerm, LogWarning,
-    Overlap, Prompt, SequenceHash, WarningKind, WorkerId, WorkerRank,
+    Overlap, Prompt, SequenceHash, Subject, WarningKind, WorkerId, WorkerRank,
 };
 use crate::frame::{Frame, Origin};
 
@@ -63,6 +63,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     if line.text().contains("router_mode=\"direct\"") && line.text().contains("overlap_blocks=") {
         facts.other.extend(overlap(&line, pod));
     }
+    facts.other.extend(version_sign::of_line(&text, Subject::Pod(Arc::clone(pod))));
     Ok(())
 }
 

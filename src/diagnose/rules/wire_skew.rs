@@ -1,6 +1,6 @@
 //! KVT019: KV events cannot be read.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Evidence, Finding, Member, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 
 pub(super) struct WireSkew;
@@ -18,8 +18,10 @@ impl Rule for WireSkew {
         "KV events arrive that do not decode: engine, publisher and router speak different \
          versions of the format, and a router that cannot read a batch drops all of it. Judged \
          by at least 20 messages, and one in ten, that kvtop's own decoder, which is more \
-         tolerant than the router's, cannot read. Run frontend and workers from images of the \
-         same Dynamo version."
+         tolerant than the router's, cannot read. Processes of different releases are a warning, \
+         whether or not anything is lost yet: told by the tags of images, model cards, discovery \
+         records, metrics, logs and the form of KV events. Run frontend and workers from images \
+         of the same Dynamo version."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -30,6 +32,11 @@ impl Rule for WireSkew {
         let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;
         let all = tally.unreadable + tally.events;
+        if tally.unreadable < limits.min_unreadable
+            && let Some(members) = &evidence.mixed
+        {
+            return mixed(members, evidence).into();
+        }
         if all == 0 {
             return Verdict::unknown("KV events: none came in this window");
         }
@@ -63,4 +70,34 @@ impl Rule for WireSkew {
         )
         .into()
     }
+}
+
+fn mixed([old, new]: &[Member; 2], evidence: &Evidence) -> Finding {
+    let proof = |member: &Member| {
+        Proof::new(
+            format!("release of {}", member.name),
+            member.releases.to_string(),
+            member.by.clone(),
+        )
+        .at(evidence.at)
+    };
+    Finding::new(
+        Severity::Warning,
+        Grade::Likely,
+        format!(
+            "Releases of Dynamo are mixed: {} is {}, {} is {}.",
+            old.name, old.releases, new.name, new.releases
+        ),
+        vec![proof(old), proof(new)],
+    )
+    .means(
+        "Event formats, subjects and what a cleared cache means differ between releases; a router \
+         may pass over what it does not know.",
+        "Signs of one release from everybody.",
+    )
+    .rather_than("A rollout that is under way: it ends with the last old pod.")
+    .mended_by(
+        "Run frontend and workers from images of the same Dynamo version.",
+        "whatever is of another version",
+    )
 }

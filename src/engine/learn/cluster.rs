@@ -16,6 +16,7 @@ impl Engine {
         if self.cluster.set_pod(pod, at) {
             // Another pod of the same name: whatever was said of the old one is void.
             self.claims.doubt(|claim| claim.subject == Subject::Pod(Arc::clone(&pod.name)));
+            self.versions.forget_pod(&pod.name);
             self.pod_event(&pod.name, "was replaced", at, source);
         }
         self.workers.note_pod(&pod.name);
@@ -31,6 +32,7 @@ impl Engine {
 
     pub(super) fn pod_gone(&mut self, name: &Arc<str>, at: Timestamp, source: &Arc<str>) {
         let known = self.cluster.remove_pod(name);
+        self.versions.forget_pod(name);
         let worker = self.workers.in_pod(name);
         let subjects = [Some(Subject::Pod(Arc::clone(name))), worker.map(Subject::Worker)];
         self.claims.doubt(|claim| subjects.contains(&Some(claim.subject.clone())));
@@ -103,6 +105,7 @@ impl Engine {
             return;
         }
         if !present {
+            self.versions.forget(&Subject::Worker(worker));
             self.mirror.remove_worker(worker);
             let ranks = self.workers.ranks().iter().enumerate();
             for (index, _) in ranks.filter(|(_, record)| record.rank.worker == worker) {
