@@ -249,11 +249,23 @@ pub struct SnapshotArgs {
     #[arg(short, long, value_enum, default_value = "table")]
     pub output: SnapshotFormat,
     /// Take the state at the end of this recording instead of a live one
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "demo")]
     pub replay: Option<PathBuf>,
+    /// Take the state of a simulated deployment after `--for` of its time
+    #[arg(long, value_name = "SCENARIO")]
+    pub demo: Option<String>,
+    /// Seed of the simulation
+    #[arg(long, default_value_t = 1, requires = "demo")]
+    pub seed: u64,
     /// How long to listen before the state is taken, once history has been read
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub length: Duration,
+    /// View that svg, html and text show
+    #[arg(long, value_name = "NAME", default_value = "overview")]
+    pub view: String,
+    /// Columns and rows of svg, html and text
+    #[arg(long, value_name = "SIZE", default_value = "120x36", value_parser = size)]
+    pub size: (u16, u16),
 }
 
 /// Formats of `kvtop snapshot`.
@@ -267,6 +279,12 @@ pub enum SnapshotFormat {
     Csv,
     /// A Markdown table
     Md,
+    /// The screen as a picture
+    Svg,
+    /// The screen as a page
+    Html,
+    /// The screen as text
+    Text,
 }
 
 /// `kvtop stat`.
@@ -460,6 +478,19 @@ fn speed(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Most columns and rows of a drawing.
+const LARGEST: (u16, u16) = (400, 200);
+
+fn size(text: &str) -> Result<(u16, u16), String> {
+    let wanted = || format!("`{text}` is no size such as 120x36");
+    let (columns, rows) = text.split_once('x').ok_or_else(wanted)?;
+    let size: (u16, u16) =
+        (columns.parse().map_err(|_| wanted())?, rows.parse().map_err(|_| wanted())?);
+    let fits = (1..=LARGEST.0).contains(&size.0) && (1..=LARGEST.1).contains(&size.1);
+    let most = || format!("must be between 1x1 and {}x{}", LARGEST.0, LARGEST.1);
+    fits.then_some(size).ok_or_else(most)
+}
+
 /// Least memory the mirror can work with.
 const MIN_MEMORY: usize = 1 << 20;
 
@@ -498,5 +529,7 @@ mod tests {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(offset("-3m"), Ok(Offset::BeforeEnd(Duration::from_secs(180))));
         assert!(duration("soon").is_err());
+        assert_eq!(size("80x24"), Ok((80, 24)));
+        assert!(size("80").is_err() && size("0x9").is_err() && size("9999x9").is_err());
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod cluster;
 mod discovery;
+mod drawn;
 mod driver;
 mod headless;
 mod live;
@@ -13,6 +14,7 @@ mod recorder;
 mod records;
 mod screen;
 mod settings;
+mod snapshot;
 pub mod terminal;
 mod themes;
 mod waiting;
@@ -79,6 +81,14 @@ pub enum RunError {
     /// A command that is not known.
     #[error("no command `{name}`; there are {known}")]
     NoCommand {
+        /// What was typed.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A view that is not known.
+    #[error("no view `{name}`; there are {known}")]
+    View {
         /// What was typed.
         name: String,
         /// What there is.
@@ -159,7 +169,9 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
             Some(Command::Demo(demo)) => screen::demo(demo, source, &config).await,
             Some(Command::Replay(replay)) => screen::replay(replay, source, &config).await,
             Some(Command::Record(record)) => headless::record(record, source).await,
-            Some(Command::Snapshot(snapshot)) => headless::snapshot(snapshot, source).await,
+            Some(Command::Snapshot(snapshot)) => {
+                snapshot::snapshot(snapshot, source, &config).await
+            }
             Some(Command::Stat(stat)) => headless::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,
             _ => screen::live(source, &config).await,

@@ -11,6 +11,7 @@ mod config;
 mod diagnosis;
 mod discovery;
 mod engine;
+mod export;
 mod forward;
 mod kube;
 mod live;

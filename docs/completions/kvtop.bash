@@ -2037,25 +2037,41 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__snapshot)
-            opts="-o -n -h --output --replay --for --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --replay --demo --seed --for --view --size --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table json csv md" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table json csv md svg html text" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table json csv md" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table json csv md svg html text" -- "${cur}"))
                     return 0
                     ;;
                 --replay)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --demo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seed)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --for)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --view)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -180,9 +180,16 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s h -l help -d 'Pri
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s o -l output -d 'Format' -r -f -a "table\t'Aligned columns'
 json\t'The contract of docs/reference/json.md'
 csv\t'Comma-separated values'
-md\t'A Markdown table'"
+md\t'A Markdown table'
+svg\t'The screen as a picture'
+html\t'The screen as a page'
+text\t'The screen as text'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l replay -d 'Take the state at the end of this recording instead of a live one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l demo -d 'Take the state of a simulated deployment after `--for` of its time' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l seed -d 'Seed of the simulation' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l for -d 'How long to listen before the state is taken, once history has been read' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l view -d 'View that svg, html and text show' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l size -d 'Columns and rows of svg, html and text' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l kubeconfig -d 'Kubernetes configuration to use' -r -F

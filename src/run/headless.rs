@@ -1,4 +1,4 @@
-//! Commands without a screen: record, snapshot and stat.
+//! Commands without a screen: record and stat, and what the others share.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::live::{self, Attach, Live};
 use super::player::{Player, options_for};
 use super::recorder::Recorder;
 use super::waiting::Waiting;
-use crate::cli::{RbacArgs, RecordArgs, SnapshotArgs, SnapshotFormat, SourceArgs, StatArgs};
+use crate::cli::{RbacArgs, RecordArgs, SourceArgs, StatArgs};
 use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
@@ -61,26 +61,14 @@ pub(super) async fn ended() -> Exit {
     }
 }
 
-pub(super) async fn snapshot(args: &SnapshotArgs, source: &SourceArgs) -> Result<Exit, RunError> {
-    let snapshot = match &args.replay {
-        Some(path) => at_the_end_of(path, source)?,
-        None => match listened(source, args.length).await? {
-            Ok(snapshot) => *snapshot,
-            Err(exit) => return Ok(exit),
-        },
-    };
-    print(&match args.output {
-        SnapshotFormat::Table => report::text(&snapshot),
-        SnapshotFormat::Json => report::json::snapshot(&snapshot) + "\n",
-        SnapshotFormat::Csv => report::csv(&snapshot),
-        SnapshotFormat::Md => report::markdown(&snapshot),
-    })?;
-    let reached = args.replay.is_some() || snapshot.sources.iter().any(|source| source.frames > 0);
-    if reached { Ok(Exit::Clean) } else { Ok(Exit::Failed) }
+/// Returns the state at the end of a recording.
+pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot, RunError> {
+    let (mut engine, at) = played(path, source)?;
+    Ok(engine.snapshot(&ViewQuery::default(), at))
 }
 
-/// Plays a whole recording as fast as it can be read.
-pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot, RunError> {
+/// Plays a whole recording as fast as it can be read; returns its end, too.
+pub(super) fn played(path: &Path, source: &SourceArgs) -> Result<(Engine, Timestamp), RunError> {
     let mut recording = Recording::open(path)?;
     let mut engine = Engine::new(options_for(&recording, path, source.max_memory()));
     let mut lot: Vec<Frame> = Vec::with_capacity(LOT);
@@ -110,14 +98,14 @@ pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot
     if recording.torn() {
         tell("kvtop: the recording ends within a line, or is damaged there; the rest was dropped");
     }
-    Ok(engine.snapshot(&ViewQuery::default(), at))
+    Ok((engine, at))
 }
 
 /// Listens to a live deployment for `length`, once what there is of history has been read.
-async fn listened(
+pub(super) async fn listened(
     source: &SourceArgs,
     length: Duration,
-) -> Result<Result<Box<Snapshot>, Exit>, RunError> {
+) -> Result<Result<(Box<Engine>, Timestamp), Exit>, RunError> {
     let Live { mut frames, sources, label, attach } = live::start(source).await?;
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
@@ -150,7 +138,7 @@ async fn listened(
     }
     live::stop(&sources).await;
     engine.settle();
-    Ok(Ok(Box::new(engine.snapshot(&ViewQuery::default(), clock::now()))))
+    Ok(Ok((Box::new(engine), clock::now())))
 }
 
 /// Returns true once a source is live and every history that is being read has been.

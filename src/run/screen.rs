@@ -47,17 +47,21 @@ pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, R
     Ok(exit_of(exit?))
 }
 
+/// Returns the scenario called `name`.
+pub(super) fn scenario(name: &str) -> Result<Scenario, RunError> {
+    Scenario::from_name(name).ok_or_else(|| {
+        let known: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
+        RunError::Scenario { name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
 /// Shows a simulated deployment.
 pub(super) async fn demo(
     args: &DemoArgs,
     source: &SourceArgs,
     config: &Config,
 ) -> Result<Exit, RunError> {
-    let scenario = Scenario::from_name(&args.scenario).ok_or_else(|| {
-        let known: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
-        let known = known.join(", ");
-        RunError::Scenario { name: args.scenario.clone(), known }
-    })?;
+    let scenario = scenario(&args.scenario)?;
     let options = options(config)?;
     let simulation = Simulation::new(scenario, args.seed, clock::now());
     let (about, fix) = (simulation.about(), simulation.fix_text().unwrap_or_default());

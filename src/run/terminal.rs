@@ -4,6 +4,7 @@
 //! connection) then stops nothing but this future. Sources and engine run in tasks of their own.
 
 mod clipboard;
+mod export;
 mod ground;
 mod panics;
 mod screen;

@@ -61,6 +61,10 @@ pub enum Command {
     Picked(Pick, usize),
     /// Copy this.
     Copy(Copied),
+    /// Open the command line to say in which format to write the view.
+    OpenExport,
+    /// Write the view into a file.
+    Export(Format),
     /// Apply the demo's fix.
     DemoFix,
     /// Move within a recording.
@@ -152,6 +156,53 @@ pub enum Copied {
     Selection,
 }
 
+/// A format that a view can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A picture.
+    Svg,
+    /// A page.
+    Html,
+    /// For chats and tickets.
+    Markdown,
+    /// The characters.
+    Text,
+    /// The state, not the view.
+    Json,
+    /// The workers, not the view.
+    Csv,
+}
+
+impl Format {
+    /// Every format, in the order of the suggestions.
+    pub const ALL: [Self; 6] =
+        [Self::Svg, Self::Html, Self::Markdown, Self::Text, Self::Json, Self::Csv];
+
+    /// Returns its name on the command line, which is the ending of its files.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Svg => "svg",
+            Self::Html => "html",
+            Self::Markdown => "md",
+            Self::Text => "txt",
+            Self::Json => "json",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// Returns what it is good for.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Svg => "the view as a picture",
+            Self::Html => "the view as a page",
+            Self::Markdown => "findings and view, for a ticket",
+            Self::Text => "the view as text",
+            Self::Json => "the whole state",
+            Self::Csv => "the workers",
+        }
+    }
+}
+
 /// How far to scroll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scroll {
@@ -218,6 +269,8 @@ pub enum Action {
     DemoFix,
     /// Move the replay.
     Replay(ReplayCommand),
+    /// Write the view into a file.
+    Export(Format),
     /// Put `text` where it can be pasted from.
     Copy {
         /// What it is, for people.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Command, Copied};
+use super::command::{Command, Copied, Format};
 use super::views;
 
 /// The spans that graphs can cover.
@@ -24,6 +24,8 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     }
     lines.push((String::from("copy fix"), "the patch of the worst finding"));
     lines.push((String::from("copy kubectl"), "the command of the worst finding"));
+    let export = |format: Format| (format!("export {}", format.word()), format.about());
+    lines.extend(Format::ALL.map(export));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
     lines.push((String::from("help"), "keys and meanings"));
     lines.push((String::from("quit"), "leave"));
@@ -56,6 +58,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("copy", "fix") => Ok(Command::Copy(Copied::Fix)),
         ("copy", "kubectl") => Ok(Command::Copy(Copied::Kubectl)),
         ("copy", _) => Err(String::from("there are `copy fix` and `copy kubectl`")),
+        ("export", name) => format(name),
         ("freeze", "") => Ok(Command::ToggleFreeze),
         ("help", "") => Ok(Command::ToggleHelp),
         ("quit" | "q", "") => Ok(Command::Quit),
@@ -83,6 +86,14 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
     }
 }
 
+/// Returns the command that writes the view in the format whose name begins with `name`.
+fn format(name: &str) -> Result<Command, String> {
+    let found = Format::ALL.into_iter().find(|format| format.word().starts_with(name));
+    let known =
+        || format!("export as what? there are {}", Format::ALL.map(Format::word).join(", "));
+    found.filter(|_| !name.is_empty()).map(Command::Export).ok_or_else(known)
+}
+
 /// Returns the command that shows the view of that name, if it is built.
 fn view(name: &str) -> Option<Command> {
     let found = views::built().find(|view| view.name.word() == name)?;
@@ -102,7 +113,7 @@ fn words(typed: &str) -> String {
 }
 
 fn known_verb(word: &str) -> bool {
-    matches!(word, "copy" | "demo" | "theme" | "view" | "window")
+    matches!(word, "copy" | "demo" | "export" | "theme" | "view" | "window")
 }
 
 #[cfg(test)]
@@ -127,6 +138,8 @@ mod tests {
         assert!(parse("theme nord", &themes(), false).unwrap_err().contains("terminal, dark"));
         assert!(parse("window 7m", &themes(), false).unwrap_err().contains("1m, 5m, 15m, 1h"));
         assert!(parse("view attic", &themes(), false).unwrap_err().contains("overview"));
+        assert!(parse("export ", &themes(), false).unwrap_err().contains("svg, html, md"));
+        assert_eq!(parse("export s", &themes(), false), Ok(Command::Export(Format::Svg)));
         assert!(parse("demo fix", &themes(), false).unwrap_err().contains("demo only"));
     }
 

@@ -106,6 +106,17 @@ impl Shell {
         self.look.window = window;
     }
 
+    /// Returns the picture that is shown while `live` is the newest.
+    pub fn picture<'a>(&'a self, live: &'a Snapshot) -> &'a Snapshot {
+        self.shown(live)
+    }
+
+    /// Returns the same without what lies over the view.
+    #[must_use]
+    pub fn bare(&self) -> Self {
+        Self { open: Open::Nothing, message: None, ..self.clone() }
+    }
+
     /// Returns the name of the theme to draw with.
     pub fn theme(&self) -> &str {
         &self.theme
@@ -180,6 +191,8 @@ impl Shell {
             Command::ToggleHelp if matches!(self.open, Open::Help(_)) => self.open = Open::Nothing,
             Command::ToggleHelp => self.open = Open::Help(0),
             Command::OpenLine => self.open = Open::Line(String::new()),
+            Command::OpenExport => self.open = Open::Line(String::from("export ")),
+            Command::Export(format) => return Some(Action::Export(format)),
             Command::Back => self.back(snapshot),
             Command::Show(view) => self.show(view),
             Command::TopFinding => self.top_finding(snapshot),

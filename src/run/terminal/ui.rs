@@ -11,13 +11,15 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::clipboard;
+use super::export;
 use super::ground::Late;
 use super::screen::Screen;
 use super::signals::{Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
 use crate::domain::{SourceState, Timestamp};
+use crate::run::drawn;
 use crate::snapshot::{Feed, Snapshot, SourceRow, ViewQuery};
-use crate::tui::command::{Action, Command};
+use crate::tui::command::{Action, Command, Format};
 use crate::tui::findings;
 use crate::tui::pacer::Pacer;
 use crate::tui::shell::Shell;
@@ -246,6 +248,7 @@ impl<H: Hooks> Ui<H> {
             }
             Some(Action::Query(query)) => self.ask(query),
             Some(Action::Copy { what, text }) => self.copy(&what, &text)?,
+            Some(Action::Export(format)) => self.export(format),
             Some(action @ (Action::DemoFix | Action::Replay(_))) => self.pass_on(action),
         }
         Ok(None)
@@ -279,6 +282,22 @@ impl<H: Hooks> Ui<H> {
             None => self.shell.tell(format!("{copied}; no home folder for a file"), true),
         }
         Ok(())
+    }
+
+    /// Writes the view into a file, and says where.
+    fn export(&mut self, format: Format) {
+        let options = &self.options;
+        let theme = drawn::theme_for_files(&options.theme, &options.themes, options.glyphs);
+        let size = self.screen.as_ref().and_then(|screen| screen.size().ok()).unwrap_or((120, 36));
+        let shown = self.shell.picture(&self.picture);
+        let written = theme.map_err(io::Error::other).and_then(|theme| {
+            let text = drawn::render(&self.shell, &self.picture, &theme, size, format);
+            export::write(shown, format, &text)
+        });
+        match written {
+            Ok(path) => self.shell.tell(format!("written: {path}"), false),
+            Err(why) => self.shell.tell(format!("not written: {why}"), true),
+        }
     }
 
     /// Passes `action` to whoever feeds the pictures. The channel is never full in practice.

@@ -164,6 +164,7 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[char('Y')], "Y", VIEWS, Command::Copy(Copied::Fix), "copy the fix of a finding"),
     bind(&[char('C')], "C", VIEWS, Command::Copy(Copied::Kubectl), "copy its kubectl command"),
     bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy what is selected"),
+    bind(&[char('e')], "e", VIEWS, Command::OpenExport, "write the view into a file"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
     show(&[char('1')], "1", View::Overview, "the overview"),
     show(&[char('2')], "2", View::Workers, "workers, and everything about one"),

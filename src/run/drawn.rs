@@ -1,0 +1,241 @@
+//! The screen as a picture: what the TUI draws into its buffer, as text, Markdown, HTML or SVG.
+
+mod html;
+mod markdown;
+mod svg;
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
+use ratatui::style::{Color, Modifier};
+
+use crate::domain::Timestamp;
+use crate::engine::Engine;
+use crate::report;
+use crate::snapshot::{Feed, Snapshot};
+use crate::tui::command::{Format, View};
+use crate::tui::shell::Shell;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Level, Theme, ThemeError, Themes, contrast};
+
+/// What a drawing is of, and how it looks.
+#[derive(Debug)]
+pub(super) struct Drawing {
+    shell: Shell,
+    theme: Theme,
+    size: (u16, u16),
+}
+
+impl Drawing {
+    /// Returns the drawing of `view` in columns and rows. A theme that leaves its colours to the
+    /// terminal gets some of its own, because a file has no terminal.
+    pub(super) fn new(
+        view: View,
+        size: (u16, u16),
+        theme: &str,
+        themes: &Themes,
+        glyphs: &'static Glyphs,
+    ) -> Result<Self, ThemeError> {
+        let theme = theme_for_files(theme, themes, glyphs)?;
+        let mut shell = Shell::new("", Vec::new());
+        let nothing = Snapshot::default();
+        shell.resize(size.0, size.1, &nothing);
+        shell.update(crate::tui::command::Command::Show(view), &nothing);
+        Ok(Self { shell, theme, size })
+    }
+
+    /// Returns the picture that it shows. A view may ask about what an earlier picture shows first.
+    pub(super) fn picture(&self, engine: &mut Engine, feed: &Feed, at: Timestamp) -> Snapshot {
+        let mut take = |live: &Snapshot| {
+            let mut snapshot = engine.snapshot(&self.shell.query(live), at);
+            snapshot.feed = feed.clone();
+            snapshot
+        };
+        let first = take(&Snapshot::default());
+        take(&first)
+    }
+
+    /// Returns the drawing in `format`.
+    pub(super) fn render(&self, snapshot: &Snapshot, format: Format) -> String {
+        render(&self.shell, snapshot, &self.theme, self.size, format)
+    }
+}
+
+/// Returns the theme called `name` in all colours; `dark` where it leaves them to the terminal.
+pub(super) fn theme_for_files(
+    name: &str,
+    themes: &Themes,
+    glyphs: &'static Glyphs,
+) -> Result<Theme, ThemeError> {
+    let theme = themes.theme(name, Level::True, glyphs)?;
+    let own = theme.base().bg.and_then(contrast::hex).is_some();
+    if own { Ok(theme) } else { themes.theme("dark", Level::True, glyphs) }
+}
+
+/// Returns what `shell` shows of `snapshot`, without what lies over it.
+pub(super) fn render(
+    shell: &Shell,
+    snapshot: &Snapshot,
+    theme: &Theme,
+    (columns, rows): (u16, u16),
+    format: Format,
+) -> String {
+    let shown = shell.picture(snapshot);
+    match format {
+        Format::Json => return report::json::snapshot(shown) + "\n",
+        Format::Csv => return report::csv(shown),
+        Format::Text | Format::Markdown | Format::Html | Format::Svg => {}
+    }
+    let bare = shell.bare();
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows));
+    let Ok(frame) = terminal.draw(|frame| bare.draw(snapshot, theme, frame));
+    let lines = lines(frame.buffer);
+    let title = title(shown);
+    match format {
+        Format::Svg => svg::page(&lines, &ground(theme), (columns, rows), &title),
+        Format::Html => html::page(&lines, &ground(theme), &title),
+        Format::Markdown => markdown::page(shown, &plain(&lines), &title),
+        _ => plain(&lines),
+    }
+}
+
+fn title(snapshot: &Snapshot) -> String {
+    let label = text::clean(&snapshot.deployment.label).into_owned();
+    let at = report::rfc3339(snapshot.at);
+    let title = ["kvtop", label.as_str(), at.as_str()];
+    title.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+/// The colours where a cell says nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Ground {
+    text: String,
+    back: String,
+}
+
+fn ground(theme: &Theme) -> Ground {
+    let base = theme.base();
+    let written = |colour: Option<Color>, usual: &str| {
+        colour.and_then(contrast::hex).unwrap_or_else(|| usual.to_owned())
+    };
+    Ground { text: written(base.fg, "#d7dde5"), back: written(base.bg, "#12161c") }
+}
+
+/// How some cells look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Look {
+    text: Option<String>,
+    back: Option<String>,
+    modifier: Modifier,
+}
+
+/// Cells beside each other that look alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
+    column: usize,
+    columns: usize,
+    text: String,
+    look: Look,
+}
+
+/// Returns the rows of a buffer as runs.
+fn lines(buffer: &Buffer) -> Vec<Vec<Run>> {
+    let area = buffer.area;
+    (area.top()..area.bottom())
+        .map(|y| {
+            let mut runs: Vec<Run> = Vec::new();
+            let mut x = area.left();
+            while x < area.right() {
+                let cell = &buffer[(x, y)];
+                // A wide character covers the cell behind it.
+                let columns = text::width(cell.symbol()).max(1);
+                let look = look(cell.fg, cell.bg, cell.modifier);
+                match runs.last_mut() {
+                    Some(run) if run.look == look => {
+                        run.columns += columns;
+                        run.text.push_str(cell.symbol());
+                    }
+                    _ => runs.push(Run {
+                        column: usize::from(x - area.left()),
+                        columns,
+                        text: cell.symbol().to_owned(),
+                        look,
+                    }),
+                }
+                x = x.saturating_add(text::coordinate(columns));
+            }
+            runs
+        })
+        .collect()
+}
+
+fn look(fg: Color, bg: Color, modifier: Modifier) -> Look {
+    let (mut text, mut back) = (contrast::hex(fg), contrast::hex(bg));
+    if modifier.contains(Modifier::REVERSED) {
+        std::mem::swap(&mut text, &mut back);
+    }
+    Look { text, back, modifier }
+}
+
+/// Returns the characters alone.
+fn plain(lines: &[Vec<Run>]) -> String {
+    let mut page = String::new();
+    for runs in lines {
+        let line: String = runs.iter().map(|run| run.text.as_str()).collect();
+        page.push_str(line.trim_end());
+        page.push('\n');
+    }
+    page
+}
+
+/// Returns `text` as HTML and XML write it.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // What XML cannot hold at all.
+            letter if letter.is_control() => out.push(' '),
+            letter => out.push(letter),
+        }
+    }
+    out
+}
+
+fn put(page: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    std::fmt::Write::write_fmt(page, text).unwrap_or_default();
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::layout::Rect;
+    use ratatui::style::Style;
+
+    use super::*;
+
+    #[test]
+    fn cells_become_runs_of_one_look() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 8, 1));
+        buffer.set_string(0, 0, "ab", Style::new().fg(Color::Rgb(1, 2, 3)));
+        buffer.set_string(2, 0, "世", Style::new());
+        buffer.set_string(4, 0, "<&", Style::new().add_modifier(Modifier::BOLD));
+        let rows = lines(&buffer);
+        let runs: Vec<_> =
+            rows[0].iter().map(|run| (run.column, run.columns, run.text.as_str())).collect();
+        assert_eq!(runs, [(0, 2, "ab"), (2, 2, "世"), (4, 2, "<&"), (6, 2, "  ")]);
+        assert_eq!(rows[0][0].look.text.as_deref(), Some("#010203"));
+        assert_eq!(plain(&rows), "ab世<&\n");
+        assert_eq!(escaped("<a href=\"x\">&\u{1b}"), "&lt;a href=&quot;x&quot;&gt;&amp; ");
+    }
+
+    #[test]
+    fn what_is_turned_inside_out_changes_places() {
+        let look = look(Color::Rgb(1, 1, 1), Color::Rgb(2, 2, 2), Modifier::REVERSED);
+        assert_eq!(look.text.as_deref(), Some("#020202"));
+        assert_eq!(look.back.as_deref(), Some("#010101"));
+    }
+}

@@ -1,0 +1,120 @@
+//! `kvtop snapshot`: the state once, of a deployment, a recording or a simulation.
+
+use std::time::Duration;
+
+use super::RunError;
+use super::drawn::Drawing;
+use super::headless::{listened, played, print};
+use super::{driver, live, screen, settings};
+use crate::cli::{SnapshotArgs, SnapshotFormat, SourceArgs};
+use crate::config::Config;
+use crate::config::setting as known;
+use crate::domain::Timestamp;
+use crate::engine::Engine;
+use crate::exit::Exit;
+use crate::report;
+use crate::snapshot::{Feed, Snapshot, ViewQuery};
+use crate::source::simulator::Simulation;
+use crate::tui::command::Format;
+use crate::tui::theme::Glyphs;
+use crate::tui::views;
+
+/// When simulated deployments begin: any fixed time makes the same seed give the same picture.
+const START: Timestamp = Timestamp(1_771_425_300_000_000);
+/// Time between two looks at a simulation: findings are raised and resolved at looks.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Where a state is from.
+struct State {
+    engine: Box<Engine>,
+    at: Timestamp,
+    feed: Feed,
+    /// False for a deployment of which nothing was heard.
+    always: bool,
+}
+
+pub(super) async fn snapshot(
+    args: &SnapshotArgs,
+    source: &SourceArgs,
+    config: &Config,
+) -> Result<Exit, RunError> {
+    // Mistakes are told before anybody waits.
+    let format = match args.output {
+        SnapshotFormat::Svg => Some(Format::Svg),
+        SnapshotFormat::Html => Some(Format::Html),
+        SnapshotFormat::Text => Some(Format::Text),
+        _ => None,
+    };
+    let drawing = format.map(|format| drawing(args, config).map(|drawing| (drawing, format)));
+    let drawing = drawing.transpose()?;
+    let mut state = match (&args.replay, &args.demo) {
+        (Some(path), _) => {
+            let (engine, at) = played(path, source)?;
+            State { engine: Box::new(engine), at, feed: Feed::Live, always: true }
+        }
+        (None, Some(scenario)) => simulated(scenario, args, source)?,
+        (None, None) => match listened(source, args.length).await? {
+            Ok((engine, at)) => State { engine, at, feed: Feed::Live, always: false },
+            Err(exit) => return Ok(exit),
+        },
+    };
+    let (snapshot, page) = match drawing {
+        Some((drawing, format)) => {
+            let snapshot = drawing.picture(&mut state.engine, &state.feed, state.at);
+            let page = drawing.render(&snapshot, format);
+            (snapshot, page)
+        }
+        None => written(&mut state, args.output),
+    };
+    print(&page)?;
+    let reached = state.always || snapshot.sources.iter().any(|source| source.frames > 0);
+    if reached { Ok(Exit::Clean) } else { Ok(Exit::Failed) }
+}
+
+fn written(state: &mut State, format: SnapshotFormat) -> (Snapshot, String) {
+    let snapshot = state.engine.snapshot(&ViewQuery::default(), state.at);
+    let page = match format {
+        SnapshotFormat::Json => report::json::snapshot(&snapshot) + "\n",
+        SnapshotFormat::Csv => report::csv(&snapshot),
+        SnapshotFormat::Md => report::markdown(&snapshot),
+        _ => report::text(&snapshot),
+    };
+    (snapshot, page)
+}
+
+fn drawing(args: &SnapshotArgs, config: &Config) -> Result<Drawing, RunError> {
+    let view = views::built().find(|view| view.name.word() == args.view).ok_or_else(|| {
+        let known = views::built().map(|view| view.name.word()).collect::<Vec<_>>().join(", ");
+        RunError::View { name: args.view.clone(), known }
+    })?;
+    let glyphs = match config.text(known::GLYPHS) {
+        Some("ascii") => Glyphs::ASCII,
+        // A file is read anywhere, so the locale says nothing.
+        _ => Glyphs::UNICODE,
+    };
+    let theme = config.text(known::THEME).unwrap_or_default();
+    // A file has no background to go by.
+    let auto = if theme == super::terminal::AUTO { config.text(known::THEME_DARK) } else { None };
+    let theme = auto.unwrap_or(theme);
+    Ok(Drawing::new(view.name, args.size, theme, &settings::themes(), glyphs)?)
+}
+
+/// Runs a simulation for as long as was asked for, of its own time.
+fn simulated(name: &str, args: &SnapshotArgs, source: &SourceArgs) -> Result<State, RunError> {
+    let scenario = screen::scenario(name)?;
+    let mut simulation = Simulation::new(scenario, args.seed, START);
+    let mut engine = Engine::new(live::engine_options(scenario.name(), source));
+    let end = START.after(args.length);
+    let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
+    let mut at = START;
+    while at < end {
+        at = at.after(LOOK).min(end);
+        engine.ingest(&simulation.advance(at));
+        engine.advance(at);
+        engine.snapshot(&query, at);
+    }
+    engine.settle();
+    let fix = simulation.fix_text().unwrap_or_default();
+    let feed = driver::demo_feed(scenario.name(), simulation.about(), fix, false);
+    Ok(State { engine: Box::new(engine), at, feed, always: true })
+}
