@@ -21,6 +21,7 @@ mod version_sign;
 use crate::domain::{Fact, KvBatch, Releases};
 use crate::frame::{Body, Frame, Origin};
 
+pub use kube_object::{RouterSetting, router_settings};
 pub use text::printable;
 
 /// What frames say: KV events apart, because there are many and they are applied in bursts.

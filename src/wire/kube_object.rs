@@ -17,6 +17,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use settings::{RouterSetting, router_settings};
+
 use super::text::printable;
 use super::{Decoder, Facts, Reject, whole};
 use crate::domain::{ConfigFile, Endpoints, Fact, PodRef};

@@ -236,8 +236,52 @@ impl Kind {
                 let sent = enabled.or(publisher.map(|name| name != "null"))?;
                 Some(ClaimValue::Flag(sent))
             }
+            Self::EventsSwitch => {
+                let config: Value = serde_json::from_str(value?).ok()?;
+                let enabled = config.get("enable_kv_cache_events").and_then(Value::as_bool);
+                Some(ClaimValue::Flag(enabled.unwrap_or(false)))
+            }
         }
     }
+}
+
+/// A setting of whoever routes, by the names that it has or had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouterSetting {
+    /// What it sets.
+    pub what: ClaimWhat,
+    /// Flags that set it, and those that deny it.
+    pub flags: [&'static [&'static str]; 2],
+    /// The variables that every version reads.
+    pub always: &'static str,
+    /// The variable up to 0.9, empty when there is none.
+    pub old: &'static str,
+    /// The variable from 1.0 on, empty when there is none.
+    pub new: &'static str,
+}
+
+/// Returns the settings of routing, which workers do not read.
+pub fn router_settings() -> Vec<RouterSetting> {
+    let named = |row: &Row, pick: fn(&Variable) -> Option<&'static str>| {
+        row.env.iter().find_map(pick).unwrap_or_default()
+    };
+    let setting = |row: &Row| RouterSetting {
+        what: row.what,
+        flags: [row.flags, row.off],
+        always: named(row, |variable| match variable {
+            Variable::Always(name) => Some(name),
+            Variable::Before1(_) | Variable::From1(_) => None,
+        }),
+        old: named(row, |variable| match variable {
+            Variable::Before1(name) => Some(name),
+            Variable::Always(_) | Variable::From1(_) => None,
+        }),
+        new: named(row, |variable| match variable {
+            Variable::From1(name) => Some(name),
+            Variable::Always(_) | Variable::Before1(_) => None,
+        }),
+    };
+    tables::routing().map(setting).collect()
 }
 
 /// Returns what a process does, by what it runs, by its labels and by its flags.

@@ -12,7 +12,10 @@ pub(super) enum Kind {
     Decimal,
     Text,
     Switch,
+    /// JSON that switches events on by itself when it names a publisher.
     EventsConfig,
+    /// JSON that must switch them on (vLLM, `KVEventsConfig`: off unless it says so).
+    EventsSwitch,
 }
 
 /// A variable, with the versions that read it.
@@ -115,6 +118,12 @@ impl Row {
     const fn until(self, major: u32, minor: u32) -> Self {
         Self { until: Some(Version::new(major, minor)), ..self }
     }
+}
+
+/// Returns what is set on whoever routes, and is not read by workers: the frontend's own table and the
+/// router's.
+pub(super) fn routing() -> impl Iterator<Item = &'static Row> {
+    FRONTEND.iter().chain(ROUTER)
 }
 
 use ClaimOf::{Card, Declared, Engine, Publisher, Router};
@@ -243,7 +252,7 @@ const TRTLLM: &[Row] = &[
 const VLLM: &[Row] = &[
     row(What::BlockSize, &[Engine, Publisher, Card], Kind::Count, &["--block-size"])
         .or(Unset::Count(16)),
-    row(What::PublishesEvents, &[Publisher], Kind::EventsConfig, &["--kv-events-config"]),
+    row(What::PublishesEvents, &[Publisher], Kind::EventsSwitch, &["--kv-events-config"]),
     row(What::PrefixReuse, &[Engine], Kind::Switch, &["--enable-prefix-caching"])
         .off(&["--no-enable-prefix-caching"]),
     row(What::Model, &[Card], Kind::Text, &["--served-model-name", "--model"]),
