@@ -37,6 +37,9 @@ pub enum Command {
     Stat(StatArgs),
     /// Say what is wrong, once, for monitoring systems: exit code 0 good, 1 warning, 2 critical, 3 unknown
     Check(CheckArgs),
+    /// Judge manifests and engine configurations before they are deployed: exit code 0 well, 1 findings,
+    /// 3 not everything could be read
+    Lint(LintArgs),
     /// Print what a finding means, how it is judged and what mends it
     Explain(ExplainArgs),
     /// Print the Kubernetes role that kvtop needs, to paste
@@ -327,6 +330,26 @@ pub enum CheckFormat {
     Json,
     /// Metrics
     Prometheus,
+}
+
+/// `kvtop lint`.
+#[derive(Args, Clone, Debug)]
+pub struct LintArgs {
+    /// Manifests and engine configurations; folders with all that is below them; `-` for what Helm prints
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: LintFormat,
+}
+
+/// Formats of `kvtop lint`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LintFormat {
+    /// For people
+    Text,
+    /// The contract of docs/reference/json.md
+    Json,
 }
 
 /// `kvtop explain`.

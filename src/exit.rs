@@ -10,7 +10,8 @@ pub enum Exit {
     Clean,
     /// Something failed.
     Failed,
-    /// What `kvtop check` found, as monitoring systems read it: 0 good, 1 warning, 2 critical, 3 unknown.
+    /// What `kvtop check` found, as monitoring systems read it: 0 good, 1 warning, 2 critical, 3 unknown;
+    /// what `kvtop lint` found: 0, 1, 3.
     Check(u8),
     /// Ended by a signal: 128 and its number.
     Signal(u8),

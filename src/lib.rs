@@ -8,6 +8,7 @@
 //!   [`metrics`] derives series;
 //! - [`diagnose`] says what is wrong, how sure that is, and what mends it;
 //! - [`engine`] brings them together and makes [`snapshot`]s, which [`report`] writes;
+//! - [`lint`] judges manifests with the same decoders and rules;
 //! - [`config`] says what the user set, [`cli`] what was typed;
 //! - [`attach`] says which sources are worth having, from what Kubernetes shows.
 //!
@@ -22,6 +23,7 @@ pub mod domain;
 pub mod engine;
 pub mod exit;
 pub mod frame;
+pub mod lint;
 pub mod metrics;
 pub mod mirror;
 pub mod model;

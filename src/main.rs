@@ -24,13 +24,15 @@ fn main() -> ExitCode {
 }
 
 /// Prints why the command line was refused, or the help that it asked for, and returns the exit code.
-/// Monitoring systems take 2 for critical, so that a `check` which cannot be understood ends with 3.
+/// Monitoring systems take 2 for critical, so that a `check` which cannot be understood ends with 3, and
+/// a `lint` with it.
 fn refused(error: &clap::Error) -> u8 {
     // When nobody reads it, the exit code is all that is left to say.
     drop(error.print());
-    let is_check = std::env::args_os().skip(1).any(|word| word == "check");
+    let mut words = std::env::args_os().skip(1);
+    let is_judge = words.any(|word| word == "check" || word == "lint");
     match error.exit_code() {
-        2 if is_check => 3,
+        2 if is_judge => 3,
         code => u8::try_from(code).unwrap_or(1),
     }
 }

@@ -3,6 +3,7 @@
 pub mod check;
 pub mod json;
 mod line;
+pub mod lint;
 mod table;
 
 pub use line::{stat_header, stat_line};

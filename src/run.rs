@@ -6,6 +6,7 @@ mod discovery;
 mod drawn;
 mod driver;
 mod headless;
+mod lint;
 mod live;
 pub mod manual;
 mod player;
@@ -188,6 +189,7 @@ fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
     Some(match &cli.command {
         Some(Command::Explain(explain)) => check::explain(explain),
         Some(Command::Rbac(rbac)) => headless::rbac(rbac, &cli.source),
+        Some(Command::Lint(args)) => lint::lint(args),
         Some(Command::Config(args)) => {
             let command = args.command;
             settings::config(cli, command)

@@ -58,6 +58,11 @@ const LAYERS: &[Layer] = &[
     Layer { name: "model", layers: &["domain"], crates: &[] },
     Layer { name: "attach", layers: &["domain", "model"], crates: &[] },
     Layer { name: "diagnose", layers: &["domain", "mirror", "model", "metrics"], crates: &[] },
+    Layer {
+        name: "lint",
+        layers: &["domain", "frame", "wire", "model", "diagnose"],
+        crates: &["serde", "serde_json", "serde_saphyr"],
+    },
     Layer { name: "snapshot", layers: &["domain"], crates: &[] },
     Layer {
         name: "engine",
@@ -66,7 +71,7 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "report",
-        layers: &["domain", "snapshot"],
+        layers: &["domain", "snapshot", "lint"],
         crates: &["jiff", "serde", "serde_json"],
     },
     Layer {

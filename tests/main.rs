@@ -14,6 +14,7 @@ mod engine;
 mod export;
 mod forward;
 mod kube;
+mod lint;
 mod live;
 mod logs;
 mod manual;

@@ -8,10 +8,11 @@ use super::live::{self, Live};
 use super::waiting::Waiting;
 use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
 use crate::clock;
-use crate::diagnose::{self, RULES};
+use crate::diagnose::RULES;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::exit::Exit;
+use crate::lint::CHECKS;
 use crate::report;
 use crate::snapshot::{Snapshot, ViewQuery};
 
@@ -99,17 +100,20 @@ fn is_enough(
 
 /// Prints what a finding means.
 pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
+    let rules = RULES.iter().map(|rule| (rule.id(), rule.name(), rule.about()));
+    let mut known: Vec<_> =
+        rules.chain(CHECKS.iter().map(|check| (check.id, check.name, check.about))).collect();
+    known.sort_unstable();
     let Some(id) = &args.id else {
-        let lines = RULES.iter().map(|rule| format!("{}  {}\n", rule.id(), rule.name()));
-        let mut lines: Vec<String> = lines.collect();
-        lines.sort();
-        print(&lines.concat())?;
+        let lines = known.iter().map(|(id, name, _)| format!("{id}  {name}\n"));
+        print(&lines.collect::<String>())?;
         return Ok(Exit::Clean);
     };
-    let Some(rule) = diagnose::rule(id) else {
-        let last = RULES.iter().map(|rule| rule.id()).max().unwrap_or_default();
+    let Some((id, name, about)) = known.iter().find(|known| known.0.eq_ignore_ascii_case(id))
+    else {
+        let last = known.last().map(|(id, ..)| *id).unwrap_or_default();
         return Err(RunError::Finding { id: id.clone(), last });
     };
-    print(&format!("{} {}\n\n{}\n", rule.id(), rule.name(), rule.about()))?;
+    print(&format!("{id} {name}\n\n{about}\n"))?;
     Ok(Exit::Clean)
 }

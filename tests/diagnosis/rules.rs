@@ -8,6 +8,7 @@ use kvtop::diagnose::{
     Evidence, Ground, PlaneEvidence, RULES, Regret, Setting, SizeClaim, TreeEvidence, Verdict,
 };
 use kvtop::domain::{ClaimOf, Counters, Timestamp, WorkerId, WorkerRank};
+use kvtop::lint::CHECKS;
 use kvtop::model::Overlaps;
 
 /// Compares a generated page with the committed one, or rewrites it with `KVTOP_BLESS=1`.
@@ -47,6 +48,12 @@ fn the_reference_of_findings_is_generated_from_the_rules() {
         if !rule.explains().is_empty() {
             writeln!(page, "\nExplains away: {}.", rule.explains().join(", ")).unwrap();
         }
+    }
+    page.push_str(
+        "\n# Of manifests alone\n\nWhat `kvtop lint` finds beside them (see [lint.md](lint.md)).\n",
+    );
+    for check in CHECKS {
+        writeln!(page, "\n## {} {}\n\n{}", check.id, check.name, check.about).unwrap();
     }
     generated(Path::new("docs/reference/findings.md"), &page);
 }

@@ -1,0 +1,153 @@
+//! Manifests and engine configurations, judged before they are deployed.
+//!
+//! They go through the decoders and the rules that judge a live deployment, so that both say the same;
+//! what only a manifest can show is in [`CHECKS`]. Pure: text in, findings out.
+
+mod checks;
+mod document;
+mod edit;
+mod judge;
+mod manifest;
+mod place;
+mod plan;
+
+use std::sync::Arc;
+
+use crate::domain::Severity;
+
+pub use checks::{CHECKS, ManifestCheck};
+
+/// A text to look at.
+#[derive(Clone, Debug)]
+pub struct Source {
+    /// What it is called: a path, or `<stdin>`.
+    pub name: Arc<str>,
+    /// The text.
+    pub text: String,
+}
+
+/// A document that could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The file, by its place among what was given.
+    pub file: usize,
+    /// The line, from 1.
+    pub line: usize,
+    /// Why.
+    pub why: String,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// The file.
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// What stands there, or is missing there.
+    pub what: String,
+}
+
+/// Corrected YAML.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// The file that it belongs in.
+    pub file: Arc<str>,
+    /// The first and the last line that it takes the place of; nothing is taken away when the last is
+    /// before the first.
+    pub lines: (usize, usize),
+    /// The new lines. What they repeat of the old ones is as it was.
+    pub yaml: String,
+    /// The correction alone.
+    change: edit::Change,
+}
+
+/// What is wrong with a manifest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flaw {
+    /// Its id: that of the finding which it becomes once deployed, or one of [`CHECKS`].
+    pub id: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The deployment.
+    pub deployment: String,
+    /// The component.
+    pub component: String,
+    /// What is wrong, in one sentence.
+    pub summary: String,
+    /// What it does to requests.
+    pub effect: String,
+    /// In which versions of Dynamo it means what.
+    pub versions: String,
+    /// The version that the images name, `0.9` or alike.
+    pub dynamo: Option<String>,
+    /// The template that Helm rendered it from.
+    pub template: Option<String>,
+    /// Where it stands; the first is the one to go to.
+    pub spots: Vec<Spot>,
+    /// What mends it, in one sentence.
+    pub fix: String,
+    /// The same as YAML; several when several parts change.
+    pub edits: Vec<Edit>,
+}
+
+/// What could not be judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unjudged {
+    /// The deployment.
+    pub deployment: String,
+    /// The finding that may or may not be there.
+    pub id: &'static str,
+    /// What is missing to tell.
+    pub missing: String,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Verdicts {
+    /// What is wrong, the gravest first.
+    pub flaws: Vec<Flaw>,
+    /// What could not be judged.
+    pub unjudged: Vec<Unjudged>,
+    /// What could not be read, with the name of its file.
+    pub unreadable: Vec<(Arc<str>, Unreadable)>,
+    /// Documents that were read.
+    pub documents: usize,
+    /// Deployments that were found.
+    pub deployments: usize,
+}
+
+/// Judges `sources`.
+pub fn lint(sources: &[Source]) -> Verdicts {
+    let mut refused = Vec::new();
+    let mut sheets = Vec::new();
+    for (file, source) in sources.iter().enumerate() {
+        let documents = document::read(file, &source.text, &mut refused);
+        sheets.extend(documents.into_iter().map(|document| manifest::Sheet { file, document }));
+    }
+    let manifests = manifest::read(&sheets, sources, &mut refused);
+    let text = place::Text { sources };
+    let mut found = Verdicts {
+        documents: sheets.len(),
+        deployments: manifests.deployments.len(),
+        ..Verdicts::default()
+    };
+    for deployment in &manifests.deployments {
+        judge::judge(text, &manifests, deployment, &mut found);
+    }
+    found.flaws.sort_by(|a, b| {
+        let place = |flaw: &Flaw| flaw.spots.first().map(|spot| (spot.file.clone(), spot.line));
+        b.severity.cmp(&a.severity).then_with(|| place(a).cmp(&place(b))).then(a.id.cmp(b.id))
+    });
+    edit::settle(text, &mut found.flaws);
+    let named = |bad: Unreadable| {
+        let name = sources.get(bad.file).map_or_else(|| Arc::from("?"), |file| file.name.clone());
+        (name, bad)
+    };
+    found.unreadable = refused.into_iter().map(named).collect();
+    found
+}

@@ -1,0 +1,294 @@
+//! What only a manifest can show: settings where nobody reads them, and events that nobody asked for.
+
+mod silent;
+
+use super::Flaw;
+use super::document::{Kind, Node};
+use super::judge::Scene;
+use super::manifest::Part;
+use super::plan::{Plan, set};
+use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Severity};
+use crate::wire::{RouterSetting, router_settings};
+
+/// A check of manifests alone.
+#[derive(Clone, Copy, Debug)]
+pub struct ManifestCheck {
+    /// Its public id; never reused, and never that of a rule.
+    pub id: &'static str,
+    /// Its public name.
+    pub name: &'static str,
+    /// One paragraph for people: what it means, how it is judged, what mends it.
+    pub about: &'static str,
+}
+
+/// Every check of manifests that no rule of a live deployment has.
+pub const CHECKS: &[ManifestCheck] = &[MISPLACED, NOT_READ, NO_TEXT];
+
+const MISPLACED: ManifestCheck = ManifestCheck {
+    id: "KVT101",
+    name: "setting-misplaced",
+    about: "A setting stands on a component that does not read it: the router's, such as DYN_ROUTER_MODE or \
+            DYN_KV_CACHE_BLOCK_SIZE, on a worker while the frontend lacks it, or a worker's, such as \
+            DYN_TRTLLM_KV_BLOCK_SIZE, on the frontend. Nothing warns of it. Found by kvtop lint; variables \
+            of the whole graph (spec.envs, spec.env) reach every component and are well. Move the setting.",
+};
+
+const NOT_READ: ManifestCheck = ManifestCheck {
+    id: "KVT102",
+    name: "setting-not-read",
+    about: "A variable has a name of another version: Dynamo 1.0 renamed the router's variables \
+            (DYN_KV_EVENTS became DYN_ROUTER_USE_KV_EVENTS, DYN_KV_OVERLAP_SCORE_WEIGHT became \
+            DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT), and 1.6 reads the weight as a scale of the prefill load, \
+            the credit as the weight of cached blocks. Found by kvtop lint where the image's tag names the \
+            version. Use the name of that version.",
+};
+
+const NO_TEXT: ManifestCheck = ManifestCheck {
+    id: "KVT103",
+    name: "value-not-text",
+    about: "The value of an environment variable is a number or a truth value in YAML, where Kubernetes \
+            takes text only: the API server refuses the object (\"cannot unmarshal number into Go struct \
+            field … of type string\"). Found by kvtop lint. Put the value in quotes.",
+};
+
+/// Variables of workers, which frontends do not read.
+const OF_WORKERS: [&str; 3] = [
+    "DYN_TRTLLM_KV_BLOCK_SIZE",
+    "DYN_TRTLLM_PUBLISH_KV_EVENTS",
+    "DYN_TRTLLM_PUBLISH_EVENTS_AND_METRICS",
+];
+
+/// Returns in which versions of Dynamo a finding means what.
+pub(super) fn versions(id: &str) -> &'static str {
+    match id {
+        "KVT001" => {
+            "TensorRT-LLM: nothing compares the two up to 1.3, from 1.4 the publisher takes the engine's \
+             size. dynamo.router and gateway plugins hash with a size of their own in every version; \
+             frontends with --dyn-chat-processor do from 1.0 to 1.2."
+        }
+        "KVT002" => {
+            "Every version refuses, or never matches, workers of another size; up to 1.4 a prefill router \
+             takes the size of the decode workers."
+        }
+        "KVT003" => {
+            "TensorRT-LLM publishes when asked to: --publish-events-and-metrics up to 1.2, \
+             --publish-kv-events from 1.3. vLLM publishes by itself up to 1.0, from 1.1 when asked to. \
+             SGLang publishes when asked to."
+        }
+        "KVT005" => "Every version; the default is round-robin.",
+        "KVT006" => {
+            "0.9: DYN_KV_EVENTS, --no-kv-events. From 1.0: DYN_ROUTER_USE_KV_EVENTS, \
+             --no-router-kv-events."
+        }
+        "KVT013" => "0.9: --router-replica-sync. From 1.0 also DYN_ROUTER_REPLICA_SYNC.",
+        "KVT016" => {
+            "0.9 to 1.6: the router inside dynamo.frontend hashes with the size of the workers' model \
+             card, not with this one. 1.0 to 1.2 with --dyn-chat-processor hash with this one; dynamo.router \
+             (--router-block-size, 128 by default) and gateway plugins with a size of their own."
+        }
+        "KVT017" => "Every version; vLLM without prefix caching publishes no events either.",
+        "KVT101" => "Every version.",
+        "KVT102" => {
+            "The router's variables were renamed at 1.0; the weight changed its meaning at 1.6."
+        }
+        "KVT103" => "Kubernetes, whatever the version of Dynamo.",
+        _ => "",
+    }
+}
+
+/// Adds what the checks of manifests find in a deployment that routes by cached blocks.
+pub(super) fn run(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
+    let follows = |part: &Part<'_>| {
+        let claim = part.claims.get(&(ClaimWhat::KvEvents, ClaimOf::Router));
+        claim.is_none_or(|claim| claim.value != ClaimValue::Flag(false))
+    };
+    let heard = scene.routers().next().is_none() || scene.routers().any(follows);
+    for (_, part) in scene.workers() {
+        if heard {
+            silent::silent(scene, part, found);
+        }
+        misplaced(scene, part, found);
+    }
+    for part in scene.frontends() {
+        of_workers(scene, part, found);
+    }
+    for part in scene.routers().filter(|part| Plan::routes(part)) {
+        renamed(scene, part, found);
+    }
+}
+
+/// KVT101: settings of the router on a worker.
+fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
+    for setting in router_settings() {
+        let names = [setting.always, setting.old, setting.new];
+        let names = names.into_iter().filter(|name| !name.is_empty());
+        let Some((name, entry)) = names
+            .filter_map(|name| Some((name, part.variable(name)?)))
+            .find(|(_, variable)| !is_shared(part, variable.list))
+            .map(|(name, variable)| (name, variable.entry))
+        else {
+            continue;
+        };
+        let lacking: Vec<&Part<'_>> =
+            scene.frontends().filter(|frontend| set(frontend, setting.what).is_none()).collect();
+        let value = entry.get("value").map(Node::json);
+        let value = value.map(|value| value.as_str().map_or(value.to_string(), str::to_owned));
+        let (Some(first), Some(value)) = (lacking.first(), value) else { continue };
+        let place = (entry.line, entry.column);
+        found.push(Flaw {
+            name: MISPLACED.name,
+            severity: Severity::Warning,
+            component: part.name.to_string(),
+            summary: format!(
+                "{name} stands on {}, which does not route; {} lacks it.",
+                part.name, first.name
+            ),
+            effect: effect_of(&setting).to_owned(),
+            template: part.template.map(str::to_owned),
+            spots: vec![
+                scene.text.spot(part.file, place, &format!("{name}={value}")),
+                scene.text.spot(first.file, first.head, &format!("not set: {name}")),
+            ],
+            fix: format!("Set {name} on {}.", first.name),
+            edits: lacking
+                .iter()
+                .filter_map(|frontend| scene.text.set_env(frontend, name, &value))
+                .collect(),
+            ..scene.blank(MISPLACED.id)
+        });
+    }
+}
+
+fn effect_of(setting: &RouterSetting) -> &'static str {
+    match setting.what {
+        ClaimWhat::RouterMode => "Requests are routed without regard to what is cached.",
+        ClaimWhat::BlockSize => {
+            "It declares nothing: workers take their size from their own flags."
+        }
+        _ => "It has no effect.",
+    }
+}
+
+/// Returns true for lists of variables that every part has.
+fn is_shared(part: &Part<'_>, list: &Node) -> bool {
+    let shared = part.envs.first().and_then(|(owner, key)| owner.get(key));
+    shared.is_some_and(|shared| std::ptr::eq(shared, list))
+        && part.envs.first().is_some_and(|(owner, _)| {
+            !std::ptr::eq(*owner, part.node)
+                && part.container.is_none_or(|container| !std::ptr::eq(*owner, container))
+        })
+}
+
+/// KVT101: settings of workers on a frontend.
+fn of_workers(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
+    for name in OF_WORKERS {
+        let Some(variable) = part.variable(name) else { continue };
+        let set = scene.workers().any(|(_, worker)| worker.variable(name).is_some());
+        if set || is_shared(part, variable.list) {
+            continue;
+        }
+        let place = (variable.entry.line, variable.entry.column);
+        found.push(Flaw {
+            name: MISPLACED.name,
+            severity: Severity::Warning,
+            component: part.name.to_string(),
+            summary: format!("{name} stands on {}, which has no engine.", part.name),
+            effect: "It has no effect.".to_owned(),
+            template: part.template.map(str::to_owned),
+            spots: vec![scene.text.spot(part.file, place, name)],
+            fix: format!("Set {name} on the workers."),
+            ..scene.blank(MISPLACED.id)
+        });
+    }
+}
+
+/// KVT102: variables with the name of another version.
+fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
+    let Some(version) = part.version() else { return };
+    let dynamo = format!("{}.{}", version.0, version.1);
+    for setting in router_settings() {
+        let (unread, read) =
+            if version < (1, 0) { (setting.new, setting.old) } else { (setting.old, setting.new) };
+        let read_name = if read.is_empty() { setting.always } else { read };
+        let variable = part.variable(unread).filter(|_| !unread.is_empty());
+        let better = !read_name.is_empty() && part.variable(read_name).is_some();
+        let Some(variable) = variable.filter(|_| !better) else { continue };
+        let value = variable.entry.string("value").unwrap_or_default();
+        let flag = setting.flags[0].first().copied().unwrap_or_default();
+        let name = if read_name.is_empty() { flag } else { read_name };
+        let place = (variable.entry.line, variable.entry.column);
+        found.push(Flaw {
+            name: NOT_READ.name,
+            severity: Severity::Warning,
+            component: part.name.to_string(),
+            summary: format!("Dynamo {dynamo} does not read {unread}; there it is {name}."),
+            effect: "The default holds instead.".to_owned(),
+            template: part.template.map(str::to_owned),
+            spots: vec![scene.text.spot(part.file, place, &format!("{unread}={value}"))],
+            fix: format!("Set {name}."),
+            edits: if read_name.is_empty() {
+                Vec::new()
+            } else {
+                scene.text.set_env(part, read_name, value).into_iter().collect()
+            },
+            ..scene.blank(NOT_READ.id)
+        });
+    }
+    let weight = set(part, ClaimWhat::OverlapWeight);
+    if weight.is_some() && version >= (1, 6) {
+        let mut flaw = Flaw {
+            name: NOT_READ.name,
+            severity: Severity::Info,
+            component: part.name.to_string(),
+            summary: format!(
+                "In Dynamo {dynamo} the weight of the overlap scales the prefill load; cached blocks are \
+                 weighed by the credit."
+            ),
+            effect: "A weight from before 1.6 does not do what it did.".to_owned(),
+            fix: "Set DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT, or DYN_ROUTER_PREFILL_LOAD_SCALE if that is meant."
+                .to_owned(),
+            ..scene.blank(NOT_READ.id)
+        };
+        scene.spot(&mut flaw, part, ClaimWhat::OverlapWeight, ClaimOf::Router);
+        found.push(flaw);
+    }
+}
+
+/// KVT103: values that are no text, in any deployment.
+pub(super) fn values(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
+    let mut seen: Vec<(usize, usize, usize)> = Vec::new();
+    for part in &scene.deployment.parts {
+        for (owner, key) in &part.envs {
+            let entries = owner.get(key).map_or(&[][..], Node::items);
+            for entry in entries {
+                let (Some(name), Some(value)) = (entry.string("name"), entry.get("value")) else {
+                    continue;
+                };
+                let place = (part.file, value.line, value.column);
+                if !matches!(value.value, Kind::Number(_) | Kind::Bool(_)) || seen.contains(&place)
+                {
+                    continue;
+                }
+                seen.push(place);
+                let shown = (entry.line, value.line);
+                let at = (value.line, value.column);
+                found.push(Flaw {
+                    name: NO_TEXT.name,
+                    severity: Severity::Warning,
+                    component: part.name.to_string(),
+                    summary: format!("The value of {name} is no text: {}.", value.json()),
+                    effect: "Kubernetes refuses the object.".to_owned(),
+                    template: part.template.map(str::to_owned),
+                    spots: vec![scene.text.spot(
+                        part.file,
+                        at,
+                        &format!("{name}: {}", value.json()),
+                    )],
+                    fix: "Put it in quotes.".to_owned(),
+                    edits: scene.text.quote(part.file, value, shown).into_iter().collect(),
+                    ..scene.blank(NO_TEXT.id)
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Workers that are not asked to publish KV events.
+
+use crate::diagnose;
+use crate::domain::{Backend, ClaimOf, ClaimWhat, Role, Severity};
+use crate::lint::judge::Scene;
+use crate::lint::manifest::Part;
+use crate::lint::plan::publishes;
+use crate::lint::{Edit, Flaw};
+
+/// What switches events on, as both engines take it.
+const EVENTS_CONFIG: &str = r#"{"enable_kv_cache_events":true,"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
+
+/// The same for an engine that has no such switch.
+const PUBLISHER_CONFIG: &str =
+    r#"{"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
+
+/// KVT003, before there is anything to hear: a worker that is not asked to publish.
+pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
+    let config = scene.text.flag(part, &["--config"]).is_some();
+    // Decode workers publish nothing by design; what an image starts by itself is not known.
+    if part.role == Role::Decode || part.words().is_empty() || config {
+        return;
+    }
+    let version = part.version();
+    let Some((severity, fix, edit)) = mend_silence(scene, part, version) else { return };
+    let engine = part.backend.map_or("engine", Backend::title);
+    let unsure = if severity == Severity::Warning {
+        " in Dynamo 1.1 and later, and the image's tag names no version"
+    } else {
+        ""
+    };
+    let mut flaw = Flaw {
+        name: diagnose::rule("KVT003").map_or("", |rule| rule.name()),
+        severity,
+        component: part.name.to_string(),
+        summary: format!("{} ({engine}) is not asked to publish KV events{unsure}.", part.name),
+        effect: "The router takes its workers for empty: what they have cached is never found, and nothing \
+                 warns of it."
+            .to_owned(),
+        fix,
+        edits: edit.into_iter().collect(),
+        ..scene.blank("KVT003")
+    };
+    scene.spot(&mut flaw, part, ClaimWhat::PublishesEvents, ClaimOf::Publisher);
+    if flaw.spots.is_empty() {
+        let place = part.place_for_more();
+        flaw.spots.push(scene.text.spot(part.file, place, "not set: --kv-events-config"));
+        flaw.template = part.template.map(str::to_owned);
+    }
+    found.push(flaw);
+}
+
+fn mend_silence(
+    scene: &Scene<'_, '_>,
+    part: &Part<'_>,
+    version: Option<(u32, u32)>,
+) -> Option<(Severity, String, Option<Edit>)> {
+    let text = scene.text;
+    let flag = "--kv-events-config";
+    match part.backend? {
+        Backend::TrtLlm => {
+            if publishes(part) != Some(false) {
+                return None;
+            }
+            let split = version.is_some_and(|version| version >= (1, 3));
+            let on = if split { "--publish-kv-events" } else { "--publish-events-and-metrics" };
+            let claim = part.claims.get(&(ClaimWhat::PublishesEvents, ClaimOf::Publisher))?;
+            let label = claim.source.rsplit(", ").next().unwrap_or_default();
+            let edit = match label.strip_prefix("env ") {
+                Some(name) => text.set_env(part, name, "true"),
+                None if label.starts_with("--no-") => text.replace_flag(part, label, Some(on)),
+                None => text.set_flag(part, &[on], None),
+            };
+            Some((Severity::Critical, format!("Start it with {on}."), edit))
+        }
+        Backend::Vllm => {
+            let asked = text.flag(part, &[flag]).is_some();
+            let severity = match (publishes(part), version) {
+                (Some(true), _) => return None,
+                // What it says is not known.
+                (None, _) if asked => return None,
+                (None, Some(version)) if version < (1, 1) => return None,
+                (None, None) => Severity::Warning,
+                (Some(false), _) | (None, Some(_)) => Severity::Critical,
+            };
+            let edit = text.set_flag(part, &[flag], Some(EVENTS_CONFIG));
+            Some((severity, format!("Start it with {flag} '{EVENTS_CONFIG}'."), edit))
+        }
+        Backend::SgLang => {
+            if publishes(part) == Some(true)
+                || (publishes(part).is_none() && text.flag(part, &[flag]).is_some())
+            {
+                return None;
+            }
+            let edit = text.set_flag(part, &[flag], Some(PUBLISHER_CONFIG));
+            let fix = format!("Start it with {flag} '{PUBLISHER_CONFIG}'.");
+            Some((Severity::Critical, fix, edit))
+        }
+        Backend::Mocker => None,
+    }
+}

@@ -1,0 +1,262 @@
+//! Corrected YAML: the lines of a file as they would be, with everything else as it is.
+
+mod flags;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::document::{Key, Node};
+use super::manifest::{Config, Form, Part};
+use super::place::Text;
+use super::{Edit, Flaw};
+
+/// Words of names whose values are not repeated.
+const SECRET: [&str; 7] =
+    ["token", "password", "passwd", "secret", "credential", "credentials", "apikey"];
+
+/// Words that make a secret of the word `key` behind them.
+const KEYS: [&str; 4] = ["api", "access", "private", "auth"];
+
+/// Returns true for text that names a secret: a variable, a flag or a line with one.
+fn holds_secret(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let words: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let keys = |pair: &[&str]| KEYS.contains(&pair[0]) && pair[1] == "key";
+    words.iter().any(|word| SECRET.contains(word)) || words.windows(2).any(keys)
+}
+
+/// One replacement, and the lines to show it in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    file: usize,
+    range: Range<usize>,
+    /// What goes before the text once, whoever else adds something there.
+    head: String,
+    text: String,
+    shown: (usize, usize),
+    /// Nothing else can be added at its place.
+    alone: bool,
+}
+
+impl Change {
+    fn new(
+        file: usize,
+        range: Range<usize>,
+        text: impl Into<String>,
+        shown: (usize, usize),
+    ) -> Self {
+        Self { file, range, head: String::new(), text: text.into(), shown, alone: false }
+    }
+}
+
+/// Renders every edit of `flaws` with the corrections of all others in the same lines: whichever of them
+/// is pasted, none is lost.
+pub(super) fn settle(text: Text<'_>, flaws: &mut [Flaw]) {
+    let mut changes: Vec<Change> = Vec::new();
+    let edits = flaws.iter().flat_map(|flaw| &flaw.edits);
+    for change in edits.map(|edit| &edit.change) {
+        let same = |known: &Change| {
+            let (a, b) = (&known.range, &change.range);
+            // The first correction of a text wins.
+            known.file == change.file
+                && ((a == b && (known.text == change.text || known.alone))
+                    || (a.start < b.end && b.start < a.end))
+        };
+        if !changes.iter().any(same) {
+            changes.push(change.clone());
+        }
+    }
+    // At one place they stay in the order of their flaws.
+    changes.sort_by_key(|change| (change.file, change.range.start));
+    for edit in flaws.iter_mut().flat_map(|flaw| &mut flaw.edits) {
+        let change = &edit.change;
+        let mut shown = change.shown;
+        loop {
+            let near = |other: &&Change| {
+                let (first, last) = (other.shown.0, other.shown.1.max(other.shown.0));
+                other.file == change.file && first <= shown.1.max(shown.0) && last >= shown.0
+            };
+            let wide = changes.iter().filter(near).fold(shown, |shown, other| {
+                (shown.0.min(other.shown.0), shown.1.max(other.shown.1))
+            });
+            if wide == shown {
+                break;
+            }
+            shown = wide;
+        }
+        if let Some(yaml) = text.corrected(change.file, shown, &changes) {
+            edit.lines = shown;
+            edit.yaml = yaml;
+        }
+    }
+}
+
+impl Text<'_> {
+    /// Sets a variable of `part`.
+    pub(super) fn set_env(self, part: &Part<'_>, name: &str, value: &str) -> Option<Edit> {
+        if let Some(known) = part.variable(name) {
+            let old = known.entry.get("value")?;
+            let range = old.span.clone()?;
+            let shown = match self.shown_list(part, known.key, known.list) {
+                Some(shown) => shown,
+                None => (known.entry.line, old.line),
+            };
+            let text = format!("\"{value}\"");
+            return self.render(Change::new(part.file, range, text, shown));
+        }
+        if let Some((key, list)) = part.own_envs() {
+            return self.add_entry(part, key, list, name, value);
+        }
+        self.add_list(part, name, value)
+    }
+
+    /// Returns the lines of a whole list; none when it is not written in lines, or holds what should
+    /// not be repeated.
+    fn shown_list(self, part: &Part<'_>, key: &Key, list: &Node) -> Option<(usize, usize)> {
+        let open = |entry: &Node| {
+            let name = entry.string("name").unwrap_or_default();
+            holds_secret(name) && entry.get("value").is_some()
+        };
+        let plain = self.is_block(part.file, list) && !list.items().iter().any(open);
+        plain.then(|| (key.line, self.last_line(part.file, key)))
+    }
+
+    fn add_entry(
+        self,
+        part: &Part<'_>,
+        key: &Key,
+        list: &Node,
+        name: &str,
+        value: &str,
+    ) -> Option<Edit> {
+        if !self.is_block(part.file, list) {
+            let entry = serde_json::json!({"name": name, "value": value}).to_string();
+            return self.add_in_flow(part.file, (key, list), &entry);
+        }
+        let end = self.last_line(part.file, key);
+        let indent = self.indent_of(part.file, list);
+        let text = format!("{indent}- name: {name}\n{indent}  value: \"{value}\"\n");
+        let shown = self.shown_list(part, key, list).unwrap_or((end + 1, end));
+        self.insert_after(part.file, end, (String::new(), text), shown)
+    }
+
+    /// Adds the first variable of a part, with the list.
+    fn add_list(self, part: &Part<'_>, name: &str, value: &str) -> Option<Edit> {
+        let (owner, list) = match part.form {
+            Form::Service => (part.node, "envs"),
+            Form::Component | Form::Workload => (part.container?, "env"),
+        };
+        let (key, _) = owner.entries().first()?;
+        if !self.is_block(part.file, owner) {
+            let entry = serde_json::json!([{"name": name, "value": value}]);
+            let at = owner.span.as_ref()?.start + 1;
+            let text = format!("\"{list}\": {entry}, ");
+            let shown = (owner.line, key.line);
+            let alone = true;
+            return self.render(Change { alone, ..Change::new(part.file, at..at, text, shown) });
+        }
+        let end = self.last_line(part.file, key);
+        let indent = " ".repeat(key.column - 1);
+        let head = format!("{indent}{list}:\n");
+        let text = format!("{indent}  - name: {name}\n{indent}    value: \"{value}\"\n");
+        let first = if part.form == Form::Service { part.head.0 } else { key.line };
+        self.insert_after(part.file, end, (head, text), (first, end))
+    }
+
+    /// Sets a value of an engine's configuration.
+    pub(super) fn set_config(self, config: Config<'_>, path: &str, value: &str) -> Option<Edit> {
+        let range = self.in_config(config, path)?;
+        let line = self.place_of(config.file, range.start).0;
+        let text = value.to_owned();
+        self.render(Change::new(config.file, range, text, (line, line)))
+    }
+
+    /// Puts a value in quotes.
+    pub(super) fn quote(self, file: usize, node: &Node, shown: (usize, usize)) -> Option<Edit> {
+        let range = node.span.clone()?;
+        let text = format!("\"{}\"", self.of(file).get(range.clone())?);
+        self.render(Change::new(file, range, text, shown))
+    }
+
+    fn insert_after(
+        self,
+        file: usize,
+        line: usize,
+        (head, text): (String, String),
+        shown: (usize, usize),
+    ) -> Option<Edit> {
+        let at = self.start_of(file, line + 1);
+        let torn = at == self.of(file).len() && !self.of(file).ends_with('\n');
+        let head = if torn { format!("\n{head}") } else { head };
+        self.render(Change { head, ..Change::new(file, at..at, text, shown) })
+    }
+
+    fn render(self, change: Change) -> Option<Edit> {
+        let yaml = self.corrected(change.file, change.shown, std::slice::from_ref(&change))?;
+        let file = Arc::clone(&self.sources.get(change.file)?.name);
+        Some(Edit { file, lines: change.shown, yaml, change })
+    }
+
+    /// Returns lines of a file with every change in them made.
+    fn corrected(self, file: usize, shown: (usize, usize), changes: &[Change]) -> Option<String> {
+        let whole = self.of(file);
+        let mut at = self.start_of(file, shown.0);
+        let end = self.start_of(file, shown.1 + 1).max(at);
+        let mut new = String::new();
+        let mut head: Option<(usize, &str)> = None;
+        let inside = |change: &&Change| {
+            change.file == file && change.range.start >= at && change.range.end <= end
+        };
+        let inside: Vec<&Change> = changes.iter().filter(inside).collect();
+        for change in inside {
+            new.push_str(whole.get(at..change.range.start)?);
+            if head != Some((change.range.start, &change.head)) {
+                new.push_str(&change.head);
+                head = Some((change.range.start, &change.head));
+            }
+            new.push_str(&change.text);
+            at = change.range.end;
+        }
+        new.push_str(whole.get(at..end)?);
+        Some(new)
+    }
+
+    /// Returns true for what is written line by line, not in brackets.
+    fn is_block(self, file: usize, node: &Node) -> bool {
+        let start = node.span.as_ref().map(|span| span.start);
+        let letter = start.and_then(|start| self.of(file).as_bytes().get(start));
+        letter.is_some_and(|letter| !b"[{".contains(letter))
+    }
+
+    /// Returns what stands before the dashes of a list.
+    fn indent_of(self, file: usize, list: &Node) -> String {
+        let first = list.items().first().map_or(list.line, |item| item.line);
+        let line = self.line(file, first);
+        " ".repeat(line.len() - line.trim_start().len())
+    }
+
+    /// Returns where the bracket of a list closes.
+    fn end_of_flow(self, file: usize, list: &Node) -> Option<usize> {
+        let start = list.span.as_ref()?.start;
+        let mut quote = None;
+        let mut depth = 0_usize;
+        let mut escaped = false;
+        for (at, letter) in self.of(file).get(start..)?.char_indices() {
+            match (quote, letter) {
+                _ if escaped => escaped = false,
+                (Some('"'), '\\') => escaped = true,
+                (Some(open), _) if open == letter => quote = None,
+                (None, '"' | '\'') => quote = Some(letter),
+                (None, '[' | '{') => depth += 1,
+                (None, ']' | '}') => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return Some(start + at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,235 @@
+//! The rules of a live deployment, over the evidence that a manifest gives.
+
+mod routing;
+mod sizes;
+
+use std::sync::Arc;
+
+use super::checks;
+use super::manifest::{Deployment, Manifests, Part};
+use super::place::Text;
+use super::plan::Plan;
+use super::{Flaw, Verdicts};
+use crate::diagnose::{
+    self, Evidence, Finding, Ground, RankEvidence, RouterKind, Setting, SizeClaim, Verdict,
+};
+use crate::domain::{
+    Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Release, Releases, Role, Timestamp, WorkerId,
+    WorkerRank,
+};
+use crate::model::Tally;
+
+/// One deployment while it is judged.
+pub(super) struct Scene<'a, 'b> {
+    pub(super) text: Text<'b>,
+    pub(super) manifests: &'b Manifests<'a>,
+    pub(super) deployment: &'b Deployment<'a>,
+}
+
+/// Judges one deployment.
+pub(super) fn judge(
+    text: Text<'_>,
+    manifests: &Manifests<'_>,
+    deployment: &Deployment<'_>,
+    found: &mut Verdicts,
+) {
+    let scene = Scene { text, manifests, deployment };
+    checks::values(&scene, &mut found.flaws);
+    // Whoever does not route by cached blocks needs none of what follows.
+    let plan = Plan::of(&scene);
+    if !plan.is_kv {
+        return;
+    }
+    let mut evidence = scene.evidence(&plan);
+    scene.sizes(&mut evidence, found);
+    scene.declared(&evidence, &plan, found);
+    scene.routing(&evidence, &plan, found);
+    scene.reuse(&evidence, found);
+    checks::run(&scene, &mut found.flaws);
+}
+
+impl<'a, 'b> Scene<'a, 'b> {
+    /// Returns the parts that may route.
+    pub(super) fn routers(&self) -> impl Iterator<Item = &'b Part<'a>> {
+        self.deployment.parts.iter().filter(|part| part.role.is_router())
+    }
+
+    /// Returns the frontends.
+    pub(super) fn frontends(&self) -> impl Iterator<Item = &'b Part<'a>> {
+        self.routers().filter(|part| part.role == Role::Frontend)
+    }
+
+    /// Returns the parts with an engine, with the worker that each stands for.
+    pub(super) fn workers(&self) -> impl Iterator<Item = (WorkerId, &'b Part<'a>)> {
+        let numbered = (0..).map(WorkerId).zip(&self.deployment.parts);
+        numbered.filter(|(_, part)| part.role.is_worker())
+    }
+
+    fn worker(&self, worker: Option<WorkerId>) -> Option<&'b Part<'a>> {
+        let worker = worker?;
+        self.workers().find(|(id, _)| *id == worker).map(|(_, part)| part)
+    }
+
+    fn named(&self, name: Option<&Arc<str>>) -> Option<&'b Part<'a>> {
+        self.deployment.parts.iter().find(|part| Some(&part.name) == name)
+    }
+
+    fn evidence(&self, plan: &Plan) -> Evidence {
+        let mut evidence = Evidence { releases: self.releases(), ..Evidence::default() };
+        for (worker, part) in self.workers() {
+            evidence.ranks.push(rank(worker, part));
+            for of in [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card] {
+                evidence.sizes.extend(size(part, of, Some(worker)));
+            }
+            if let Some(ClaimValue::Text(model)) =
+                part.claims.get(&(ClaimWhat::Model, ClaimOf::Card)).map(|claim| &claim.value)
+            {
+                evidence.models.push((worker, Arc::clone(model)));
+            }
+            let reuse = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
+            evidence.settings.prefix_reuse.extend(reuse.and_then(flag).map(|set| (worker, set)));
+        }
+        for part in self.routers() {
+            evidence.sizes.extend(size(part, ClaimOf::Declared, None));
+            evidence.sizes.extend(size(part, ClaimOf::Router, None));
+            if plan.hashes_with_declared(part) {
+                let declared = size(part, ClaimOf::Declared, None);
+                let hashed = declared.map(|claim| SizeClaim { of: ClaimOf::Router, ..claim });
+                evidence.sizes.extend(hashed);
+            }
+        }
+        evidence.settings.router_kind =
+            if plan.has_own_size { RouterKind::OwnSize } else { RouterKind::Frontend };
+        evidence
+    }
+
+    /// Returns the releases that the images are of, all of them together.
+    fn releases(&self) -> Releases {
+        let known = self.deployment.parts.iter().filter_map(Part::version);
+        let known: Vec<_> = known.map(|(major, minor)| Release::new(major, minor)).collect();
+        Releases { least: known.iter().min().copied(), most: known.iter().max().copied() }
+    }
+
+    /// Returns a flaw as the rule with public id `id` words it.
+    fn flaw(&self, id: &'static str, finding: &Finding) -> Flaw {
+        let fix = finding.fix.as_ref().map_or(String::new(), |fix| fix.sentence.clone());
+        Flaw {
+            name: diagnose::rule(id).map_or("", |rule| rule.name()),
+            severity: finding.severity,
+            summary: finding.summary.clone(),
+            effect: finding.effect.clone(),
+            fix,
+            ..self.blank(id)
+        }
+    }
+
+    /// Returns a flaw of this deployment without words.
+    pub(super) fn blank(&self, id: &'static str) -> Flaw {
+        let versions: Vec<_> = self.deployment.parts.iter().filter_map(Part::version).collect();
+        let oldest = versions.iter().min();
+        Flaw {
+            id,
+            name: "",
+            severity: crate::domain::Severity::Warning,
+            deployment: self.deployment.name.clone(),
+            component: String::new(),
+            summary: String::new(),
+            effect: String::new(),
+            versions: checks::versions(id).to_owned(),
+            dynamo: oldest.map(|(major, minor)| format!("{major}.{minor}")),
+            template: None,
+            spots: Vec::new(),
+            fix: String::new(),
+            edits: Vec::new(),
+        }
+    }
+
+    /// Adds where a claim stands.
+    pub(super) fn spot(&self, flaw: &mut Flaw, part: &Part<'_>, what: ClaimWhat, of: ClaimOf) {
+        let Some(claim) = part.claims.get(&(what, of)) else { return };
+        flaw.spots.push(self.text.of_claim(self.manifests, part, claim));
+        if flaw.component.is_empty() {
+            flaw.component = part.name.to_string();
+        }
+        if flaw.template.is_none() {
+            flaw.template = part.template.map(str::to_owned);
+        }
+    }
+}
+
+/// Returns what the rule with public id `id` found, if anything.
+fn raised(id: &str, evidence: &Evidence) -> Option<Finding> {
+    match diagnose::rule(id)?.judge(evidence) {
+        Verdict::Found(finding) => Some(*finding),
+        Verdict::Clear { .. } | Verdict::Unknown { .. } => None,
+    }
+}
+
+fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
+    RankEvidence {
+        rank: WorkerRank { worker, dp_rank: DpRank(0) },
+        alias: Arc::clone(&part.name),
+        pod: None,
+        role: Some(part.role.name().into()),
+        gone: false,
+        left: None,
+        started: None,
+        backend: part.backend,
+        registered: true,
+        past_known: true,
+        tally: Tally::default(),
+        accepted: 0,
+        held: 0,
+        capacity: None,
+        utilization: None,
+        hit_rate: None,
+        last_event: None,
+    }
+}
+
+/// Returns a size as evidence. In a manifest a default is as good as a setting: nothing else decides.
+fn size(part: &Part<'_>, of: ClaimOf, worker: Option<WorkerId>) -> Option<SizeClaim> {
+    let claim = part.claims.get(&(ClaimWhat::BlockSize, of))?;
+    Some(SizeClaim {
+        of,
+        worker,
+        pod: worker.is_none().then(|| Arc::clone(&part.name)),
+        tokens: part.count(ClaimWhat::BlockSize, of).filter(|tokens| *tokens > 0)?,
+        ground: Ground::Setting,
+        source: Arc::clone(&claim.source),
+        raw: Arc::clone(&claim.raw),
+        at: Timestamp::default(),
+        last: Timestamp::default(),
+    })
+}
+
+fn setting<T>(claim: &Claim, value: T) -> Setting<T> {
+    Setting {
+        value,
+        ground: Ground::Setting,
+        source: Arc::clone(&claim.source),
+        at: Timestamp::default(),
+    }
+}
+
+fn flag(claim: &Claim) -> Option<Setting<bool>> {
+    match claim.value {
+        ClaimValue::Flag(value) => Some(setting(claim, value)),
+        _ => None,
+    }
+}
+
+fn text_of(claim: &Claim) -> Option<Setting<Arc<str>>> {
+    match &claim.value {
+        ClaimValue::Text(value) => Some(setting(claim, Arc::clone(value))),
+        _ => None,
+    }
+}
+
+fn decimal(claim: &Claim) -> Option<Setting<f64>> {
+    match claim.value {
+        ClaimValue::Millionths(value) => Some(setting(claim, value as f64 / 1e6)),
+        ClaimValue::Count(value) => Some(setting(claim, value as f64)),
+        _ => None,
+    }
+}

@@ -1,0 +1,164 @@
+//! How routers and engines are set: KVT005, KVT006, KVT013 and KVT017.
+
+use super::{Scene, decimal, flag, raised, text_of};
+use crate::diagnose::Evidence;
+use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+use crate::lint::manifest::Part;
+use crate::lint::plan::Plan;
+use crate::lint::{Edit, Verdicts};
+
+impl Scene<'_, '_> {
+    /// KVT005, KVT006 and KVT013: how the router is set, each frontend for itself.
+    pub(super) fn routing(&self, evidence: &Evidence, plan: &Plan, found: &mut Verdicts) {
+        for part in self.routers() {
+            let set = |what: ClaimWhat| part.claims.get(&(what, ClaimOf::Router));
+            let is_frontend = part.role == Role::Frontend;
+            let mode = set(ClaimWhat::RouterMode).filter(|_| plan.needs_mode(part));
+            let mode = mode.and_then(text_of);
+            let other = mode.as_ref().is_some_and(|mode| mode.value.as_ref() != "kv");
+            let mut one = evidence.clone();
+            one.settings.router_mode = mode;
+            if let Some(finding) = raised("KVT005", &one).filter(|_| is_frontend) {
+                let mut flaw = self.flaw("KVT005", &finding);
+                self.spot(&mut flaw, part, ClaimWhat::RouterMode, ClaimOf::Router);
+                flaw.fix =
+                    "Set DYN_ROUTER_MODE=kv on the frontend, or take the settings of KV routing \
+                            away."
+                        .into();
+                flaw.edits.extend(self.set(part, "--router-mode", "DYN_ROUTER_MODE", "kv"));
+                found.flaws.push(flaw);
+            }
+            // Without KV routing nothing else is read.
+            if other || (is_frontend && !Plan::routes(part)) {
+                continue;
+            }
+            self.weights(part, evidence, found);
+            let mut one = evidence.clone();
+            one.settings.kv_events = set(ClaimWhat::KvEvents).and_then(flag);
+            if let Some(finding) = raised("KVT006", &one) {
+                let mut flaw = self.flaw("KVT006", &finding);
+                self.spot(&mut flaw, part, ClaimWhat::KvEvents, ClaimOf::Router);
+                flaw.fix = "Let the router follow KV events, and the workers publish them.".into();
+                flaw.edits.extend(self.follow_events(part));
+                found.flaws.push(flaw);
+            }
+        }
+        self.replicas(evidence, found);
+    }
+
+    /// KVT005 again: weight and temperature.
+    fn weights(&self, part: &Part<'_>, evidence: &Evidence, found: &mut Verdicts) {
+        for what in
+            [ClaimWhat::OverlapWeight, ClaimWhat::OverlapCredit, ClaimWhat::RouterTemperature]
+        {
+            let Some(claim) = part.claims.get(&(what, ClaimOf::Router)) else { continue };
+            let mut one = evidence.clone();
+            let (target, fix) = if what == ClaimWhat::RouterTemperature {
+                one.settings.temperature = decimal(claim);
+                ("0.0", "Set the temperature to 0, unless the randomness is meant.")
+            } else {
+                one.settings.overlap_weight = decimal(claim);
+                ("1.0", "Give cached blocks their default weight, 1.")
+            };
+            let Some(finding) = raised("KVT005", &one) else { continue };
+            let mut flaw = self.flaw("KVT005", &finding);
+            self.spot(&mut flaw, part, what, ClaimOf::Router);
+            flaw.fix = fix.into();
+            flaw.edits.extend(self.change(part, claim, target));
+            found.flaws.push(flaw);
+        }
+    }
+
+    /// KVT013: several frontends that do not tell each other.
+    fn replicas(&self, evidence: &Evidence, found: &mut Verdicts) {
+        let routing: Vec<&Part<'_>> = self.routers().filter(|part| Plan::routes(part)).collect();
+        let mut one = evidence.clone();
+        for part in &routing {
+            let names = (0..part.replicas.min(64)).map(|n| format!("{}-{n}", part.name).into());
+            one.router.pods.extend(names);
+        }
+        one.sizes.retain(|claim| claim.of != ClaimOf::Router);
+        let off = routing.iter().find_map(|part| {
+            let claim = part.claims.get(&(ClaimWhat::ReplicaSync, ClaimOf::Router))?;
+            Some((*part, flag(claim)?)).filter(|(_, set)| !set.value)
+        });
+        let Some((part, set)) = off else { return };
+        one.settings.replica_sync = Some(set);
+        let Some(finding) = raised("KVT013", &one) else { return };
+        let mut flaw = self.flaw("KVT013", &finding);
+        self.spot(&mut flaw, part, ClaimWhat::ReplicaSync, ClaimOf::Router);
+        let old = part.version().is_some_and(|version| version < (1, 0));
+        for part in &routing {
+            let sync = ["--router-replica-sync"];
+            flaw.edits.extend(if old {
+                self.text.set_flag(part, &sync, None)
+            } else {
+                self.text.set_env(part, "DYN_ROUTER_REPLICA_SYNC", "true")
+            });
+        }
+        if old {
+            flaw.fix =
+                "Start the frontends with --router-replica-sync; 0.9 reads no variable for it."
+                    .into();
+        }
+        found.flaws.push(flaw);
+    }
+
+    /// KVT017: engines that do not reuse prefixes.
+    pub(super) fn reuse(&self, evidence: &Evidence, found: &mut Verdicts) {
+        let Some(finding) = raised("KVT017", evidence) else { return };
+        let mut flaw = self.flaw("KVT017", &finding);
+        for (_, part) in self.workers() {
+            let claim = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
+            let Some(claim) = claim.filter(|claim| claim.value == ClaimValue::Flag(false)) else {
+                continue;
+            };
+            self.spot(&mut flaw, part, ClaimWhat::PrefixReuse, ClaimOf::Engine);
+            flaw.component = part.name.to_string();
+            let path = "kv_cache_config.enable_block_reuse";
+            flaw.edits.extend(match self.manifests.configs.get(&claim.source) {
+                Some(config) => self.text.set_config(*config, path, "true"),
+                None if part.backend == Some(Backend::SgLang) => {
+                    self.text.replace_flag(part, "--disable-radix-cache", None)
+                }
+                None => {
+                    let on = "--enable-prefix-caching";
+                    self.text.replace_flag(part, "--no-enable-prefix-caching", Some(on))
+                }
+            });
+        }
+        flaw.fix =
+            "Switch prefix reuse on: without it nothing is cached that a router could find.".into();
+        found.flaws.push(flaw);
+    }
+
+    /// Sets what a flag or a variable sets, by whichever the part uses.
+    pub(super) fn set(&self, part: &Part<'_>, flag: &str, name: &str, value: &str) -> Option<Edit> {
+        if self.text.flag(part, &[flag]).is_some() {
+            return self.text.set_flag(part, &[flag], Some(value));
+        }
+        self.text.set_env(part, name, value)
+    }
+
+    /// Changes a setting where it was made.
+    fn change(&self, part: &Part<'_>, claim: &Claim, value: &str) -> Option<Edit> {
+        let label = claim.source.rsplit(", ").next()?;
+        match label.strip_prefix("env ") {
+            Some(name) => self.text.set_env(part, name, value),
+            None if label.starts_with("--") => self.text.set_flag(part, &[label], Some(value)),
+            None => None,
+        }
+    }
+
+    fn follow_events(&self, part: &Part<'_>) -> Option<Edit> {
+        for (off, on) in
+            [("--no-kv-events", "--kv-events"), ("--no-router-kv-events", "--router-kv-events")]
+        {
+            if self.text.flag(part, &[off]).is_some() {
+                return self.text.replace_flag(part, off, Some(on));
+            }
+        }
+        let claim = part.claims.get(&(ClaimWhat::KvEvents, ClaimOf::Router))?;
+        self.change(part, claim, "true")
+    }
+}

@@ -1,0 +1,256 @@
+//! Block sizes: KVT001, KVT002 and KVT016.
+
+use std::collections::BTreeMap;
+
+use super::{Scene, raised};
+use crate::diagnose::{self, Evidence, RouterKind, SizeClaim, Verdict};
+use crate::domain::{Backend, Basis, ClaimOf, ClaimWhat, Role};
+use crate::lint::document::Node;
+use crate::lint::manifest::{Config, Part};
+use crate::lint::plan::Plan;
+use crate::lint::{Edit, Flaw, Unjudged, Verdicts};
+
+impl Scene<'_, '_> {
+    /// KVT001 and KVT002: the sizes of engines, publishers and routers. Afterwards publishers are as
+    /// they will be, so that what follows fits.
+    pub(super) fn sizes(&self, evidence: &mut Evidence, found: &mut Verdicts) {
+        self.unread(found);
+        let wanted = self.wanted_size();
+        if let Some(finding) = raised("KVT001", evidence) {
+            let mut flaw = self.flaw("KVT001", &finding);
+            let split = evidence.split_workers().into_iter();
+            let split: Vec<_> = split.map(|(a, b)| (a.tokens, b.clone())).collect();
+            for (publisher, engine) in &split {
+                let Some(part) = self.worker(engine.worker) else { continue };
+                self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Engine);
+                self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Publisher);
+                let wanted = wanted.unwrap_or(engine.tokens);
+                flaw.edits.extend(self.set_size(part, wanted));
+                let what = if wanted == engine.tokens {
+                    format!(
+                        "Publish the engine's size, {wanted}, or configure it with {publisher}."
+                    )
+                } else {
+                    format!(
+                        "Configure the engine of {} with {wanted}, and publish that.",
+                        part.name
+                    )
+                };
+                flaw.fix = format!(
+                    "{what} Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help."
+                );
+                let same = |claim: &&mut SizeClaim| claim.worker == engine.worker;
+                evidence.sizes.iter_mut().filter(same).for_each(|claim| claim.tokens = wanted);
+            }
+            if split.is_empty() {
+                self.router_size(&mut flaw, evidence);
+            }
+            found.flaws.push(flaw);
+        }
+        if let Some(finding) = raised("KVT002", evidence) {
+            let mut flaw = self.flaw("KVT002", &finding);
+            for (worker, part) in self.workers() {
+                let mut claims = evidence.sizes_of(ClaimOf::Card);
+                let claim = claims.find(|claim| claim.worker == Some(worker));
+                let Some((claim, wanted)) = claim.zip(wanted) else { continue };
+                self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Card);
+                if claim.tokens != wanted {
+                    flaw.component = part.name.to_string();
+                    flaw.fix = format!(
+                        "Give {} blocks of {wanted} tokens, as the others have.",
+                        part.name
+                    );
+                    flaw.edits.extend(self.set_size(part, wanted));
+                }
+            }
+            found.flaws.push(flaw);
+            // What follows is told for workers that agree.
+            let of_workers = |claim: &&mut SizeClaim| claim.worker.is_some();
+            let wanted = wanted.unwrap_or_default();
+            evidence.sizes.iter_mut().filter(of_workers).for_each(|claim| claim.tokens = wanted);
+        }
+    }
+
+    /// Engines' configurations that were not given.
+    fn unread(&self, found: &mut Verdicts) {
+        for (_, part) in self.workers() {
+            if let Some(path) = &part.unread {
+                found.unjudged.push(Unjudged {
+                    deployment: self.deployment.name.clone(),
+                    id: "KVT001",
+                    missing: format!("{path}, the engine's configuration of {}", part.name),
+                });
+            }
+        }
+    }
+
+    /// Returns the size that most workers' engines cut, the smallest of those.
+    fn wanted_size(&self) -> Option<u32> {
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for (_, part) in self.workers() {
+            let size = |of| part.count(ClaimWhat::BlockSize, of);
+            if let Some(size) = size(ClaimOf::Engine).or_else(|| size(ClaimOf::Publisher)) {
+                *counts.entry(size).or_default() += 1;
+            }
+        }
+        let most = counts.values().max().copied()?;
+        counts.into_iter().find(|(_, count)| *count == most).map(|(size, _)| size)
+    }
+
+    /// The router hashes with a size of its own.
+    fn router_size(&self, flaw: &mut Flaw, evidence: &Evidence) {
+        let Some(worker) = evidence.worker_size() else { return };
+        for claim in evidence.sizes_of(ClaimOf::Router).filter(|c| c.tokens != worker.tokens) {
+            let Some(part) = self.named(claim.pod.as_ref()) else { continue };
+            let of = if part.role == Role::Frontend { ClaimOf::Declared } else { ClaimOf::Router };
+            self.spot(flaw, part, ClaimWhat::BlockSize, of);
+            let tokens = worker.tokens.to_string();
+            let (name, edit) = match part.role {
+                Role::Frontend => {
+                    ("DYN_KV_CACHE_BLOCK_SIZE", self.set_declared(part, worker.tokens))
+                }
+                Role::StandaloneRouter => {
+                    let old = part.version().is_some_and(|version| version < (1, 0));
+                    let flags: &[&str] = if old {
+                        &["--block-size"]
+                    } else {
+                        &["--router-block-size", "--block-size"]
+                    };
+                    let name = flags.first().copied().unwrap_or_default();
+                    let by_env = part.variable("DYN_ROUTER_BLOCK_SIZE").is_some();
+                    if by_env && !old {
+                        let name = "DYN_ROUTER_BLOCK_SIZE";
+                        (name, self.text.set_env(part, name, &tokens))
+                    } else {
+                        (name, self.text.set_flag(part, flags, Some(&tokens)))
+                    }
+                }
+                _ => {
+                    let old = part.variable("DYNAMO_KV_BLOCK_SIZE").is_some();
+                    let name = if old { "DYNAMO_KV_BLOCK_SIZE" } else { "DYN_KV_BLOCK_SIZE" };
+                    (name, self.text.set_env(part, name, &tokens))
+                }
+            };
+            flaw.component = part.name.to_string();
+            flaw.fix = format!("Set {name} to {tokens} on {}, as workers publish.", part.name);
+            flaw.edits.extend(edit);
+        }
+        if let Some(part) = self.worker(worker.worker) {
+            self.spot(flaw, part, ClaimWhat::BlockSize, worker.of);
+        }
+    }
+
+    /// Sets the size that a worker's engine cuts and its publisher hashes with.
+    fn set_size(&self, part: &Part<'_>, tokens: u32) -> Vec<Edit> {
+        let value = tokens.to_string();
+        let flags: &[&str] = match part.backend {
+            Some(Backend::TrtLlm) => return self.set_trtllm_size(part, tokens),
+            Some(Backend::SgLang) => &["--page-size"],
+            Some(Backend::Vllm | Backend::Mocker) => &["--block-size"],
+            None => return Vec::new(),
+        };
+        self.text.set_flag(part, flags, Some(&value)).into_iter().collect()
+    }
+
+    fn set_trtllm_size(&self, part: &Part<'_>, tokens: u32) -> Vec<Edit> {
+        let value = tokens.to_string();
+        let differs = |of| part.count(ClaimWhat::BlockSize, of).is_some_and(|size| size != tokens);
+        let mut edits = Vec::new();
+        if differs(ClaimOf::Engine) {
+            edits.extend(self.set_engine_size(part, &value));
+        }
+        // From 1.4 on the publisher follows the engine.
+        if differs(ClaimOf::Publisher) && part.version().is_none_or(|version| version < (1, 4)) {
+            let (name, flag) = ("DYN_TRTLLM_KV_BLOCK_SIZE", "--kv-block-size");
+            edits.extend(if part.variable(name).is_some() {
+                self.set(part, flag, name, &value)
+            } else {
+                self.text.set_flag(part, &[flag], Some(&value))
+            });
+        }
+        edits
+    }
+
+    /// Sets `tokens_per_block` where it is set, or overrides its default.
+    fn set_engine_size(&self, part: &Part<'_>, tokens: &str) -> Option<Edit> {
+        let path = "kv_cache_config.tokens_per_block";
+        let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Engine))?;
+        if let Some(config) = self.manifests.configs.get(&claim.source)
+            && let Some(edit) = self.text.set_config(*config, path, tokens)
+        {
+            return Some(edit);
+        }
+        let flag = "--override-engine-args";
+        if self.text.flag(part, &[flag]).is_none() {
+            let json = format!(r#"{{"kv_cache_config":{{"tokens_per_block":{tokens}}}}}"#);
+            return self.text.set_flag(part, &[flag], Some(&json));
+        }
+        let holds =
+            |word: &&Node| word.text().is_some_and(|text| text.contains("tokens_per_block"));
+        let node = part.words().into_iter().find(holds)?;
+        self.text.set_config(Config { file: part.file, node }, path, tokens)
+    }
+
+    /// KVT016: what the frontend declares.
+    pub(super) fn declared(&self, evidence: &Evidence, plan: &Plan, found: &mut Verdicts) {
+        let mut evidence = evidence.clone();
+        let reads = self.frontends().any(|part| plan.hashes_with_declared(part));
+        evidence.settings.router_kind = match (reads, plan.has_own_size) {
+            (true, _) => RouterKind::OwnSize,
+            (false, true) => RouterKind::Unknown,
+            (false, false) => RouterKind::Frontend,
+        };
+        // Beside a router of its own, frontends need not say it.
+        let set = |part: &&Part<'_>| {
+            let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Declared));
+            claim.is_some_and(|claim| claim.basis != Basis::Default)
+        };
+        if plan.has_own_size && !reads && !self.frontends().any(|part| set(&part)) {
+            return;
+        }
+        if self.frontends().next().is_none() {
+            return;
+        }
+        match diagnose::rule("KVT016").map(|rule| rule.judge(&evidence)) {
+            Some(Verdict::Found(finding)) => {
+                let mut flaw = self.flaw("KVT016", &finding);
+                let worker = evidence.worker_size();
+                let Some(tokens) = worker.map(|claim| claim.tokens) else { return };
+                for part in self.frontends() {
+                    let of = ClaimOf::Declared;
+                    if part.count(ClaimWhat::BlockSize, of).is_some_and(|known| known != tokens) {
+                        self.spot(&mut flaw, part, ClaimWhat::BlockSize, of);
+                        flaw.component = part.name.to_string();
+                        flaw.edits.extend(self.set_declared(part, tokens));
+                    }
+                }
+                if let Some((claim, part)) =
+                    worker.and_then(|claim| Some((claim, self.worker(claim.worker)?)))
+                {
+                    self.spot(&mut flaw, part, ClaimWhat::BlockSize, claim.of);
+                }
+                found.flaws.push(flaw);
+            }
+            Some(Verdict::Unknown { .. }) => {
+                let worker = evidence.worker_size().is_none();
+                let missing = if worker {
+                    "the workers' block size: no argument or configuration that was given names one"
+                } else {
+                    "what the frontend declares: it comes from somewhere that was not given"
+                };
+                let deployment = self.deployment.name.clone();
+                found.unjudged.push(Unjudged { deployment, id: "KVT016", missing: missing.into() });
+            }
+            Some(Verdict::Clear { .. }) | None => {}
+        }
+    }
+
+    fn set_declared(&self, part: &Part<'_>, tokens: u32) -> Option<Edit> {
+        let flags = ["--kv-cache-block-size"];
+        let tokens = tokens.to_string();
+        if self.text.flag(part, &flags).is_some() {
+            return self.text.set_flag(part, &flags, Some(&tokens));
+        }
+        self.text.set_env(part, "DYN_KV_CACHE_BLOCK_SIZE", &tokens)
+    }
+}

@@ -1,0 +1,211 @@
+//! What documents hold: deployments with their parts, and the configuration that these read.
+//!
+//! Each object goes through the decoders that read it in a cluster; here is only where it stands.
+
+mod parts;
+mod reader;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::document::{Document, Node};
+use super::{Source, Unreadable};
+use crate::domain::{Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+use reader::Reader;
+
+/// Most parts that are looked at in one run.
+const PART_LIMIT: usize = 10_000;
+
+/// A document with the file that it is from.
+pub(super) struct Sheet {
+    pub(super) file: usize,
+    pub(super) document: Document,
+}
+
+/// How the manifest of a part is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `spec.services.NAME`.
+    Service,
+    /// `spec.components[]`.
+    Component,
+    /// The pod template of a Deployment, a `StatefulSet` or a pod.
+    Workload,
+}
+
+/// A component of a deployment.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    pub(super) file: usize,
+    pub(super) template: Option<&'a str>,
+    pub(super) name: Arc<str>,
+    pub(super) form: Form,
+    /// Where it begins: line and column.
+    pub(super) head: (usize, usize),
+    /// The component itself.
+    pub(super) node: &'a Node,
+    /// Lists of variables, the weakest first, with the map that each is a key of and the key.
+    pub(super) envs: Vec<(&'a Node, &'static str)>,
+    /// The container that Dynamo's process runs in.
+    pub(super) container: Option<&'a Node>,
+    pub(super) role: Role,
+    pub(super) backend: Option<Backend>,
+    pub(super) replicas: u64,
+    /// Its best claims.
+    pub(super) claims: BTreeMap<(ClaimWhat, ClaimOf), Claim>,
+    /// A configuration file of its engine that was not given.
+    pub(super) unread: Option<Arc<str>>,
+}
+
+/// Parts that work together.
+#[derive(Debug)]
+pub(super) struct Deployment<'a> {
+    pub(super) name: String,
+    pub(super) parts: Vec<Part<'a>>,
+}
+
+/// A configuration file of an engine, and where it stands.
+#[derive(Clone, Copy)]
+pub(super) struct Config<'a> {
+    pub(super) file: usize,
+    pub(super) node: &'a Node,
+}
+
+/// Everything that was found.
+pub(super) struct Manifests<'a> {
+    pub(super) deployments: Vec<Deployment<'a>>,
+    /// Engine configurations, by how claims name them.
+    pub(super) configs: BTreeMap<Arc<str>, Config<'a>>,
+}
+
+/// One Kubernetes object.
+struct Object<'a> {
+    sheet: &'a Sheet,
+    node: &'a Node,
+    kind: &'a str,
+    name: &'a str,
+    namespace: &'a str,
+}
+
+/// Reads what `sheets` hold. Objects that their decoders refuse are told in `refused`.
+pub(super) fn read<'a>(
+    sheets: &'a [Sheet],
+    sources: &[Source],
+    refused: &mut Vec<Unreadable>,
+) -> Manifests<'a> {
+    let objects: Vec<Object<'a>> = sheets.iter().flat_map(objects_of).collect();
+    let mut reader = Reader {
+        maps: objects.iter().filter(|object| object.kind == "ConfigMap").collect(),
+        files: sheets.iter().filter(|sheet| is_plain(sheet)).collect(),
+        sources,
+        refused,
+        configs: BTreeMap::new(),
+    };
+    let mut groups: BTreeMap<(String, String), Vec<Part<'a>>> = BTreeMap::new();
+    let mut left = PART_LIMIT;
+    for object in &objects {
+        let parts = reader.parts(object);
+        left = left.saturating_sub(parts.len());
+        if parts.is_empty() || left == 0 {
+            continue;
+        }
+        groups.entry(group(object)).or_default().extend(parts);
+    }
+    let named = |((namespace, name), parts): ((String, String), _)| Deployment {
+        name: if name.is_empty() { namespace } else { name },
+        parts,
+    };
+    Manifests {
+        deployments: groups.into_iter().map(named).collect(),
+        configs: std::mem::take(&mut reader.configs),
+    }
+}
+
+/// Returns what `object` works together with: its graph deployment, or its namespace.
+fn group(object: &Object<'_>) -> (String, String) {
+    let label = "nvidia.com/dynamo-graph-deployment-name";
+    let places = [
+        object.node.at(&["metadata", "labels", label]),
+        object.node.at(&["spec", "template", "metadata", "labels", label]),
+        object.node.at(&["spec", "dynamoNamespace"]),
+    ];
+    let name = match object.kind {
+        "DynamoGraphDeployment" => Some(object.name),
+        _ => places.into_iter().flatten().find_map(Node::text),
+    };
+    (object.namespace.to_owned(), name.unwrap_or_default().to_owned())
+}
+
+fn objects_of<'a>(sheet: &'a Sheet) -> Vec<Object<'a>> {
+    let root = &sheet.document.root;
+    let is_list = root.string("kind").is_some_and(|kind| kind.ends_with("List"));
+    let nodes = match root.get("items") {
+        Some(items) if is_list => items.items().iter().collect(),
+        _ => vec![root],
+    };
+    let object = |node: &'a Node| {
+        Some(Object {
+            sheet,
+            node,
+            kind: node.string("kind").or_else(|| item_kind(root))?,
+            name: node.at(&["metadata", "name"])?.text()?,
+            namespace: node.at(&["metadata", "namespace"]).and_then(Node::text).unwrap_or_default(),
+        })
+    };
+    nodes.into_iter().filter_map(object).collect()
+}
+
+/// Items of a typed list do not repeat their kind.
+fn item_kind(root: &Node) -> Option<&str> {
+    root.string("kind")?.strip_suffix("List").filter(|kind| !kind.is_empty())
+}
+
+/// Returns true for documents that are no Kubernetes objects.
+fn is_plain(sheet: &Sheet) -> bool {
+    sheet.document.root.get("kind").is_none() && !sheet.document.root.entries().is_empty()
+}
+
+impl Part<'_> {
+    /// Keeps a claim when it is better than what is known. The JSON of an argument overrides the file.
+    fn note(&mut self, claim: Claim) {
+        let rank = |claim: &Claim| {
+            (
+                claim.source.ends_with("--override-engine-args"),
+                claim.basis == Basis::File,
+                claim.basis,
+            )
+        };
+        let known = self.claims.get(&(claim.what, claim.of));
+        if known.is_none_or(|known| rank(&claim) >= rank(known)) {
+            self.claims.insert((claim.what, claim.of), claim);
+        }
+    }
+
+    /// Returns the count that is claimed.
+    pub(super) fn count(&self, what: ClaimWhat, of: ClaimOf) -> Option<u32> {
+        match self.claims.get(&(what, of))?.value {
+            ClaimValue::Count(count) => u32::try_from(count).ok(),
+            _ => None,
+        }
+    }
+
+    /// Returns Dynamo's version by the image's tag.
+    pub(super) fn version(&self) -> Option<(u32, u32)> {
+        let of = if self.role.is_router() { ClaimOf::Router } else { ClaimOf::Publisher };
+        let ClaimValue::Text(text) = &self.claims.get(&(ClaimWhat::DynamoVersion, of))?.value
+        else {
+            return None;
+        };
+        let mut numbers = text.split(['.', '-']).map(str::parse);
+        Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+    }
+
+    /// Returns true when it takes variables from a `ConfigMap` of that name.
+    fn names_source(&self, map: &str) -> bool {
+        let from = self.container.and_then(|container| container.get("envFrom"));
+        let items = from.map_or(&[][..], Node::items);
+        items.iter().any(|item| {
+            item.at(&["configMapRef", "name"]).and_then(Node::text).is_some_and(|name| name == map)
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! What a deployment is meant to do, by its settings.
+
+use super::judge::Scene;
+use super::manifest::Part;
+use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+
+/// What a deployment is meant to do.
+pub(super) struct Plan {
+    /// Requests are to be routed by cached blocks.
+    pub(super) is_kv: bool,
+    /// A router of its own, or a gateway plugin, routes.
+    pub(super) has_own_size: bool,
+    /// The mode is set where it is not read.
+    pub(super) mode_misplaced: bool,
+    /// Parts that hash with the size which they declare.
+    hashing: Vec<usize>,
+}
+
+impl Plan {
+    pub(super) fn of(scene: &Scene<'_, '_>) -> Self {
+        let own =
+            |part: &&Part<'_>| matches!(part.role, Role::StandaloneRouter | Role::GatewayPlugin);
+        let has_own_size = scene.routers().any(|part| own(&part));
+        let asked = scene.frontends().any(|part| mode(part) == Some("kv") || asks_for_kv(part));
+        let elsewhere = |part: &Part<'_>| {
+            let entry = part.variable("DYN_ROUTER_MODE").map(|found| found.entry);
+            entry.and_then(|entry| entry.string("value")) == Some("kv")
+        };
+        let mode_misplaced = scene.workers().any(|(_, part)| elsewhere(part))
+            && scene.frontends().all(|part| set(part, ClaimWhat::RouterMode).is_none());
+        let alone = scene.routers().next().is_none()
+            && scene.workers().any(|(_, part)| publishes(part) == Some(true));
+        let chats = |part: &Part<'_>| {
+            let version = part.version();
+            let between = version.is_some_and(|version| ((1, 0)..(1, 3)).contains(&version));
+            between && scene.text.flag(part, &["--dyn-chat-processor"]).is_some()
+        };
+        let hashing = scene.frontends().filter(|part| chats(part));
+        Self {
+            is_kv: asked || has_own_size || mode_misplaced || alone,
+            has_own_size,
+            mode_misplaced,
+            hashing: hashing.map(|part| std::ptr::from_ref(part.node).addr()).collect(),
+        }
+    }
+
+    /// Returns true for frontends that must be told to route by cached blocks.
+    pub(super) fn needs_mode(&self, part: &Part<'_>) -> bool {
+        part.role == Role::Frontend && !self.has_own_size && !self.mode_misplaced
+    }
+
+    /// Returns true for parts that route by cached blocks.
+    pub(super) fn routes(part: &Part<'_>) -> bool {
+        part.role != Role::Frontend || mode(part) == Some("kv")
+    }
+
+    /// Returns true for frontends that hash with the size which they declare: those that let the engine's
+    /// own code process chats (`kv_cache_block_size or 16`, ai-dynamo 1.0.0 to 1.2.1, `frontend/`).
+    pub(super) fn hashes_with_declared(&self, part: &Part<'_>) -> bool {
+        self.hashing.contains(&std::ptr::from_ref(part.node).addr())
+    }
+}
+
+fn mode<'a>(part: &'a Part<'_>) -> Option<&'a str> {
+    match &part.claims.get(&(ClaimWhat::RouterMode, ClaimOf::Router))?.value {
+        ClaimValue::Text(mode) => Some(mode),
+        _ => None,
+    }
+}
+
+/// Returns the claim of a router about itself, when somebody set it.
+pub(super) fn set<'a>(part: &'a Part<'_>, what: ClaimWhat) -> Option<&'a Claim> {
+    let of = if what == ClaimWhat::BlockSize { ClaimOf::Declared } else { ClaimOf::Router };
+    part.claims.get(&(what, of)).filter(|claim| claim.basis != Basis::Default)
+}
+
+/// Returns true when settings of KV routing stand on a frontend.
+fn asks_for_kv(part: &Part<'_>) -> bool {
+    let settings = [
+        ClaimWhat::BlockSize,
+        ClaimWhat::OverlapWeight,
+        ClaimWhat::OverlapCredit,
+        ClaimWhat::KvEvents,
+        ClaimWhat::ReplicaSync,
+    ];
+    settings.into_iter().any(|what| set(part, what).is_some())
+}
+
+pub(super) fn publishes(part: &Part<'_>) -> Option<bool> {
+    match part.claims.get(&(ClaimWhat::PublishesEvents, ClaimOf::Publisher))?.value {
+        ClaimValue::Flag(flag) => Some(flag),
+        _ => None,
+    }
+}

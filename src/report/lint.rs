@@ -1,0 +1,271 @@
+//! What `kvtop lint` prints: text, or JSON (contract 1).
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::json::CONTRACT;
+use crate::domain::Severity;
+use crate::lint::{Edit, Flaw, Spot, Verdicts};
+
+/// Exit code when something is worth mending.
+const FOUND: u8 = 1;
+
+/// Exit code when something could not be read, or there was nothing to judge.
+const UNREAD: u8 = 3;
+
+/// Returns the exit code: 0 nothing to mend, 1 something to mend, 3 not everything could be read.
+pub fn exit(found: &Verdicts) -> u8 {
+    if !found.unreadable.is_empty() || found.deployments == 0 {
+        UNREAD
+    } else if found.flaws.iter().any(|flaw| flaw.severity > Severity::Info) {
+        FOUND
+    } else {
+        0
+    }
+}
+
+/// Returns what was found, for people.
+pub fn text(found: &Verdicts) -> String {
+    let mut page = String::new();
+    for (file, bad) in &found.unreadable {
+        let line = if bad.line == 0 { String::new() } else { format!(":{}", bad.line) };
+        put(&mut page, format_args!("{file}{line}: cannot be read: {}\n\n", bad.why));
+    }
+    let mut printed = Vec::new();
+    for flaw in &found.flaws {
+        one(&mut page, flaw, &mut printed);
+    }
+    for open in &found.unjudged {
+        let of = if open.deployment.is_empty() { "" } else { " of " };
+        put(
+            &mut page,
+            format_args!(
+                "not judged: {}{of}{}; missing: {}\n",
+                open.id, open.deployment, open.missing
+            ),
+        );
+    }
+    put(&mut page, format_args!("{}\n", summary(found)));
+    // Manifests may hold anything; what could steer a terminal stays off it.
+    page.retain(|letter| letter == '\n' || letter == '\t' || !steers(letter));
+    page
+}
+
+/// Returns true for control characters, and for those that reorder a line.
+fn steers(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut Vec<&'a Edit>) {
+    let (first, rest) = match flaw.spots.split_first() {
+        Some((first, rest)) => (format!("{}: ", place(first)), rest),
+        None => (String::new(), &[][..]),
+    };
+    let who = [flaw.deployment.as_str(), flaw.component.as_str()];
+    let who: Vec<&str> = who.into_iter().filter(|name| !name.is_empty()).collect();
+    put(
+        page,
+        format_args!(
+            "{first}{} {} {} ({})\n",
+            flaw.severity.name(),
+            flaw.id,
+            flaw.name,
+            who.join(", ")
+        ),
+    );
+    put(page, format_args!("  {}\n  {}\n", flaw.summary, flaw.effect));
+    let version = flaw.dynamo.as_ref().map_or_else(
+        || "no image tag names the version of Dynamo".to_owned(),
+        |version| format!("the images are of Dynamo {version}"),
+    );
+    put(page, format_args!("  Versions: {} Here {version}.\n", flaw.versions));
+    if let Some(spot) = flaw.spots.first() {
+        put(page, format_args!("  Here: {}\n", spot.what));
+    }
+    for spot in rest {
+        put(page, format_args!("  And {}: {}\n", place(spot), spot.what));
+    }
+    if let Some(template) = &flaw.template {
+        put(page, format_args!("  Rendered from {template}.\n"));
+    }
+    put(page, format_args!("  Fix: {}\n", flaw.fix));
+    for edit in &flaw.edits {
+        let same = |known: &&Edit| {
+            (&known.file, known.lines, &known.yaml) == (&edit.file, edit.lines, &edit.yaml)
+        };
+        if printed.iter().any(same) {
+            put(page, format_args!("  {} as above\n", heading(edit)));
+            continue;
+        }
+        printed.push(edit);
+        put(page, format_args!("\n  {}:\n\n", heading(edit)));
+        for line in edit.yaml.lines() {
+            put(page, format_args!("{line}\n"));
+        }
+    }
+    page.push('\n');
+}
+
+fn heading(edit: &Edit) -> String {
+    let file = &edit.file;
+    match edit.lines {
+        (first, last) if last < first => format!("{file}: insert before line {first}"),
+        (first, last) if first == last => format!("{file}: line {first} becomes"),
+        (first, last) => format!("{file}: lines {first} to {last} become"),
+    }
+}
+
+fn place(spot: &Spot) -> String {
+    format!("{}:{}", spot.file, spot.line)
+}
+
+fn summary(found: &Verdicts) -> String {
+    let by = |severity| found.flaws.iter().filter(|flaw| flaw.severity == severity).count();
+    let several =
+        |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    if found.deployments == 0 {
+        let documents = several(found.documents, "document");
+        return format!("No Dynamo deployment in {documents}: nothing was judged.");
+    }
+    let rows = [
+        (by(Severity::Critical), "critical finding"),
+        (by(Severity::Warning), "warning"),
+        (by(Severity::Info), "note"),
+    ];
+    let counted: Vec<String> = rows
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| several(count, name))
+        .collect();
+    let counted =
+        if counted.is_empty() { "nothing to mend".to_owned() } else { counted.join(", ") };
+    format!(
+        "{} in {}: {counted}.",
+        several(found.deployments, "deployment"),
+        several(found.documents, "document")
+    )
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    contract: u32,
+    kvtop: &'static str,
+    exit: u8,
+    documents: usize,
+    deployments: usize,
+    findings: Vec<Finding<'a>>,
+    unjudged: Vec<Open<'a>>,
+    unreadable: Vec<Bad<'a>>,
+}
+
+#[derive(Serialize)]
+struct Finding<'a> {
+    id: &'static str,
+    name: &'static str,
+    severity: &'static str,
+    deployment: &'a str,
+    component: &'a str,
+    summary: &'a str,
+    effect: &'a str,
+    versions: &'a str,
+    dynamo: Option<&'a str>,
+    template: Option<&'a str>,
+    places: Vec<Place<'a>>,
+    fix: Fix<'a>,
+}
+
+#[derive(Serialize)]
+struct Place<'a> {
+    file: &'a str,
+    line: usize,
+    column: usize,
+    what: &'a str,
+}
+
+#[derive(Serialize)]
+struct Fix<'a> {
+    sentence: &'a str,
+    edits: Vec<Change<'a>>,
+}
+
+#[derive(Serialize)]
+struct Change<'a> {
+    file: &'a str,
+    first_line: usize,
+    last_line: usize,
+    yaml: &'a str,
+}
+
+#[derive(Serialize)]
+struct Open<'a> {
+    id: &'static str,
+    deployment: &'a str,
+    missing: &'a str,
+}
+
+#[derive(Serialize)]
+struct Bad<'a> {
+    file: &'a str,
+    line: Option<usize>,
+    why: &'a str,
+}
+
+/// Returns the contract's JSON of what was found.
+pub fn json(found: &Verdicts) -> String {
+    let report = Report {
+        contract: CONTRACT,
+        kvtop: env!("CARGO_PKG_VERSION"),
+        exit: exit(found),
+        documents: found.documents,
+        deployments: found.deployments,
+        findings: found.flaws.iter().map(finding).collect(),
+        unjudged: found
+            .unjudged
+            .iter()
+            .map(|open| Open { id: open.id, deployment: &open.deployment, missing: &open.missing })
+            .collect(),
+        unreadable: found
+            .unreadable
+            .iter()
+            .map(|(file, bad)| Bad {
+                file,
+                line: Some(bad.line).filter(|line| *line > 0),
+                why: &bad.why,
+            })
+            .collect(),
+    };
+    // Strings, numbers and lists always serialize.
+    serde_json::to_string_pretty(&report).unwrap_or_default()
+}
+
+fn finding(flaw: &Flaw) -> Finding<'_> {
+    Finding {
+        id: flaw.id,
+        name: flaw.name,
+        severity: flaw.severity.name(),
+        deployment: &flaw.deployment,
+        component: &flaw.component,
+        summary: &flaw.summary,
+        effect: &flaw.effect,
+        versions: &flaw.versions,
+        dynamo: flaw.dynamo.as_deref(),
+        template: flaw.template.as_deref(),
+        places: flaw.spots.iter().map(shown_place).collect(),
+        fix: Fix { sentence: &flaw.fix, edits: flaw.edits.iter().map(change).collect() },
+    }
+}
+
+fn shown_place(spot: &Spot) -> Place<'_> {
+    Place { file: &spot.file, line: spot.line, column: spot.column, what: &spot.what }
+}
+
+fn change(edit: &Edit) -> Change<'_> {
+    Change { file: &edit.file, first_line: edit.lines.0, last_line: edit.lines.1, yaml: &edit.yaml }
+}
+
+fn put(page: &mut String, text: std::fmt::Arguments<'_>) {
+    // Writing to a string cannot fail.
+    page.write_fmt(text).unwrap_or_default();
+}

@@ -1,0 +1,287 @@
+//! `kvtop lint`: what it finds in realistic manifests, that its corrections hold, and its exit codes.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+use kvtop::diagnose::RULES;
+use kvtop::lint::{CHECKS, Source, Verdicts, lint};
+use kvtop::report;
+use serde_json::Value;
+
+use crate::support::{fixture, scratch};
+
+/// Every fixture: its files, and the findings in it with their lines, the gravest first.
+const CASES: &[(&str, &[(&str, usize)])] = &[
+    ("trtllm-agg-router.yaml", &[("KVT016", 14)]),
+    ("trtllm-agg-router-mended.yaml", &[]),
+    ("trtllm-configmap.yaml", &[("KVT001", 12), ("KVT016", 28)]),
+    ("trtllm-disagg.yaml", &[("KVT003", 29), ("KVT001", 34), ("KVT016", 10)]),
+    ("trtllm-v1beta1-clean.yaml", &[]),
+    ("vllm-agg-router.yaml", &[]),
+    (
+        "vllm-upgraded.yaml",
+        &[
+            ("KVT003", 31),
+            ("KVT002", 36),
+            ("KVT003", 45),
+            ("KVT016", 14),
+            ("KVT102", 18),
+            ("KVT005", 20),
+            ("KVT005", 22),
+            ("KVT017", 37),
+            ("KVT013", 14),
+        ],
+    ),
+    ("sglang-v1beta1.yaml", &[("KVT003", 34), ("KVT016", 17)]),
+    ("sglang-clean.yaml", &[]),
+    ("wrong-service.yaml", &[("KVT016", 7), ("KVT101", 17), ("KVT101", 19), ("KVT103", 20)]),
+    ("plain.yaml", &[]),
+    ("vllm-not-enabled.yaml", &[("KVT003", 31), ("KVT016", 16)]),
+    ("helm.yaml", &[("KVT006", 29)]),
+    ("routers.yaml", &[("KVT001", 22), ("KVT001", 46), ("KVT006", 46), ("KVT016", 46)]),
+    ("kubectl.json", &[("KVT003", 29), ("KVT017", 29)]),
+    ("folder", &[("KVT017", 8)]),
+];
+
+/// Returns the texts of a fixture; the folder's in the order of their names.
+fn sources(name: &str) -> Vec<Source> {
+    let path = fixture(&format!("lint/{name}"));
+    let files = if name == "folder" {
+        vec![path.join("deploy.yaml"), path.join("engine_configs/qwen3/agg.yaml")]
+    } else {
+        vec![path]
+    };
+    let root = fixture("lint");
+    let source = |file: &std::path::PathBuf| Source {
+        name: file.strip_prefix(&root).unwrap().to_str().unwrap().into(),
+        text: std::fs::read_to_string(file).unwrap(),
+    };
+    files.iter().map(source).collect()
+}
+
+fn shown(found: &Verdicts) -> Vec<(&str, usize)> {
+    found.flaws.iter().map(|flaw| (flaw.id, flaw.spots[0].line)).collect()
+}
+
+#[test]
+fn every_manifest_has_the_findings_it_was_written_for_and_no_other() {
+    for (name, expected) in CASES {
+        let found = lint(&sources(name));
+
+        assert!(found.unreadable.is_empty(), "{name}: {:?}", found.unreadable);
+        assert_eq!(shown(&found), *expected, "{name}");
+        insta::assert_snapshot!(format!("lint_{name}"), report::lint::text(&found));
+    }
+}
+
+/// Makes every correction, each text once.
+fn corrected(sources: &[Source], found: &Verdicts) -> Vec<Source> {
+    let mut made = sources.to_vec();
+    for source in &mut made {
+        let edits = found.flaws.iter().flat_map(|flaw| &flaw.edits);
+        let mut regions: BTreeMap<(usize, usize), &str> = BTreeMap::new();
+        for edit in edits.filter(|edit| edit.file == source.name) {
+            let known = regions.insert(edit.lines, &edit.yaml);
+            assert!(known.is_none_or(|known| known == edit.yaml), "two texts for one place");
+        }
+        let lines: Vec<&str> = source.text.split_inclusive('\n').collect();
+        let (mut text, mut next) = (String::new(), 1);
+        for ((first, last), yaml) in regions {
+            assert!(first >= next, "{}: corrections overlap at {first}", source.name);
+            text.extend(lines[next - 1..first - 1].iter().copied());
+            text.push_str(yaml);
+            next = last + 1;
+        }
+        text.extend(lines[next - 1..].iter().copied());
+        source.text = text;
+    }
+    made
+}
+
+/// Counts every scalar of a text, its keys included.
+fn scalars(text: &str) -> BTreeMap<String, usize> {
+    fn count(value: &Value, found: &mut BTreeMap<String, usize>) {
+        match value {
+            Value::Array(items) => items.iter().for_each(|item| count(item, found)),
+            Value::Object(entries) => {
+                for (key, inner) in entries {
+                    *found.entry(format!("{key}:")).or_default() += 1;
+                    count(inner, found);
+                }
+            }
+            scalar => *found.entry(scalar.to_string()).or_default() += 1,
+        }
+    }
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).unwrap();
+    let mut found = BTreeMap::new();
+    for document in &documents {
+        count(document, &mut found);
+    }
+    found
+}
+
+#[test]
+fn corrections_mend_what_they_are_for_and_drop_nothing() {
+    for (name, expected) in CASES {
+        let before = sources(name);
+        let found = lint(&before);
+        let after = corrected(&before, &found);
+        let left = lint(&after);
+
+        let edits: usize = found.flaws.iter().map(|flaw| flaw.edits.len()).sum();
+        assert!(left.unreadable.is_empty(), "{name}: {:?}", left.unreadable);
+        assert!(edits > 0 || expected.is_empty(), "{name}: nothing is corrected");
+        // Variables of another version, or of another component, are left where they were.
+        let stays = |id: &str| ["KVT101", "KVT102"].contains(&id);
+        let open: Vec<_> = shown(&left).into_iter().filter(|(id, _)| !stays(id)).collect();
+        assert!(open.is_empty(), "{name}: {open:?}\n{}", after[0].text);
+        let (mut gone, mut kept) = (0, 0);
+        for (old, new) in before.iter().zip(&after) {
+            let new = scalars(&new.text);
+            for (scalar, count) in scalars(&old.text) {
+                let there = new.get(&scalar).copied().unwrap_or_default();
+                gone += count.saturating_sub(there);
+                kept += count.min(there);
+            }
+            let comments = |text: &str| text.matches("# ").count();
+            assert_eq!(comments(&old.text), comments(&after[0].text).max(comments(&old.text)));
+        }
+        assert!(gone <= edits && kept > 10, "{name}: {gone} of the old values are gone");
+    }
+}
+
+#[test]
+fn whatever_is_cut_or_turned_into_something_else_is_read_without_harm() {
+    for (name, _) in CASES {
+        let whole = sources(name);
+        let lines: Vec<&str> = whole[0].text.split_inclusive('\n').collect();
+        for skipped in 0..lines.len() {
+            let without = |other: &str| {
+                let (before, after) = (lines[..skipped].concat(), lines[skipped + 1..].concat());
+                format!("{before}{other}{after}")
+            };
+            let key = lines[skipped].split(':').next().unwrap();
+            for other in ["", &format!("{key}: 7\n"), &format!("{key}: [x, {{y: z}}]\n"), "- é\n"]
+            {
+                let text = without(other);
+                let found = lint(&[Source { name: "x.yaml".into(), text: text.clone() }]);
+                let last = text.lines().count() + 1;
+                for edit in found.flaws.iter().flat_map(|flaw| &flaw.edits) {
+                    assert!(edit.lines.0 <= last && edit.lines.1 <= last, "{name} {skipped}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_users_example_is_corrected_in_their_words() {
+    let found = lint(&sources("trtllm-agg-router.yaml"));
+
+    let flaw = &found.flaws[0];
+    assert!(flaw.summary.starts_with(
+        "Frontend KV block size (16) does not match worker block size (32). Set \
+         DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend"
+    ));
+    let expected = "      envs:\n        - name: DYN_ROUTER_MODE\n          value: kv\n        - name: \
+                    DYN_KV_CACHE_BLOCK_SIZE\n          value: \"32\"\n";
+    assert_eq!((flaw.edits[0].lines, flaw.edits[0].yaml.as_str()), ((14, 16), expected));
+}
+
+#[test]
+fn secrets_beside_a_correction_are_not_repeated() {
+    let found = lint(&sources("trtllm-disagg.yaml"));
+
+    for page in [report::lint::text(&found), report::lint::json(&found)] {
+        assert!(page.contains("DYN_KV_CACHE_BLOCK_SIZE"), "{page}");
+        assert!(!page.contains("hf_not_for_logs"), "{page}");
+    }
+}
+
+#[test]
+fn a_manifest_cannot_steer_the_terminal() {
+    let text = sources("trtllm-agg-router.yaml")[0]
+        .text
+        .replace("name: trtllm-agg-router", "name: \"a\\e[2Jb\\u202Ec\"")
+        .replace("TRTLLMWorker", "\"W\\a\\u009B31m\"");
+    let source = Source { name: "x.yaml".into(), text };
+
+    let page = report::lint::text(&lint(&[source]));
+
+    assert!(page.contains("KVT016"), "{page}");
+    assert!(!page.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']), "{page:?}");
+}
+
+#[test]
+fn ids_of_manifests_alone_are_none_of_a_rule() {
+    for check in CHECKS {
+        assert!(RULES.iter().all(|rule| rule.id() != check.id && rule.name() != check.name));
+        assert!(check.about.len() > 100 && check.about.ends_with('.'), "{}", check.id);
+        let output = kvtop(&["explain", &check.id.to_lowercase()], "");
+        assert_eq!(output.status.code(), Some(0));
+        assert!(stdout(&output).starts_with(&format!("{} {}\n\n", check.id, check.name)));
+    }
+}
+
+fn kvtop(arguments: &[&str], input: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.args(arguments).env("HOME", scratch()).current_dir(fixture("lint"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    // A refused command line does not read it.
+    drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+#[test]
+fn exit_codes_tell_clean_found_and_unread_apart() {
+    let binary = scratch().join("binary.yaml");
+    std::fs::write(&binary, b"a: 1\nb: \xff\n").unwrap();
+    let huge = scratch().join("huge.yaml");
+    std::fs::write(&huge, "# much\n".repeat(3 << 20)).unwrap();
+    let empty = scratch().join("empty");
+    std::fs::create_dir_all(&empty).unwrap();
+    let [binary, huge, empty] = [&binary, &huge, &empty].map(|path| path.to_str().unwrap());
+    let cases: &[(&[&str], i32, &str)] = &[
+        (&["trtllm-agg-router-mended.yaml"], 0, "1 deployment in 1 document: nothing to mend."),
+        (&["trtllm-agg-router.yaml"], 1, "trtllm-agg-router.yaml:14: warning KVT016"),
+        (&["folder"], 1, "folder/engine_configs/qwen3/agg.yaml:8: warning KVT017"),
+        (&["unreadable.yaml"], 3, "unreadable.yaml:4: cannot be read: a template"),
+        (&["unreadable.yaml"], 3, "unreadable.yaml:9: cannot be read: "),
+        (&["plain.yaml", "no-such.yaml"], 3, "no-such.yaml: cannot be read: No such file"),
+        (&["folder/engine_configs"], 3, "No Dynamo deployment in 1 document"),
+        (&[binary], 3, "binary.yaml:2: cannot be read: the text is not UTF-8"),
+        (&[huge], 3, "huge.yaml: cannot be read: more than 16 MiB"),
+        (&[empty], 3, "no .yaml, .yml or .json in this folder"),
+        (&[], 3, ""),
+        (&["-o", "xml", "plain.yaml"], 3, ""),
+    ];
+    for (arguments, code, expected) in cases {
+        let arguments: Vec<&str> =
+            std::iter::once("lint").chain(arguments.iter().copied()).collect();
+        let output = kvtop(&arguments, "");
+
+        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {}", stdout(&output));
+        assert!(stdout(&output).contains(expected), "{arguments:?}: {}", stdout(&output));
+    }
+}
+
+#[test]
+fn helm_output_is_read_from_standard_input_and_its_template_is_named() {
+    let text = std::fs::read_to_string(fixture("lint/helm.yaml")).unwrap();
+
+    let output = kvtop(&["lint", "-", "-o", "json"], &text);
+
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(report["contract"], 1);
+    assert_eq!(report["exit"], 1);
+    assert_eq!(report["findings"][0]["template"], "inference/templates/graph.yaml");
+    assert_eq!(report["findings"][0]["places"][0]["file"], "<stdin>");
+    insta::assert_snapshot!("lint_json", serde_json::to_string_pretty(&report).unwrap());
+}
