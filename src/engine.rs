@@ -6,6 +6,7 @@
 mod explorer;
 mod journal;
 mod judge;
+mod kept;
 mod kv;
 mod learn;
 mod meters;
@@ -95,6 +96,8 @@ pub struct Engine {
     facts: Facts,
     /// Where the KV events of the present frame begin.
     frame_from: usize,
+    /// The frames whose KV events wait to be applied, each with where these begin.
+    burst: Vec<(usize, Frame)>,
     outcomes: Vec<Outcome>,
     explorer: Explorer,
 }
@@ -200,6 +203,7 @@ impl Engine {
             frames: 0,
             facts: Facts::default(),
             frame_from: 0,
+            burst: Vec::new(),
             outcomes: Vec::new(),
             explorer: Explorer::default(),
         }
@@ -238,6 +242,7 @@ impl Engine {
             self.roll(happened);
         }
         self.times.cursor = self.times.cursor.max(happened);
+        self.journal.frame = Some(kept::light(frame));
         let source = self.note_origin(frame);
         self.frame_from = self.facts.kv.events().len();
         self.facts.shape = None;
@@ -247,6 +252,7 @@ impl Engine {
             self.events.read += events as u64;
             self.times.kv = Some(earliest(self.times.kv, happened));
             self.note_kv_origin(frame);
+            self.burst.push((self.frame_from, kept::light(frame)));
         }
         if !self.facts.other.is_empty() {
             self.learn_all(happened, &source);
@@ -257,6 +263,7 @@ impl Engine {
         if self.facts.kv.events().len() >= BURST {
             self.apply_kv();
         }
+        self.journal.frame = None;
     }
 
     /// Returns true when gauges are to be noted before `frame`: at each new second, and for history

@@ -16,7 +16,7 @@ mod tree;
 mod workers;
 
 pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
-pub use events::{EventKind, EventRow, Gravity};
+pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity};
 pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoState, Feed, Playback};
 pub use findings::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};

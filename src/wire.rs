@@ -14,6 +14,7 @@ mod kv_msgpack;
 mod load;
 mod msgpack;
 mod prometheus_text;
+mod readable;
 mod router_log;
 mod text;
 mod version_sign;
@@ -22,6 +23,7 @@ use crate::domain::{Fact, KvBatch, Releases};
 use crate::frame::{Body, Frame, Origin};
 
 pub use kube_object::{RouterSetting, router_settings};
+pub use readable::readable;
 pub use text::printable;
 
 /// What frames say: KV events apart, because there are many and they are applied in bursts.

@@ -6,7 +6,7 @@ use kvtop::domain::{
 };
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, Origin};
-use kvtop::snapshot::{Gravity, Knowledge, Snapshot, ViewQuery};
+use kvtop::snapshot::{Answer, Ask, Gravity, Knowledge, Snapshot, ViewQuery};
 use kvtop::wire::encode::{Change, Family, RouterEvent, envelope};
 use kvtop::wire::health;
 
@@ -356,4 +356,37 @@ fn what_a_source_says_of_itself_is_shown_with_its_reason() {
     assert_eq!((row.state, row.why.as_str()), (SourceState::Down, "no route to host"));
     assert_eq!((row.dropped, row.drops_uncounted, row.interruptions), (12, true, 2));
     assert!(snapshot.tree.incomplete.iter().any(|why| why.contains("at least 12 frames of nats")));
+}
+
+#[test]
+fn the_frame_behind_an_event_is_kept_and_decoded() {
+    let first = core(&stored(W, 1, None, blocks(1, 2)), Family::V1_0, 0);
+    let second = core(&stored(W, 2, Some(99), blocks(3, 1)), Family::V1_0, 1);
+    let (mut engine, picture) = after(&[first, second.clone()]);
+    let row = picture.events.iter().find(|row| row.orphan).unwrap();
+
+    let query = ViewQuery { ask: Ask::Event(row.number), ..ViewQuery::default() };
+    let Answer::Event(detail) = engine.snapshot(&query, AT).answer else { panic!("no answer") };
+
+    let frame = detail.frame.unwrap();
+    assert_eq!((detail.number, frame.size, frame.cut), (row.number, second.len() as u64, false));
+    assert!(frame.origin.contains("kv-events"), "{}", frame.origin);
+    let stored = frame.decoded.iter().find(|line| line.starts_with("STORED")).unwrap();
+    assert!(stored.contains("w0 event 2") && stored.contains("under 0000000000000063"), "{stored}");
+    let block = format!("block {:016x}", 3);
+    assert!(frame.decoded.iter().any(|line| line.contains(&block)), "{:?}", frame.decoded);
+}
+
+#[test]
+fn a_frame_that_cannot_be_read_is_kept_with_its_event() {
+    let odd = Frame::new(AT, Origin::nats("namespace.x.component.y.kv-events"), &b"\x00odd"[..]);
+    let (mut engine, picture) = after(&[odd]);
+    let row = picture.events.iter().find(|row| row.text.contains("cannot be read")).unwrap();
+
+    let query = ViewQuery { ask: Ask::Event(row.number), ..ViewQuery::default() };
+    let Answer::Event(detail) = engine.snapshot(&query, AT).answer else { panic!("no answer") };
+
+    let frame = detail.frame.unwrap();
+    assert!(frame.decoded[0].starts_with("cannot be read"), "{:?}", frame.decoded);
+    assert!(frame.body[0].ends_with(".odd"), "{:?}", frame.body);
 }

@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::kept::Kept;
 use crate::domain::Timestamp;
+use crate::frame::Frame;
 use crate::snapshot::{EventKind, EventRow, Gravity};
 
 /// Entries that are kept.
@@ -14,6 +16,10 @@ const FOLD_DEPTH: usize = 12;
 
 #[derive(Debug, Default)]
 pub(super) struct Journal {
+    /// The frames behind the last entries.
+    pub(super) kept: Kept,
+    /// The frame that entries are made from now.
+    pub(super) frame: Option<Frame>,
     entries: VecDeque<EventRow>,
     /// The class of each entry.
     classes: VecDeque<&'static str>,
@@ -28,6 +34,8 @@ pub(super) struct Head<'a> {
     pub(super) kind: EventKind,
     pub(super) gravity: Gravity,
     pub(super) source: &'a Arc<str>,
+    /// True for blocks that a router refuses, or would, because it does not know them.
+    pub(super) orphan: bool,
     /// What its text says. Entries that say the same fold into one; without a class each stands.
     pub(super) class: &'static str,
 }
@@ -63,14 +71,26 @@ impl Journal {
             gravity: head.gravity,
             source: Arc::clone(head.source),
             repeats: 0,
+            orphan: head.orphan,
         });
+        if let Some(frame) = &self.frame {
+            self.kept.keep(self.next, frame);
+        }
         self.next += 1;
     }
 
     pub(super) fn reject(&mut self, at: Timestamp, source: &Arc<str>, why: &str) {
         let gravity = Gravity::Notice;
         // Each reason comes once.
-        let head = Head { at, who: source, kind: EventKind::Reject, gravity, source, class: "" };
+        let head = Head {
+            at,
+            who: source,
+            kind: EventKind::Reject,
+            gravity,
+            source,
+            orphan: false,
+            class: "",
+        };
         self.add(head, || format!("input that cannot be read: {why}"));
     }
 

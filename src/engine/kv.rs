@@ -23,6 +23,8 @@ impl Engine {
             return;
         }
         let batch = std::mem::take(&mut self.facts.kv);
+        // The events of a burst are from other frames than the present one.
+        let present = self.journal.frame.take();
         let restarted = self.restarts(&batch);
         let tick = u32::try_from(self.times.cursor.seconds()).unwrap_or(u32::MAX);
         self.outcomes.clear();
@@ -32,9 +34,14 @@ impl Engine {
             self.apply_around(&batch, &restarted, tick);
         }
         let outcomes = std::mem::take(&mut self.outcomes);
-        for (event, outcome) in batch.events().iter().zip(&outcomes) {
+        let mut frames = std::mem::take(&mut self.burst).into_iter().peekable();
+        for (at, (event, outcome)) in batch.events().iter().zip(&outcomes).enumerate() {
+            while let Some((_, frame)) = frames.next_if(|(from, _)| *from <= at) {
+                self.journal.frame = Some(frame);
+            }
             self.count(event, outcome, &batch);
         }
+        self.journal.frame = present;
         self.outcomes = outcomes;
         self.facts.kv = batch;
         self.facts.kv.clear();
@@ -54,6 +61,7 @@ impl Engine {
         self.workers.doubt(worker);
         self.facts.kv = own;
         self.frame_from = 0;
+        self.burst.extend(self.journal.frame.clone().map(|frame| (0, frame)));
     }
 
     /// Returns the positions of events with which a rank starts anew, and notes what is known of
@@ -97,6 +105,7 @@ impl Engine {
                     kind: EventKind::Worker,
                     gravity: Gravity::Notice,
                     source: &Arc::from("events"),
+                    orphan: false,
                     class: "",
                 };
                 self.journal.add(head, || "started anew: its event numbers begin again".into());
@@ -202,8 +211,9 @@ impl Engine {
             KvKind::Removed { .. } => (EventKind::Remove, Gravity::Normal, event.tier.name()),
             KvKind::Cleared { .. } => (EventKind::Clear, Gravity::Notice, "cleared"),
         };
+        let orphan = outcome.refused() || outcome.unknown_removals > 0;
         let source = kv_source(self.deployment.plane);
-        let head = Head { at: event.at, who: &who, kind, gravity, source: &source, class };
+        let head = Head { at: event.at, who: &who, kind, gravity, source: &source, orphan, class };
         self.journal.add(head, || text_of(event, outcome, batch, excuse));
     }
 

@@ -98,6 +98,7 @@ impl Engine {
             kind: EventKind::Source,
             gravity: Gravity::Bad,
             source,
+            orphan: false,
             class: "gap",
         };
         self.journal.add(head, || format!("{missing} messages of {topic} are missing"));
@@ -194,7 +195,7 @@ impl Engine {
         source: &Arc<str>,
     ) {
         let (kind, gravity) = (EventKind::Route, Gravity::Normal);
-        let head = Head { at, who: "router", kind, gravity, source, class: "route" };
+        let head = Head { at, who: "router", kind, gravity, source, orphan: false, class: "route" };
         let alias = self.alias(rank);
         self.journal.add(head, || {
             let logit = decision.logit.map_or(String::new(), |logit| format!("  logit {logit:.3}"));
@@ -257,7 +258,8 @@ impl Engine {
         };
         let about = warning.rank.map(|rank| format!(" for {}", self.alias(rank)));
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
-        let head = Head { at, who: &warning.pod, kind, gravity, source, class: text };
+        let head =
+            Head { at, who: &warning.pod, kind, gravity, source, orphan: false, class: text };
         self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
     }
 
@@ -305,7 +307,15 @@ impl Engine {
             self.claims.note(&claim, at);
         }
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
-        let head = Head { at, who: &notice.pod, kind, gravity, source, class: "block sizes" };
+        let head = Head {
+            at,
+            who: &notice.pod,
+            kind,
+            gravity,
+            source,
+            orphan: false,
+            class: "block sizes",
+        };
         let (publisher, engine) = (notice.publisher, notice.engine);
         self.journal.add(head, || {
             format!("publisher wants blocks of {publisher} tokens, engine sends {engine}")
@@ -389,7 +399,15 @@ impl Engine {
             SourceState::Lossy | SourceState::Down => Gravity::Bad,
         };
         let kind = EventKind::Source;
-        let head = Head { at: note.at, who: &name, kind, gravity, source: &name, class: "" };
+        let head = Head {
+            at: note.at,
+            who: &name,
+            kind,
+            gravity,
+            source: &name,
+            orphan: false,
+            class: "",
+        };
         self.journal.add(head, || match note.why.as_ref() {
             "" => note.state.name().to_owned(),
             why => format!("{}: {why}", note.state.name()),

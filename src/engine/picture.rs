@@ -2,6 +2,7 @@
 
 mod answer;
 mod cluster;
+mod event;
 mod explore;
 mod router;
 mod workers;

@@ -72,4 +72,38 @@ pub struct EventRow {
     pub source: Arc<str>,
     /// How many more of the same followed within the second.
     pub repeats: u64,
+    /// True for blocks that a router refuses, or would, because it does not know them.
+    pub orphan: bool,
+}
+
+/// An event with the frame that it was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventDetail {
+    /// The event's number.
+    pub number: u64,
+    /// The frame; none when it is not kept any more, or when there was none.
+    pub frame: Option<FrameView>,
+    /// How many frames are kept.
+    pub kept_frames: u64,
+    /// Their bytes.
+    pub kept_bytes: u64,
+}
+
+/// A frame for people: what came, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameView {
+    /// Where it came from.
+    pub origin: String,
+    /// When it arrived.
+    pub at: Timestamp,
+    /// When it happened, when its origin says so.
+    pub time: Option<Timestamp>,
+    /// Bytes of its body.
+    pub size: u64,
+    /// True when only the beginning of its body is kept.
+    pub cut: bool,
+    /// What it says, a line for each thing.
+    pub decoded: Vec<String>,
+    /// Its body: JSON indented, text as it is, anything else as a dump of its bytes.
+    pub body: Vec<String>,
 }

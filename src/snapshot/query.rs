@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{RoutingDetail, TreePage, TreeQuery, WorkerDetail};
+use super::{EventDetail, RoutingDetail, TreePage, TreeQuery, WorkerDetail};
 use crate::domain::WorkerRank;
 
 /// What a front end wants to see; it comes from the UI.
@@ -44,6 +44,8 @@ pub enum Ask {
     Tree(Box<TreeQuery>),
     /// Who gets which share of requests, and the decision of this number.
     Routing(Option<u64>),
+    /// The event of this number, with its frame.
+    Event(u64),
 }
 
 /// What the engine answers. It may still answer an earlier question: compare what it is about.
@@ -56,6 +58,8 @@ pub enum Answer {
     Worker(Box<WorkerDetail>),
     /// About routing.
     Routing(Box<RoutingDetail>),
+    /// About one event.
+    Event(Box<EventDetail>),
     /// A page of the tree.
     Tree(Box<TreePage>),
 }

@@ -83,6 +83,7 @@ fn event(number: u64, millis: u64, who: &str, kind: EventKind, text: &str) -> Ev
         gravity: Gravity::Normal,
         source: Arc::from("nats"),
         repeats: 0,
+        orphan: false,
     }
 }
 

@@ -13,6 +13,10 @@ use crate::snapshot::{EventKind, Gravity};
 
 impl Engine {
     pub(super) fn pod(&mut self, pod: &Pod, at: Timestamp, source: &Arc<str>) {
+        let before = self.cluster.pod(&pod.name).map(|record| record.pod.clone());
+        for news in before.iter().flat_map(|before| changes(before, pod)) {
+            self.pod_event(&pod.name, &news, at, source);
+        }
         if self.cluster.set_pod(pod, at) {
             // Another pod of the same name: whatever was said of the old one is void.
             self.claims.doubt(|claim| claim.subject == Subject::Pod(Arc::clone(&pod.name)));
@@ -45,7 +49,7 @@ impl Engine {
 
     fn pod_event(&mut self, pod: &str, text: &str, at: Timestamp, source: &Arc<str>) {
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
-        let head = Head { at, who: pod, kind, gravity, source, class: "" };
+        let head = Head { at, who: pod, kind, gravity, source, orphan: false, class: "" };
         self.journal.add(head, || text.to_owned());
     }
 
@@ -114,10 +118,35 @@ impl Engine {
         }
         let who = self.workers.alias(worker);
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
-        let head = Head { at, who: &who, kind, gravity, source, class: "" };
+        let head = Head { at, who: &who, kind, gravity, source, orphan: false, class: "" };
         let text = if present { "is back in discovery" } else { "left discovery" };
         self.journal.add(head, || text.to_owned());
     }
+}
+
+/// Returns what changed of a pod that is worth telling.
+fn changes(before: &Pod, now: &Pod) -> Vec<String> {
+    let mut news = Vec::new();
+    if before.uid != now.uid && before.uid.is_some() && now.uid.is_some() {
+        return news;
+    }
+    if now.restarts > before.restarts {
+        news.push(format!("restarted, {} times by now", now.restarts));
+    }
+    if now.trouble != before.trouble
+        && let Some(trouble) = &now.trouble
+    {
+        news.push(trouble.to_string());
+    }
+    if now.terminating && !before.terminating {
+        news.push("was told to end".to_owned());
+    }
+    match (before.ready, now.ready) {
+        (false, true) => news.push("is ready".to_owned()),
+        (true, false) => news.push("is not ready any more".to_owned()),
+        (true, true) | (false, false) => {}
+    }
+    news
 }
 
 fn is_of_graph(subject: &Subject, name: &str) -> bool {
