@@ -13,8 +13,8 @@ mod thresholds;
 mod verdict;
 
 pub use evidence::{
-    Evidence, Ground, Member, PlaneEvidence, RankEvidence, Regret, RouterEvidence, RouterKind,
-    Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence,
+    Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence, Regret, RouterEvidence,
+    RouterKind, Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence,
 };
 pub use fix::{Api, Change, Component, Fix, Part, Rendered, Targets};
 pub use hysteresis::{Check, Diagnosis, Raised};

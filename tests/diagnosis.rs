@@ -5,6 +5,7 @@ mod balance;
 mod captures;
 mod detection;
 pub(crate) mod rules;
+mod settings;
 
 use std::time::Duration;
 

@@ -2,12 +2,16 @@
 //!
 //! The engine fills it in; rules read nothing else, so that a rule is a pure function.
 
+mod settings;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
+
 use super::fix::Targets;
 use super::thresholds::Thresholds;
-use crate::domain::{Backend, ClaimOf, DpRank, Releases, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Backend, DpRank, Releases, Timestamp, WorkerId, WorkerRank};
 use crate::model::{RouterTally, SizeByStores, Tally};
 
 /// Everything that rules may look at.
@@ -102,6 +106,8 @@ pub struct RouterEvidence {
     pub read: bool,
     /// Pods that routed in the last minute.
     pub pods: Vec<Arc<str>>,
+    /// Ready pods of the component that has most of those that route.
+    pub replicas: Vec<Arc<str>>,
     /// Counts of the window.
     pub tally: RouterTally,
     /// Weight of the prefill term, as printed.
@@ -142,94 +148,6 @@ pub struct Regret {
     pub best_blocks: f64,
     /// Cached blocks of the chosen worker, over all decisions.
     pub chosen_blocks: f64,
-}
-
-/// How a value is known, weakest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ground {
-    /// Nobody set it: the default of the version.
-    Default,
-    /// A setting says so.
-    Setting,
-    /// The running process says so.
-    Observed,
-}
-
-/// Somebody's block size.
-#[derive(Clone, Debug)]
-pub struct SizeClaim {
-    /// Whose.
-    pub of: ClaimOf,
-    /// The worker, where it is one's.
-    pub worker: Option<WorkerId>,
-    /// The pod, where it is one's.
-    pub pod: Option<Arc<str>>,
-    /// Tokens per block.
-    pub tokens: u32,
-    /// How it is known.
-    pub ground: Ground,
-    /// Where it was read.
-    pub source: Arc<str>,
-    /// The text it was read from.
-    pub raw: Arc<str>,
-    /// When it was said first.
-    pub at: Timestamp,
-    /// When it was said last.
-    pub last: Timestamp,
-}
-
-/// A setting with where it was read.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Setting<T> {
-    /// Its value.
-    pub value: T,
-    /// How it is known.
-    pub ground: Ground,
-    /// Where it was read.
-    pub source: Arc<str>,
-    /// When.
-    pub at: Timestamp,
-}
-
-impl<T> Setting<T> {
-    /// Returns the flag that set it, when it was one: a flag wins over a variable of the same meaning.
-    pub fn flag(&self) -> Option<&str> {
-        let (_, name) = self.source.rsplit_once(", ")?;
-        name.starts_with('-').then_some(name)
-    }
-}
-
-/// What reads the size declared on the frontend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum RouterKind {
-    /// Nobody says which router this is.
-    #[default]
-    Unknown,
-    /// The router inside `dynamo.frontend`, which hashes with the model card's size.
-    Frontend,
-    /// A router with a block size of its own: `dynamo.router`, a gateway plugin.
-    OwnSize,
-}
-
-/// Settings, as far as they are known.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// Which kind of router this is.
-    pub router_kind: RouterKind,
-    /// How requests are routed.
-    pub router_mode: Option<Setting<Arc<str>>>,
-    /// Weight, or credit, of the overlap.
-    pub overlap_weight: Option<Setting<f64>>,
-    /// Randomness of the choice.
-    pub temperature: Option<Setting<f64>>,
-    /// Whether the router follows KV events.
-    pub kv_events: Option<Setting<bool>>,
-    /// Whether routers tell each other what they routed.
-    pub replica_sync: Option<Setting<bool>>,
-    /// Whether workers publish events, by worker.
-    pub publishes: Vec<(WorkerId, Setting<bool>)>,
-    /// Whether engines reuse prefixes, by worker.
-    pub prefix_reuse: Vec<(WorkerId, Setting<bool>)>,
 }
 
 /// The mirror's totals.
@@ -282,6 +200,19 @@ impl Evidence {
         let mut known = self.present().filter_map(|rank| rank.backend);
         let first = known.next()?;
         known.all(|backend| backend == first).then_some(first)
+    }
+
+    /// Returns the workers' settings of publishing, when all say no, the router would listen, requests
+    /// came, and no event did.
+    pub fn mute(&self) -> Option<Vec<&OfWorker<bool>>> {
+        let settings = &self.settings;
+        let publishing = settings.publishes.iter();
+        let listens = settings.kv_events.as_ref().is_none_or(|events| events.value);
+        let served = self.router.tally.routed >= self.thresholds.min_silent_routed;
+        let heard =
+            self.router.tally.events > 0 || self.ranks.iter().any(|rank| rank.last_event.is_some());
+        let all = !settings.publishes.is_empty() && publishing.clone().all(|of| !of.set.value);
+        (all && listens && served && !heard).then(|| publishing.collect())
     }
 
     /// Returns why counts of the window cannot be compared between workers, when they cannot: one was

@@ -22,7 +22,7 @@ pub enum Change {
         /// On which part.
         on: Part,
         /// Its name.
-        name: &'static str,
+        name: String,
         /// Its value.
         value: String,
     },
@@ -217,8 +217,11 @@ mod tests {
     }
 
     fn declared() -> Fix {
-        let change =
-            Change::Env { on: Part::Frontend, name: "DYN_KV_CACHE_BLOCK_SIZE", value: "32".into() };
+        let change = Change::Env {
+            on: Part::Frontend,
+            name: "DYN_KV_CACHE_BLOCK_SIZE".into(),
+            value: "32".into(),
+        };
         Fix { sentence: "Set it.".into(), change: Some(change), restarts: "the frontend".into() }
     }
 

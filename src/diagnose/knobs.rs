@@ -75,7 +75,7 @@ impl Evidence {
     /// Returns the change of a variable of the frontend, when it is known what it is called.
     pub(super) fn set_on_frontend(&self, names: &Names, value: &str) -> Option<Change> {
         let name = self.knob(names)?;
-        Some(Change::Env { on: Part::Frontend, name, value: value.to_owned() })
+        Some(Change::Env { on: Part::Frontend, name: name.to_owned(), value: value.to_owned() })
     }
 
     /// Returns true in versions whose frontend forgets its index when it restarts: up to 0.9 unless

@@ -18,6 +18,23 @@ impl Evidence {
         })
     }
 
+    /// Returns of each worker, pod or component the best claim about `of`.
+    pub fn best_by_subject(&self, of: ClaimOf) -> Vec<&SizeClaim> {
+        let mut best: Vec<&SizeClaim> = Vec::new();
+        for claim in self.sizes_of(of) {
+            let about =
+                |claim: &SizeClaim| (claim.worker, claim.pod.clone(), claim.component.clone());
+            match best.iter_mut().find(|known| about(known) == about(claim)) {
+                Some(known) if (known.ground, known.last) < (claim.ground, claim.last) => {
+                    *known = claim;
+                }
+                Some(_) => {}
+                None => best.push(claim),
+            }
+        }
+        best
+    }
+
     /// Returns the one size that all claims about `of` agree on, the best claim first.
     pub fn agreed(&self, of: ClaimOf) -> Option<&SizeClaim> {
         let best = self.sizes_of(of).max_by_key(|claim| (claim.ground, claim.last))?;
@@ -62,7 +79,10 @@ impl Evidence {
         for publisher in self.sizes_of(ClaimOf::Publisher) {
             let engine = self
                 .sizes_of(ClaimOf::Engine)
-                .filter(|engine| engine.worker == publisher.worker && engine.pod == publisher.pod)
+                .filter(|engine| {
+                    (engine.worker, &engine.pod, &engine.component)
+                        == (publisher.worker, &publisher.pod, &publisher.component)
+                })
                 .max_by_key(|engine| (engine.ground, engine.last));
             if let Some(engine) = engine
                 && engine.tokens != publisher.tokens
@@ -116,9 +136,9 @@ impl SizeClaim {
 
     /// Returns whom it is about.
     pub fn who(&self, evidence: &Evidence) -> Arc<str> {
-        match (&self.worker, &self.pod) {
+        match (&self.worker, self.pod.as_ref().or(self.component.as_ref())) {
             (Some(worker), _) => evidence.alias(*worker),
-            (None, Some(pod)) => Arc::clone(pod),
+            (None, Some(name)) => Arc::clone(name),
             (None, None) => Arc::from("the deployment"),
         }
     }

@@ -49,6 +49,8 @@ pub struct Thresholds {
     pub regret: f64,
     /// Factor by which a rank may exceed its capacity.
     pub phantom: f64,
+    /// Lines of workers that cannot read their engines' events.
+    pub min_decode_failed: u64,
     /// Messages that cannot be read.
     pub min_unreadable: u64,
     /// Share of messages that cannot be read.
@@ -81,6 +83,7 @@ impl Default for Thresholds {
             gini: 0.35,
             regret: 0.15,
             phantom: 1.05,
+            min_decode_failed: 3,
             min_unreadable: 20,
             unreadable_share: 0.1,
         }

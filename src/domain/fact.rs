@@ -250,6 +250,8 @@ pub enum WarningKind {
     HashMismatch,
     /// `Event ID gap detected`, or events dropped before batching.
     EventGap,
+    /// `Failed to decode KVEventBatch`: a publisher cannot read its engine's events, and drops them.
+    DecodeFailed,
 }
 
 /// A worker's log line that names both its publisher's and its engine's block size.
@@ -342,6 +344,10 @@ pub enum GaugeName {
     RouterHitSum,
     /// Number of these shares.
     RouterHitCount,
+    /// Stores that a router's index took in.
+    StoresApplied,
+    /// Stores that it refused for want of a parent.
+    StoresOrphaned,
 }
 
 /// One sample of a metric.

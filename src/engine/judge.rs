@@ -1,19 +1,18 @@
 //! Evidence for rules, and their verdicts as rows of a snapshot.
 
+mod rows;
+mod settings;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Engine, MINUTE};
 use crate::diagnose::{
-    Evidence, Ground, Member, PlaneEvidence, RankEvidence, Regret, RouterEvidence, RouterKind,
-    Setting, Settings, SizeByCosts, SizeClaim, Targets, TreeEvidence, Verdict,
+    Evidence, Member, PlaneEvidence, RankEvidence, Regret, RouterEvidence, SizeByCosts, Targets,
+    TreeEvidence,
 };
-use crate::domain::{
-    Basis, ClaimOf, ClaimValue, ClaimWhat, Pod, Release, Releases, SourceState, Subject, Timestamp,
-    WorkerId,
-};
-use crate::model::{DecisionRecord, Family, RankRecord, StoredClaim, WorkerRecord};
-use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
+use crate::domain::{Pod, Release, Releases, SourceState, Subject, Timestamp, WorkerId};
+use crate::model::{DecisionRecord, Family, RankRecord, WorkerRecord};
 
 /// Workers that appear this soon after kvtop attached were there before.
 const ATTACHING: Duration = Duration::from_secs(10);
@@ -40,7 +39,7 @@ impl Engine {
             ranks: self.rank_evidence(),
             unready: self.unready(),
             router: self.router_evidence(at),
-            sizes: self.claims.all().filter_map(|stored| self.size_claim(stored)).collect(),
+            sizes: self.size_claims(),
             models: self.models(),
             settings: self.settings(),
             tree: self.tree_evidence(),
@@ -84,7 +83,7 @@ impl Engine {
             let pod = worker.and_then(|worker| worker.pod.clone());
             let shown = pod.as_deref().and_then(|pod| self.cluster.pod(pod)).map(|it| &it.pod);
             let counts = self.mirror.counts(record.rank);
-            let subjects = super::picture::subjects(self, record, pod.as_deref());
+            let subjects = super::picture::subjects(record, pod.as_deref());
             let capacity = super::picture::capacity(self, record, &subjects);
             let utilization = super::picture::utilization(record, capacity.as_ref());
             RankEvidence {
@@ -146,9 +145,10 @@ impl Engine {
             read: !routers.is_empty(),
             pods: routers
                 .iter()
-                .filter(|(_, known)| lately(known.last_routed))
+                .filter(|(pod, known)| lately(known.last_routed) && !self.is_deleted(pod))
                 .map(|(pod, _)| Arc::clone(pod))
                 .collect(),
+            replicas: self.replicas(),
             tally,
             weight: router.weight,
             inferred: fractions.block_size().map(|tokens| SizeByCosts {
@@ -161,67 +161,6 @@ impl Engine {
             regret: regret(self.decisions.last()),
             hit_rate: router.hit_rate(),
         }
-    }
-
-    fn size_claim(&self, stored: &StoredClaim) -> Option<SizeClaim> {
-        let claim = &stored.claim;
-        let ClaimValue::Count(tokens) = claim.value else { return None };
-        if claim.what != ClaimWhat::BlockSize {
-            return None;
-        }
-        let (worker, pod) = match &claim.subject {
-            Subject::Worker(worker) => (Some(*worker), None),
-            Subject::Pod(pod) => match self.workers.in_pod(pod) {
-                Some(worker) => (Some(worker), None),
-                None => (None, Some(Arc::clone(pod))),
-            },
-            Subject::Component { .. } | Subject::Deployment => (None, None),
-        };
-        Some(SizeClaim {
-            of: claim.of,
-            worker,
-            pod,
-            tokens: u32::try_from(tokens).ok().filter(|tokens| *tokens > 0)?,
-            ground: match claim.basis {
-                _ if claim.of == ClaimOf::Declared => Ground::Setting,
-                Basis::Observed => Ground::Observed,
-                Basis::Default => Ground::Default,
-                Basis::Manifest | Basis::File | Basis::Setting => Ground::Setting,
-            },
-            source: Arc::clone(&claim.source),
-            raw: Arc::clone(&claim.raw),
-            at: stored.first,
-            last: stored.last,
-        })
-    }
-
-    /// Returns the models that workers serve.
-    fn models(&self) -> Vec<(WorkerId, Arc<str>)> {
-        let named = self.claims.all().filter(|stored| stored.claim.what == ClaimWhat::Model);
-        let named = named.filter_map(|stored| match (&stored.claim.subject, &stored.claim.value) {
-            (Subject::Worker(worker), ClaimValue::Text(model)) => {
-                Some((*worker, Arc::clone(model)))
-            }
-            _ => None,
-        });
-        named.collect()
-    }
-
-    fn settings(&self) -> Settings {
-        let mut routes = self.router.pods().filter(|(_, known)| known.routes).peekable();
-        let any = routes.peek().is_some();
-        let router_kind = if any && routes.all(|(pod, _)| pod.contains("frontend")) {
-            RouterKind::Frontend
-        } else {
-            RouterKind::Unknown
-        };
-        let mode = self.claims.text(ClaimWhat::RouterMode).map(|(mode, stored)| Setting {
-            value: Arc::clone(mode),
-            ground: Ground::Setting,
-            source: Arc::clone(&stored.claim.source),
-            at: stored.first,
-        });
-        Settings { router_kind, router_mode: mode, ..Settings::default() }
     }
 
     fn tree_evidence(&self) -> TreeEvidence {
@@ -254,67 +193,6 @@ impl Engine {
             }
         }
         plane
-    }
-
-    /// Returns what is wrong, as rows.
-    pub(super) fn findings(&self) -> Vec<FindingRow> {
-        let targets = self.targets();
-        let rows = self.diagnosis.raised().into_iter().map(|raised| {
-            let finding = raised.finding;
-            let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
-                claim: proof.claim.clone(),
-                value: proof.value.clone(),
-                source: proof.source.clone(),
-                at: proof.at,
-                against: proof.against,
-            });
-            FindingRow {
-                id: raised.rule.id(),
-                name: raised.rule.name(),
-                severity: finding.severity,
-                grade: finding.grade,
-                summary: finding.summary.clone(),
-                effect: finding.effect.clone(),
-                evidence: proofs.collect(),
-                refuted_by: finding.refuted_by.clone(),
-                competing: finding.competing.clone(),
-                fix: finding.fix.as_ref().map(|fix| {
-                    let shown = fix.render(targets.as_ref());
-                    FixRow {
-                        sentence: shown.sentence,
-                        yaml: shown.yaml,
-                        kubectl: shown.kubectl,
-                        restarts: shown.restarts,
-                        verify: shown.verify,
-                    }
-                }),
-                explains: raised.explains,
-                raised: raised.raised,
-                resolved: raised.resolved,
-            }
-        });
-        rows.collect()
-    }
-
-    /// Returns every check with its verdict, as rows by id.
-    pub(super) fn checks(&self) -> Vec<CheckRow> {
-        let rows = self.diagnosis.checks().into_iter().map(|check| {
-            let (verdict, note) = match (check.verdict, check.explained_by) {
-                (Verdict::Found(finding), Some(cause)) => {
-                    let missing = format!("explained by {cause}; judged again once that is cured");
-                    (CheckVerdict::Unknown { missing }, finding.summary.clone())
-                }
-                (Verdict::Found(finding), None) => (CheckVerdict::Found, finding.summary.clone()),
-                (Verdict::Clear { note }, _) => (CheckVerdict::Clear, note.clone()),
-                (Verdict::Unknown { missing }, _) => {
-                    (CheckVerdict::Unknown { missing: missing.clone() }, String::new())
-                }
-            };
-            CheckRow { id: check.rule.id(), name: check.rule.name(), verdict, note }
-        });
-        let mut rows: Vec<CheckRow> = rows.collect();
-        rows.sort_by_key(|row| row.id);
-        rows
     }
 }
 

@@ -255,6 +255,7 @@ impl Engine {
             WarningKind::ApplyFailed => return,
             WarningKind::HashMismatch => "block_hash mismatch",
             WarningKind::EventGap => "gap in event ids",
+            WarningKind::DecodeFailed => "Failed to decode the engine's KV events",
         };
         let about = warning.rank.map(|rank| format!(" for {}", self.alias(rank)));
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
@@ -342,7 +343,9 @@ impl Engine {
             | GaugeName::TtftCount
             | GaugeName::Queued
             | GaugeName::RouterHitSum
-            | GaugeName::RouterHitCount => {
+            | GaugeName::RouterHitCount
+            | GaugeName::StoresApplied
+            | GaugeName::StoresOrphaned => {
                 // Summed over its labels, see `scraped`.
                 return;
             }

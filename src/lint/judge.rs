@@ -11,7 +11,8 @@ use super::place::Text;
 use super::plan::Plan;
 use super::{Flaw, Verdicts};
 use crate::diagnose::{
-    self, Evidence, Finding, Ground, RankEvidence, RouterKind, Setting, SizeClaim, Verdict,
+    self, Evidence, Finding, Ground, OfWorker, RankEvidence, RouterKind, Setting, SizeClaim,
+    Verdict,
 };
 use crate::domain::{
     Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Release, Releases, Role, Timestamp, WorkerId,
@@ -87,7 +88,11 @@ impl<'a, 'b> Scene<'a, 'b> {
                 evidence.models.push((worker, Arc::clone(model)));
             }
             let reuse = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
-            evidence.settings.prefix_reuse.extend(reuse.and_then(flag).map(|set| (worker, set)));
+            evidence.settings.prefix_reuse.extend(reuse.and_then(flag).map(|set| OfWorker {
+                worker: Some(worker),
+                who: Arc::clone(&part.name),
+                set,
+            }));
         }
         for part in self.routers() {
             evidence.sizes.extend(size(part, ClaimOf::Declared, None));
@@ -194,6 +199,7 @@ fn size(part: &Part<'_>, of: ClaimOf, worker: Option<WorkerId>) -> Option<SizeCl
         of,
         worker,
         pod: worker.is_none().then(|| Arc::clone(&part.name)),
+        component: None,
         tokens: part.count(ClaimWhat::BlockSize, of).filter(|tokens| *tokens > 0)?,
         ground: Ground::Setting,
         source: Arc::clone(&claim.source),
@@ -208,6 +214,7 @@ fn setting<T>(claim: &Claim, value: T) -> Setting<T> {
         value,
         ground: Ground::Setting,
         source: Arc::clone(&claim.source),
+        raw: Arc::clone(&claim.raw),
         at: Timestamp::default(),
     }
 }

@@ -100,6 +100,19 @@ impl Claims {
         best_count(subjects.iter().flat_map(|subject| self.about(what, of, subject)))
     }
 
+    /// Returns the best claim by any of `of` about any of `subjects`, whatever its value.
+    pub fn best(
+        &self,
+        what: ClaimWhat,
+        of: &[ClaimOf],
+        subjects: &[Subject],
+    ) -> Option<&StoredClaim> {
+        let claims = of
+            .iter()
+            .flat_map(|of| subjects.iter().flat_map(move |subject| self.about(what, *of, subject)));
+        claims.max_by_key(|stored| (stored.claim.basis, stored.last))
+    }
+
     /// Returns the best count claimed about anybody.
     pub fn any_count(&self, what: ClaimWhat, of: ClaimOf) -> Option<(u64, &StoredClaim)> {
         let first = (what, of, Subject::Worker(WorkerId(0)), Arc::from(""));

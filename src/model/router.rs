@@ -64,6 +64,23 @@ struct Scraped {
     ttft_count: [f64; 2],
     queued: Option<f64>,
     hits: [f64; 2],
+    applied: Grown,
+    orphaned: Grown,
+}
+
+/// A counter, with how much it grew since it was first seen: what it counted before is of another time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Grown {
+    last: Option<f64>,
+    by: f64,
+}
+
+impl Grown {
+    fn follow(&mut self, value: f64) {
+        // One that fell began again at zero with its process.
+        self.by += self.last.map_or(0.0, |last| if value < last { value } else { value - last });
+        self.last = Some(value);
+    }
 }
 
 impl Router {
@@ -92,6 +109,8 @@ impl Router {
             GaugeName::Queued => scraped.queued = Some(value),
             GaugeName::RouterHitSum => scraped.hits[0] = value,
             GaugeName::RouterHitCount => scraped.hits[1] = value,
+            GaugeName::StoresApplied => scraped.applied.follow(value),
+            GaugeName::StoresOrphaned => scraped.orphaned.follow(value),
             GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
         }
     }
@@ -172,6 +191,10 @@ impl Router {
                 pod.other += 1;
                 tally.gaps += 1;
             }
+            WarningKind::DecodeFailed => {
+                pod.other += 1;
+                tally.decode_failed += 1;
+            }
             WarningKind::StaleParent | WarningKind::ApplyFailed => pod.other += 1,
         }
     }
@@ -184,8 +207,15 @@ impl Router {
             warm: self.warm,
             ..RouterTally::default()
         };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
+        let count = |grown: fn(&Scraped) -> f64| {
+            self.scrapes.values().map(grown).sum::<f64>().clamp(0.0, 1e15).round() as u64
+        };
+        sum.stores_applied = count(|scraped| scraped.applied.by);
+        sum.stores_orphaned = count(|scraped| scraped.orphaned.by);
         for (pod, warnings) in &self.pods {
             sum.gaps += warnings.tally.gaps;
+            sum.decode_failed += warnings.tally.decode_failed;
             if !warnings.is_router(pod) {
                 continue;
             }

@@ -45,6 +45,12 @@ pub struct RouterTally {
     pub remove: u64,
     /// Warnings about gaps in event numbers.
     pub gaps: u64,
+    /// Lines of publishers that cannot read their engine's events.
+    pub decode_failed: u64,
+    /// Stores that routers' indexes took in, by their own counters.
+    pub stores_applied: u64,
+    /// Stores that they refused for want of a parent, by their own counters.
+    pub stores_orphaned: u64,
     /// Warnings about hashes that differ between workers.
     pub hash_mismatch: u64,
     /// Messages of KV events that are missing by their publishers' numbers.
@@ -108,6 +114,9 @@ impl RouterTally {
             parent_unsaid: self.parent_unsaid.saturating_sub(base.parent_unsaid),
             remove: self.remove.saturating_sub(base.remove),
             gaps: self.gaps.saturating_sub(base.gaps),
+            decode_failed: self.decode_failed.saturating_sub(base.decode_failed),
+            stores_applied: self.stores_applied.saturating_sub(base.stores_applied),
+            stores_orphaned: self.stores_orphaned.saturating_sub(base.stores_orphaned),
             hash_mismatch: self.hash_mismatch.saturating_sub(base.hash_mismatch),
             lost: self.lost.saturating_sub(base.lost),
             unreadable: self.unreadable.saturating_sub(base.unreadable),

@@ -33,7 +33,9 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         }
         if sample.metric == "dynamo_frontend_model_kv_cache_block_size" {
             facts.other.extend(adopted_block_size(pod, sample, value));
-        } else if let Some((name, value)) = gauge_of(&sample.metric, value) {
+        } else if let Some((name, value)) =
+            applied(sample).map(|name| (name, value)).or_else(|| gauge_of(&sample.metric, value))
+        {
             facts.other.push(Fact::Gauge(Gauge {
                 pod: Arc::clone(pod),
                 worker: labelled_worker(sample),
@@ -56,6 +58,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
 fn is_wanted(line: &str) -> bool {
     let name = line.split(['{', ' ']).next().unwrap_or_default();
     name == "dynamo_frontend_model_kv_cache_block_size"
+        || name.ends_with(APPLIED)
         || gauge_of(&name.replace(':', "_"), 0.0).is_some()
 }
 
@@ -63,6 +66,22 @@ fn is_wanted(line: &str) -> bool {
 fn plain_name(line: &str) -> String {
     let end = line.find(['{', ' ']).unwrap_or(line.len());
     format!("{}{}", line[..end].replace(':', "_"), &line[end..])
+}
+
+/// What the router's counters of events end with: in the frontend from 1.0, in processes of its own
+/// (dynamo-kv-router 1.6.1, `indexer/metrics.rs:184`).
+const APPLIED: &str = "kv_cache_events_applied";
+
+fn applied(sample: &Sample) -> Option<GaugeName> {
+    let is = |label: &str, wanted: &str| sample.labels.get(label) == Some(wanted);
+    if !sample.metric.ends_with(APPLIED) || !is("event_type", "stored") {
+        return None;
+    }
+    if is("status", "ok") {
+        Some(GaugeName::StoresApplied)
+    } else {
+        is("status", "parent_block_not_found").then_some(GaugeName::StoresOrphaned)
+    }
 }
 
 fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {

@@ -43,6 +43,7 @@ const READERS: &[(&str, Reader)] = &[
     }),
     ("Event ID gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
     ("Input event gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
+    ("Failed to decode KVEventBatch", |line, pod| warn(line, pod, WarningKind::DecodeFailed)),
     ("request completed request_id=", prompt),
 ];
 

@@ -124,6 +124,7 @@ fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
         of,
         worker: (of != ClaimOf::Declared && of != ClaimOf::Router).then_some(WorkerId(worker)),
         pod: None,
+        component: None,
         tokens,
         ground: Ground::Setting,
         source: "a test".into(),
@@ -134,7 +135,13 @@ fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
 }
 
 fn setting<T>(value: T) -> Setting<T> {
-    Setting { value, ground: Ground::Setting, source: "a test".into(), at: Timestamp(1) }
+    Setting {
+        value,
+        ground: Ground::Setting,
+        source: "a test".into(),
+        raw: "as set".into(),
+        at: Timestamp(1),
+    }
 }
 
 /// Turns every known overlap into none.

@@ -87,7 +87,7 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Findi
             sentence: format!("Set DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend."),
             change: Some(Change::Env {
                 on: Part::Frontend,
-                name: "DYN_KV_CACHE_BLOCK_SIZE",
+                name: "DYN_KV_CACHE_BLOCK_SIZE".to_owned(),
                 value: w.to_string(),
             }),
             restarts: evidence.frontend_restarts(),

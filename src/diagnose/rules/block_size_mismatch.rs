@@ -4,13 +4,14 @@
 //! router's index stays empty. Between workers and router, the index fills, nothing warns, and no
 //! request ever finds a block (PROTOCOL 10.2 has the table).
 
-use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
-use crate::diagnose::fix::{Change, Fix};
-use crate::diagnose::knobs;
+mod fixes;
+
+use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{ClaimOf, Grade, Severity};
 use crate::model::Tally;
+use fixes::{router_fix, worker_fix};
 
 pub(super) struct BlockSizeMismatch;
 
@@ -241,27 +242,6 @@ fn published_summary(
     }
 }
 
-fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeClaim)>) -> Fix {
-    let publisher = sizes.map(|(publisher, _)| publisher.tokens);
-    let publisher = publisher.or_else(|| evidence.worker_size().map(|claim| claim.tokens));
-    let size = publisher.map_or("the size they publish".to_owned(), |size| size.to_string());
-    let engine = match sizes {
-        Some((_, engine)) => {
-            format!(", or publish the engine's size (--kv-block-size {})", engine.tokens)
-        }
-        None => ", or publish the engine's size (--kv-block-size)".to_owned(),
-    };
-    Fix {
-        sentence: format!(
-            "Roll the workers one by one with tokens_per_block: {size} in the engine's configuration \
-             (vLLM: --block-size {size}){engine}. Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does \
-             not help."
-        ),
-        change: None,
-        restarts: "every worker, one after the other; their caches start empty".into(),
-    }
-}
-
 /// Router and workers differ: the router is blind although the index is full, and the sizes differ.
 fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
     let (router, router_proof) = evidence.router_size()?;
@@ -316,43 +296,21 @@ fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
     })
 }
 
-fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
-    use crate::diagnose::evidence::RouterKind;
-    if evidence.settings.router_kind == RouterKind::OwnSize {
-        return Fix {
-            sentence: format!(
-                "Start the router with DYN_ROUTER_BLOCK_SIZE={workers} (a gateway plugin: \
-                 DYN_KV_CACHE_BLOCK_SIZE={workers}); it hashes with {router} now."
-            ),
-            change: Some(Change::Env {
-                on: crate::diagnose::Part::Router,
-                name: "DYN_ROUTER_BLOCK_SIZE",
-                value: workers.to_string(),
-            }),
-            restarts: "the router; it reads its index anew".into(),
-        };
-    }
-    Fix {
-        sentence: format!(
-            "Roll the workers one by one with --kv-block-size {workers} (vLLM: --block-size {workers}), so \
-             that their model cards say what they publish; the router takes its size from the card. A \
-             router of its own (dynamo.router) needs {} {workers}.",
-            evidence.knob_text(knobs::ROUTER_SIZE, "")
-        ),
-        change: None,
-        restarts: "every worker, one after the other; their caches start empty".into(),
-    }
-}
-
 /// Settings differ, and nothing was seen yet.
 fn configured(evidence: &Evidence) -> Option<Finding> {
     let split = evidence.split_workers();
     let sizes = split.first().copied();
-    let router = evidence.agreed(ClaimOf::Router);
+    let own = evidence.settings.router_kind == RouterKind::OwnSize;
     let worker = [ClaimOf::Publisher, ClaimOf::Engine]
         .into_iter()
         .find_map(|of| evidence.agreed(of))
         .filter(|claim| claim.ground > Ground::Default);
+    // Each router hashes with what it was told; nobody else's setting says anything of it.
+    let router = worker.and_then(|worker| {
+        let routers = evidence.best_by_subject(ClaimOf::Router).into_iter();
+        let told = |claim: &&SizeClaim| own || claim.ground > Ground::Default;
+        routers.filter(told).find(|claim| claim.tokens != worker.tokens)
+    });
     let (summary, proofs, fix) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);
         (
@@ -366,10 +324,7 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
             ],
             worker_fix(evidence, sizes),
         )
-    } else if let (Some(router), Some(worker)) = (router, worker)
-        && router.tokens != worker.tokens
-        && router.ground > Ground::Default
-    {
+    } else if let (Some(router), Some(worker)) = (router, worker) {
         (
             format!(
                 "The router is set to hash blocks of {} tokens, workers to publish blocks of {}.",

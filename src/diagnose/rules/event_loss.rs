@@ -19,7 +19,8 @@ impl Rule for EventLoss {
          prefixes are found less often. TensorRT-LLM drops events when its buffer overflows \
          (1024 up to Dynamo 1.2), NATS core and ZMQ drop them for slow readers. Judged by holes \
          in the publishers' numbers (0.1 % of messages), by warnings about gaps, and where the \
-         past is known by 5 % to 90 % of stores refused. Nothing is said while kvtop itself \
+         past is known by 5 % to 90 % of stores refused, or by the routers' own counters of them \
+         (kv_cache_events_applied, from 1.0 on). Nothing is said while kvtop itself \
          lost messages. Raise event_buffer_max_size and queue sizes, or upgrade to 1.3."
     }
 
@@ -51,6 +52,13 @@ impl Rule for EventLoss {
             let summary = format!("KV events are lost: {value} messages are missing.");
             return lost(evidence, summary, Grade::Likely, proof.at(evidence.at));
         }
+        if let Some((applied, orphaned)) = counters(evidence) {
+            let value = format!("{orphaned} of {}", applied + orphaned);
+            let source = "routers' counters (kv_cache_events_applied)";
+            let proof = Proof::new("stores refused for want of a parent", value.clone(), source);
+            let summary = format!("KV events are lost: routers refused {value} stores.");
+            return lost(evidence, summary, Grade::Likely, proof.at(evidence.at));
+        }
         let known = evidence.present().filter(|rank| rank.past_known);
         let (mut stores, mut refused, mut empty) = (0, 0, 0);
         for rank in known {
@@ -76,6 +84,20 @@ impl Rule for EventLoss {
             tally.lost
         ))
     }
+}
+
+/// Returns stores taken in and refused by routers' own counters, when so many were refused that events
+/// are missing, and not so many that the index is empty for another reason.
+fn counters(evidence: &Evidence) -> Option<(u64, u64)> {
+    let limits = &evidence.thresholds;
+    let tally = &evidence.router.tally;
+    let (applied, orphaned) = (tally.stores_applied, tally.stores_orphaned);
+    let share = orphaned as f64 / (applied + orphaned).max(1) as f64;
+    let enough = applied + orphaned >= limits.min_stores;
+    // A worker that starts, or a router, refuses stores for a moment.
+    let calm = evidence.unsettled().is_none();
+    (enough && calm && (limits.loss_share..limits.all_share).contains(&share))
+        .then_some((applied, orphaned))
 }
 
 fn lost(evidence: &Evidence, summary: String, grade: Grade, proof: Proof) -> Verdict {

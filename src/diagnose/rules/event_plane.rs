@@ -42,6 +42,9 @@ impl Rule for EventPlane {
         if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) && plane.down.is_empty() {
             return Verdict::unknown("KV events: none came in this window");
         }
+        if evidence.mute().is_some() {
+            return Verdict::unknown("KV events: workers are set to publish none (KVT003)");
+        }
         let mut proofs =
             vec![Proof::new("KV events", "0", "every event plane that kvtop listens to")];
         proofs.push(Proof::new("requests routed", tally.routed.to_string(), "routers' logs"));

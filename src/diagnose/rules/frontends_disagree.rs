@@ -43,10 +43,11 @@ impl Rule for FrontendsDisagree {
             .mended_by("Roll the frontends that adopted an old model card.", "those frontends")
             .into();
         }
-        let pods = &evidence.router.pods;
+        let (seen, there) = (&evidence.router.pods, &evidence.router.replicas);
+        let pods = if seen.len() >= there.len() { seen } else { there };
         let sync = evidence.settings.replica_sync.as_ref();
         match (pods.len(), sync) {
-            (0, _) => Verdict::unknown("routers: no log shows one that routes"),
+            (0, _) => Verdict::unknown("routers: neither logs nor pods show one that routes"),
             (1, _) => Verdict::clear("one router routes"),
             (_, Some(set)) if set.value => Verdict::clear("routers share their load"),
             (_, None) => Verdict::unknown(format!(
@@ -57,7 +58,15 @@ impl Rule for FrontendsDisagree {
                 Severity::Info,
                 Grade::ConfigOnly,
                 format!("{count} routers do not tell each other what they routed."),
-                vec![Proof::new("replica sync", "off", set.source.to_string()).at(set.at)],
+                vec![
+                    Proof::new(
+                        "replica sync",
+                        format!("off ({})", set.raw),
+                        set.source.to_string(),
+                    )
+                    .at(set.at),
+                    Proof::new("routers", pods.join(", "), "pods and logs").at(evidence.at),
+                ],
             )
             .means("Each knows only the load that it caused.", "One router only.")
             .mended_by(
@@ -73,5 +82,5 @@ impl Rule for FrontendsDisagree {
 /// The variable that shares the load, in versions that read one.
 fn replica_sync(evidence: &Evidence) -> Option<Change> {
     let name = evidence.knob(knobs::REPLICA_SYNC)?.strip_suffix("=true")?;
-    Some(Change::Env { on: Part::Frontend, name, value: "true".to_owned() })
+    Some(Change::Env { on: Part::Frontend, name: name.to_owned(), value: "true".to_owned() })
 }

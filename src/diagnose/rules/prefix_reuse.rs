@@ -1,6 +1,6 @@
 //! KVT017: there is nothing to reuse, or engines do not.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Evidence, Finding, OfWorker, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 
 pub(super) struct PrefixReuse;
@@ -25,15 +25,9 @@ impl Rule for PrefixReuse {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let off: Vec<_> =
-            evidence.settings.prefix_reuse.iter().filter(|(_, set)| !set.value).collect();
-        if let Some((worker, set)) = off.first() {
-            let proof = Proof::new(
-                format!("prefix reuse, {}", evidence.alias(*worker)),
-                "off",
-                set.source.to_string(),
-            );
-            let summary = "Engines are set not to reuse prefixes.";
-            return absent(summary.into(), Grade::ConfigOnly, vec![proof.at(set.at)]);
+            evidence.settings.prefix_reuse.iter().filter(|of| !of.set.value).collect();
+        if let Some(first) = off.first() {
+            return switched_off(&off, first);
         }
         let all = evidence.router.tally.overlaps.best();
         let total = evidence.total();
@@ -69,9 +63,34 @@ impl Rule for PrefixReuse {
     }
 }
 
+fn switched_off(off: &[&OfWorker<bool>], first: &OfWorker<bool>) -> Verdict {
+    let proofs = off.iter().take(16).map(|of| {
+        let value = format!("off ({})", of.set.raw);
+        Proof::new(format!("prefix reuse, {}", of.who), value, of.set.source.to_string())
+            .at(of.set.at)
+    });
+    let names: Vec<&str> = off.iter().take(4).map(|of| of.who.as_ref()).collect();
+    let others = if off.len() > 4 { " and others" } else { "" };
+    let summary = format!("Engines are set not to reuse prefixes: {}{others}.", names.join(", "));
+    let sentence = match first.set.flag() {
+        Some("--override-engine-args") | None => format!(
+            "Set kv_cache_config.enable_block_reuse: true for {}{others} ({}).",
+            names.join(", "),
+            first.set.source
+        ),
+        Some(flag) => format!("Start {}{others} without {flag}.", names.join(", ")),
+    };
+    Finding::new(Severity::Warning, Grade::ConfigOnly, summary, proofs.collect())
+        .means(EFFECT, "One overlap.")
+        .mended_by(sentence, "every worker whose settings change; their caches start empty")
+        .into()
+}
+
+const EFFECT: &str = "Every prompt is computed whole; routing by cached blocks cannot help.";
+
 fn absent(summary: String, grade: Grade, proofs: Vec<Proof>) -> Verdict {
     Finding::new(Severity::Warning, grade, summary, proofs)
-        .means("Every prompt is computed whole; routing by cached blocks cannot help.", "One overlap.")
+        .means(EFFECT, "One overlap.")
         .mended_by(
             "Switch prefix reuse on (TensorRT-LLM enable_block_reuse: true), or move what differs between \
              prompts, such as dates and ids, to their end.",

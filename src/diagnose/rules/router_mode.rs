@@ -113,6 +113,6 @@ fn set<T>(
         .into()
 }
 
-fn variable(name: &'static str, value: &str) -> Change {
-    Change::Env { on: Part::Frontend, name, value: value.to_owned() }
+fn variable(name: &str, value: &str) -> Change {
+    Change::Env { on: Part::Frontend, name: name.to_owned(), value: value.to_owned() }
 }

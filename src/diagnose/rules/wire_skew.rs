@@ -18,10 +18,11 @@ impl Rule for WireSkew {
         "KV events arrive that do not decode: engine, publisher and router speak different \
          versions of the format, and a router that cannot read a batch drops all of it. Judged \
          by at least 20 messages, and one in ten, that kvtop's own decoder, which is more \
-         tolerant than the router's, cannot read. Processes of different releases are a warning, \
-         whether or not anything is lost yet: told by the tags of images, model cards, discovery \
-         records, metrics, logs and the form of KV events. Run frontend and workers from images \
-         of the same Dynamo version."
+         tolerant than the router's, cannot read, or by three lines of a worker's log that say the \
+         same of its engine's events (\"Failed to decode KVEventBatch\"). Processes of different \
+         releases are a warning, whether or not anything is lost yet: told by the tags of images, \
+         model cards, discovery records, metrics, logs and the form of KV events. Run frontend and \
+         workers from images of the same Dynamo version."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -32,6 +33,9 @@ impl Rule for WireSkew {
         let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;
         let all = tally.unreadable + tally.events;
+        if tally.decode_failed >= limits.min_decode_failed {
+            return publishers(tally.decode_failed).into();
+        }
         if tally.unreadable < limits.min_unreadable
             && let Some(members) = &evidence.mixed
         {
@@ -99,5 +103,24 @@ fn mixed([old, new]: &[Member; 2], evidence: &Evidence) -> Finding {
     .mended_by(
         "Run frontend and workers from images of the same Dynamo version.",
         "whatever is of another version",
+    )
+}
+
+/// Workers say themselves that they cannot read what their engines send.
+fn publishers(lines: u64) -> Finding {
+    let proof = Proof::new("\"Failed to decode KVEventBatch\"", lines.to_string(), "workers' logs");
+    Finding::new(
+        Severity::Critical,
+        Grade::Confirmed,
+        format!("Workers cannot read their engines' KV events: {lines} lines say so."),
+        vec![proof],
+    )
+    .means(
+        "Each such line drops a whole batch of events: its blocks are never found.",
+        "Fewer lines.",
+    )
+    .mended_by(
+        "Run the workers from an image whose engine and Dynamo were built for each other.",
+        "every worker, one after the other; their caches start empty",
     )
 }

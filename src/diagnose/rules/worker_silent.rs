@@ -1,6 +1,6 @@
 //! KVT003: a worker serves requests and publishes nothing.
 
-use crate::diagnose::evidence::{Evidence, RankEvidence};
+use crate::diagnose::evidence::{Evidence, OfWorker, RankEvidence};
 use crate::diagnose::fix::Fix;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity};
@@ -22,7 +22,8 @@ impl Rule for WorkerSilent {
          --publish-events-and-metrics (from 1.3 --publish-kv-events), vLLM and SGLang --kv-events-config \
          (vLLM stopped publishing by itself in 1.1). Judged for each rank: no event at all while at least \
          10 requests went to it and none of them found a block (30 where no router says what it found), \
-         and other workers do publish. Decode workers of a disaggregated deployment publish nothing by \
+         and other workers do publish; or no event from anybody while every worker's settings say that it \
+         does not publish. Decode workers of a disaggregated deployment publish nothing by \
          design and are not judged."
     }
 
@@ -35,7 +36,10 @@ impl Rule for WorkerSilent {
             evidence.present().filter(|rank| must_publish(rank, evidence)).collect();
         let loud = judged.iter().filter(|rank| speaks(rank)).count();
         if loud == 0 {
-            return Verdict::unknown("KV events: kvtop sees none from any worker");
+            return match evidence.mute() {
+                Some(mute) => all_mute(evidence, &mute).into(),
+                None => Verdict::unknown("KV events: kvtop sees none from any worker"),
+            };
         }
         let silent: Vec<&RankEvidence> =
             judged.iter().copied().filter(|rank| is_silent(rank, evidence)).collect();
@@ -78,12 +82,51 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     !speaks(rank) && rank.held == 0 && enough && rank.tally.routed >= limits.min_silent_routed
 }
 
+/// No worker publishes, because none was told to.
+fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Finding {
+    let routed = evidence.router.tally.routed;
+    let mut proofs: Vec<Proof> = mute
+        .iter()
+        .take(16)
+        .map(|of| {
+            let value = format!("no ({})", of.set.raw);
+            Proof::new(format!("publishes events, {}", of.who), value, of.set.source.to_string())
+                .at(of.set.at)
+        })
+        .collect();
+    let value = format!("0, while {routed} requests were routed");
+    proofs.push(Proof::new("KV events", value, "every event plane that kvtop listens to"));
+    Finding {
+        severity: Severity::Critical,
+        grade: Grade::Confirmed,
+        summary: format!(
+            "No worker publishes KV events: none of {} was told to, and none came with {routed} requests.",
+            mute.len()
+        ),
+        effect: "The router knows of no cached block: requests are routed by load alone.".into(),
+        proofs,
+        refuted_by: "One KV event from any worker.".into(),
+        competing: vec![
+            "KVT004: kvtop might listen in the wrong place; the workers' settings explain it without."
+                .into(),
+        ],
+        fix: Some(Fix {
+            sentence: format!(
+                "Roll the workers with KV events switched on: {}.",
+                evidence.publish_flags()
+            ),
+            change: None,
+            restarts: "every worker, one after the other; their caches start empty".into(),
+        }),
+    }
+}
+
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {
     let names: Vec<String> = silent.iter().map(|rank| Evidence::name_of(rank)).collect();
     let routed: u64 = silent.iter().map(|rank| rank.tally.routed).sum();
     let set = |rank: &RankEvidence| {
         let settings = evidence.settings.publishes.iter();
-        settings.filter(|(worker, _)| *worker == rank.rank.worker).map(|(_, set)| set).next()
+        settings.filter(|of| of.worker == Some(rank.rank.worker)).map(|of| &of.set).next()
     };
     let mut proofs = vec![
         Proof::new(

@@ -72,7 +72,7 @@ fn is_foreign(engine: &Engine, pod: &Pod) -> bool {
 }
 
 /// Returns true when a claim is about what was chosen, as far as is known.
-pub(super) fn is_chosen(engine: &Engine, subject: &Subject) -> bool {
+pub(in crate::engine) fn is_chosen(engine: &Engine, subject: &Subject) -> bool {
     let in_pod =
         |name: &str| engine.cluster.pod(name).is_none_or(|record| !is_foreign(engine, &record.pod));
     match (subject, &engine.options.dgd) {

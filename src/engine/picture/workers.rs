@@ -24,7 +24,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
     let pod = worker.and_then(|worker| worker.pod.as_deref());
     let meter = engine.meters.ranks.get(index);
     let counts = engine.mirror.counts(record.rank);
-    let subjects = subjects(engine, record, pod);
+    let subjects = subjects(record, pod);
     let shown = pod.and_then(|pod| engine.cluster.pod(pod)).map(|record| &record.pod);
     let capacity = capacity(engine, record, &subjects);
     let overlap = record.overlaps.best();
@@ -73,19 +73,12 @@ fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
     Sourced { value: measured.value.clone(), source: measured.source.to_string(), at: measured.at }
 }
 
-/// Returns whom claims about a rank may name: its worker, its pod, its component.
-pub(in crate::engine) fn subjects(
-    engine: &Engine,
-    record: &RankRecord,
-    pod: Option<&str>,
-) -> Vec<Subject> {
+/// Returns whom claims about a rank may name: its worker and its pod. What the manifest says of its
+/// component is about the next pod, which may be started with something else.
+pub(in crate::engine) fn subjects(record: &RankRecord, pod: Option<&str>) -> Vec<Subject> {
     let mut subjects = vec![Subject::Worker(record.rank.worker), Subject::Deployment];
     let Some(pod) = pod else { return subjects };
     subjects.push(Subject::Pod(pod.into()));
-    let known = engine.cluster.pod(pod).map(|record| &record.pod);
-    if let Some((Some(graph), Some(component))) = known.map(|pod| (&pod.graph, &pod.component)) {
-        subjects.push(Subject::Component { graph: graph.clone(), component: component.clone() });
-    }
     subjects
 }
 
@@ -129,7 +122,7 @@ pub(in crate::engine) fn ranks_now(engine: &Engine) -> Vec<RankNow> {
         if worker.is_some_and(|worker| worker.gone) {
             return None;
         }
-        let subjects = subjects(engine, record, worker.and_then(|w| w.pod.as_deref()));
+        let subjects = subjects(record, worker.and_then(|w| w.pod.as_deref()));
         let used = utilization(record, capacity(engine, record, &subjects).as_ref());
         Some(RankNow {
             index,

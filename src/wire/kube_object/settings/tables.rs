@@ -52,6 +52,8 @@ pub(super) enum Unset {
     EventPlane,
     /// Off in 0.9, on from 1.0.
     FromOne,
+    /// On up to 1.0, off from 1.1 (vLLM's events, `create_kv_events_config`).
+    UntilOneOne,
     /// 64 before 1.6, by engine from then on.
     MockBlock,
 }
@@ -73,6 +75,7 @@ impl Unset {
                 Some(ClaimValue::Text(plane.into()))
             }
             Self::FromOne => before(1, 0).map(|old| ClaimValue::Flag(!old)),
+            Self::UntilOneOne => before(1, 1).map(ClaimValue::Flag),
             Self::MockBlock => before(1, 6)?.then_some(ClaimValue::Count(64)),
         }
     }
@@ -164,8 +167,11 @@ const STANDALONE: &[Row] =
 /// The plugin's variables were renamed once; it refuses to start without a block size
 /// (ai-dynamo/dynamo, `deploy/inference-gateway`).
 const GATEWAY: &[Row] = &[
-    row(What::BlockSize, &[Router], Kind::Count, &[])
-        .env(&[Always("DYN_KV_BLOCK_SIZE"), Always("DYNAMO_KV_BLOCK_SIZE")]),
+    row(What::BlockSize, &[Router], Kind::Count, &[]).env(&[
+        Always("DYN_KV_BLOCK_SIZE"),
+        Always("DYNAMO_KV_BLOCK_SIZE"),
+        Always("DYN_KV_CACHE_BLOCK_SIZE"),
+    ]),
     row(What::OverlapWeight, &[Router], Kind::Decimal, &[])
         .env(&[Always("DYN_OVERLAP_SCORE_WEIGHT"), Always("DYNAMO_OVERLAP_SCORE_WEIGHT")]),
     row(What::RouterTemperature, &[Router], Kind::Decimal, &[])
@@ -252,7 +258,8 @@ const TRTLLM: &[Row] = &[
 const VLLM: &[Row] = &[
     row(What::BlockSize, &[Engine, Publisher, Card], Kind::Count, &["--block-size"])
         .or(Unset::Count(16)),
-    row(What::PublishesEvents, &[Publisher], Kind::EventsSwitch, &["--kv-events-config"]),
+    row(What::PublishesEvents, &[Publisher], Kind::EventsSwitch, &["--kv-events-config"])
+        .or(Unset::UntilOneOne),
     row(What::PrefixReuse, &[Engine], Kind::Switch, &["--enable-prefix-caching"])
         .off(&["--no-enable-prefix-caching"]),
     row(What::Model, &[Card], Kind::Text, &["--served-model-name", "--model"]),
@@ -267,7 +274,8 @@ const VLLM: &[Row] = &[
 const SGLANG: &[Row] = &[
     row(What::BlockSize, &[Engine, Publisher, Card], Kind::Count, &["--page-size"])
         .or(Unset::Count(1)),
-    row(What::PublishesEvents, &[Publisher], Kind::EventsConfig, &["--kv-events-config"]),
+    row(What::PublishesEvents, &[Publisher], Kind::EventsConfig, &["--kv-events-config"])
+        .or(Unset::Flag(false)),
     // It takes the flag for the cache's absence.
     row(What::PrefixReuse, &[Engine], Kind::Switch, &[]).off(&["--disable-radix-cache"]),
     row(What::Model, &[Card], Kind::Text, &["--served-model-name", "--model-path"]),

@@ -1,0 +1,110 @@
+//! Settings and block sizes, as claimed, with how each is known.
+
+use std::sync::Arc;
+
+use crate::domain::{ClaimOf, Timestamp, WorkerId};
+
+/// How a value is known, weakest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ground {
+    /// Nobody set it: the default of the version.
+    Default,
+    /// A deployment's manifest says so, before there are pods.
+    Manifest,
+    /// The process was started with it, or reads it from a file.
+    Setting,
+    /// The running process says so.
+    Observed,
+}
+
+/// Somebody's block size.
+#[derive(Clone, Debug)]
+pub struct SizeClaim {
+    /// Whose.
+    pub of: ClaimOf,
+    /// The worker, where it is one's.
+    pub worker: Option<WorkerId>,
+    /// The pod, where it is one's.
+    pub pod: Option<Arc<str>>,
+    /// The component, where a manifest says it of one that has no pods yet.
+    pub component: Option<Arc<str>>,
+    /// Tokens per block.
+    pub tokens: u32,
+    /// How it is known.
+    pub ground: Ground,
+    /// Where it was read.
+    pub source: Arc<str>,
+    /// The text it was read from.
+    pub raw: Arc<str>,
+    /// When it was said first.
+    pub at: Timestamp,
+    /// When it was said last.
+    pub last: Timestamp,
+}
+
+/// A setting with where it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting<T> {
+    /// Its value.
+    pub value: T,
+    /// How it is known.
+    pub ground: Ground,
+    /// Where it was read.
+    pub source: Arc<str>,
+    /// The text it was read from.
+    pub raw: Arc<str>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A setting of one worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OfWorker<T> {
+    /// The worker, once it registered.
+    pub worker: Option<WorkerId>,
+    /// Its short name, its pod, or the component that it will belong to.
+    pub who: Arc<str>,
+    /// The setting.
+    pub set: Setting<T>,
+}
+
+impl<T> Setting<T> {
+    /// Returns the flag that set it, when it was one: a flag wins over a variable of the same meaning.
+    pub fn flag(&self) -> Option<&str> {
+        let (_, name) = self.source.rsplit_once(", ")?;
+        name.starts_with('-').then_some(name)
+    }
+}
+
+/// What reads the size declared on the frontend.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RouterKind {
+    /// Nobody says which router this is.
+    #[default]
+    Unknown,
+    /// The router inside `dynamo.frontend`, which hashes with the model card's size.
+    Frontend,
+    /// A router with a block size of its own: `dynamo.router`, a gateway plugin.
+    OwnSize,
+}
+
+/// Settings, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Which kind of router this is.
+    pub router_kind: RouterKind,
+    /// How requests are routed.
+    pub router_mode: Option<Setting<Arc<str>>>,
+    /// Weight, or credit, of the overlap.
+    pub overlap_weight: Option<Setting<f64>>,
+    /// Randomness of the choice.
+    pub temperature: Option<Setting<f64>>,
+    /// Whether the router follows KV events.
+    pub kv_events: Option<Setting<bool>>,
+    /// Whether routers tell each other what they routed.
+    pub replica_sync: Option<Setting<bool>>,
+    /// Whether workers publish events.
+    pub publishes: Vec<OfWorker<bool>>,
+    /// Whether engines reuse prefixes.
+    pub prefix_reuse: Vec<OfWorker<bool>>,
+}

@@ -1,0 +1,68 @@
+//! Verdicts of the rules, as rows of a snapshot.
+
+use crate::diagnose::Verdict;
+use crate::engine::Engine;
+use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
+
+impl Engine {
+    /// Returns what is wrong, as rows.
+    pub(in crate::engine) fn findings(&self) -> Vec<FindingRow> {
+        let targets = self.targets();
+        let rows = self.diagnosis.raised().into_iter().map(|raised| {
+            let finding = raised.finding;
+            let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
+                claim: proof.claim.clone(),
+                value: proof.value.clone(),
+                source: proof.source.clone(),
+                at: proof.at,
+                against: proof.against,
+            });
+            FindingRow {
+                id: raised.rule.id(),
+                name: raised.rule.name(),
+                severity: finding.severity,
+                grade: finding.grade,
+                summary: finding.summary.clone(),
+                effect: finding.effect.clone(),
+                evidence: proofs.collect(),
+                refuted_by: finding.refuted_by.clone(),
+                competing: finding.competing.clone(),
+                fix: finding.fix.as_ref().map(|fix| {
+                    let shown = fix.render(targets.as_ref());
+                    FixRow {
+                        sentence: shown.sentence,
+                        yaml: shown.yaml,
+                        kubectl: shown.kubectl,
+                        restarts: shown.restarts,
+                        verify: shown.verify,
+                    }
+                }),
+                explains: raised.explains,
+                raised: raised.raised,
+                resolved: raised.resolved,
+            }
+        });
+        rows.collect()
+    }
+
+    /// Returns every check with its verdict, as rows by id.
+    pub(in crate::engine) fn checks(&self) -> Vec<CheckRow> {
+        let rows = self.diagnosis.checks().into_iter().map(|check| {
+            let (verdict, note) = match (check.verdict, check.explained_by) {
+                (Verdict::Found(finding), Some(cause)) => {
+                    let missing = format!("explained by {cause}; judged again once that is cured");
+                    (CheckVerdict::Unknown { missing }, finding.summary.clone())
+                }
+                (Verdict::Found(finding), None) => (CheckVerdict::Found, finding.summary.clone()),
+                (Verdict::Clear { note }, _) => (CheckVerdict::Clear, note.clone()),
+                (Verdict::Unknown { missing }, _) => {
+                    (CheckVerdict::Unknown { missing: missing.clone() }, String::new())
+                }
+            };
+            CheckRow { id: check.rule.id(), name: check.rule.name(), verdict, note }
+        });
+        let mut rows: Vec<CheckRow> = rows.collect();
+        rows.sort_by_key(|row| row.id);
+        rows
+    }
+}

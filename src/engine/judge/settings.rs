@@ -1,0 +1,311 @@
+//! Settings and block sizes for rules: of each process the claim that is nearest to what it does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::diagnose::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
+use crate::domain::{
+    Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
+};
+use crate::engine::{Engine, picture};
+use crate::model::StoredClaim;
+
+impl Engine {
+    /// Returns everybody's block sizes. A manifest speaks for pods that are not there yet only, and of
+    /// routers those that choose workers.
+    pub(super) fn size_claims(&self) -> Vec<SizeClaim> {
+        let kind = self.router_kind();
+        let counts = |stored: &&StoredClaim| {
+            let claim = &stored.claim;
+            let router = claim.of != ClaimOf::Router || self.may_choose(&claim.subject, kind);
+            claim.what == ClaimWhat::BlockSize && router && self.speaks(&claim.subject)
+        };
+        self.claims.all().filter(counts).filter_map(|stored| self.size_claim(stored)).collect()
+    }
+
+    fn size_claim(&self, stored: &StoredClaim) -> Option<SizeClaim> {
+        let claim = &stored.claim;
+        let ClaimValue::Count(tokens) = claim.value else { return None };
+        let (mut worker, mut pod, mut component) = (None, None, None);
+        match &claim.subject {
+            Subject::Worker(id) => worker = Some(*id),
+            Subject::Pod(name) => match self.workers.in_pod(name) {
+                Some(id) => worker = Some(id),
+                None => pod = Some(Arc::clone(name)),
+            },
+            Subject::Component { component: name, .. } => component = Some(Arc::clone(name)),
+            Subject::Deployment => {}
+        }
+        Some(SizeClaim {
+            of: claim.of,
+            worker,
+            pod,
+            component,
+            tokens: u32::try_from(tokens).ok().filter(|tokens| *tokens > 0)?,
+            ground: ground(claim.basis),
+            source: Arc::clone(&claim.source),
+            raw: Arc::clone(&claim.raw),
+            at: stored.first,
+            last: stored.last,
+        })
+    }
+
+    /// Returns false for claims about other deployments than the chosen one, and for those of a
+    /// component whose pods speak for themselves.
+    fn speaks(&self, subject: &Subject) -> bool {
+        let has_pods = |graph: &str, component: &str| {
+            self.cluster.pods().any(|record| {
+                let pod = &record.pod;
+                pod.graph.as_deref() == Some(graph) && pod.component.as_deref() == Some(component)
+            })
+        };
+        picture::is_chosen(self, subject)
+            && match subject {
+                Subject::Component { graph, component } => !has_pods(graph, component),
+                Subject::Worker(_) | Subject::Pod(_) | Subject::Deployment => true,
+            }
+    }
+
+    /// Returns the models that workers serve.
+    pub(super) fn models(&self) -> Vec<(WorkerId, Arc<str>)> {
+        let named = self.claims.all().filter(|stored| stored.claim.what == ClaimWhat::Model);
+        let named = named.filter_map(|stored| match (&stored.claim.subject, &stored.claim.value) {
+            (Subject::Worker(worker), ClaimValue::Text(model)) => {
+                Some((*worker, Arc::clone(model)))
+            }
+            _ => None,
+        });
+        named.collect()
+    }
+
+    /// Returns the settings of routers and workers.
+    pub(super) fn settings(&self) -> Settings {
+        let kind = self.router_kind();
+        let routers: Vec<Subject> = self
+            .processes()
+            .filter(|(role, subject)| role.is_router() && self.may_choose(subject, kind))
+            .map(|(_, subject)| subject)
+            .collect();
+        let of_router = |what| self.of_each(&routers, what, &[ClaimOf::Router]);
+        // The credit took the weight's place with 1.2; an old name that is still set counts as well.
+        let mut weights = decimals(of_router(ClaimWhat::OverlapCredit));
+        weights.extend(decimals(of_router(ClaimWhat::OverlapWeight)));
+        Settings {
+            router_kind: kind,
+            // Where another process chooses, the frontend's mode decides nothing.
+            router_mode: (kind != RouterKind::OwnSize)
+                .then(|| odd(texts(of_router(ClaimWhat::RouterMode)), |mode| mode.as_ref() != "kv"))
+                .flatten(),
+            overlap_weight: odd(weights, |weight| *weight <= 0.0),
+            temperature: odd(decimals(of_router(ClaimWhat::RouterTemperature)), |heat| *heat > 0.0),
+            kv_events: odd(flags(of_router(ClaimWhat::KvEvents)), |follows| !follows),
+            replica_sync: odd(flags(of_router(ClaimWhat::ReplicaSync)), |shared| !shared),
+            publishes: self.of_workers(ClaimWhat::PublishesEvents),
+            prefix_reuse: self.of_workers(ClaimWhat::PrefixReuse),
+        }
+    }
+
+    /// Returns true for pods that Kubernetes shows no longer.
+    pub(super) fn is_deleted(&self, pod: &str) -> bool {
+        self.cluster.pods().next().is_some() && self.cluster.pod(pod).is_none()
+    }
+
+    /// Returns the ready pods of the component that has most of those that route by cached blocks.
+    pub(super) fn replicas(&self) -> Vec<Arc<str>> {
+        let kind = self.router_kind();
+        let mut groups: BTreeMap<_, Vec<Arc<str>>> = BTreeMap::new();
+        for pod in self.cluster.pods().map(|record| &record.pod) {
+            let subject = Subject::Pod(Arc::clone(&pod.name));
+            let mode = self.claims.best(
+                ClaimWhat::RouterMode,
+                &[ClaimOf::Router],
+                std::slice::from_ref(&subject),
+            );
+            let by_blocks =
+                mode.is_none_or(|stored| stored.claim.value == ClaimValue::Text("kv".into()));
+            let routes = pod.role.is_router() && self.may_choose(&subject, kind) && by_blocks;
+            if routes && pod.ready && !pod.terminating && self.speaks(&subject) {
+                let group = groups.entry((&pod.graph, &pod.component)).or_default();
+                group.push(Arc::clone(&pod.name));
+            }
+        }
+        groups.into_values().max_by_key(Vec::len).unwrap_or_default()
+    }
+
+    /// Returns which kind of router chooses workers: of those that were seen to, or else of those that
+    /// are there.
+    fn router_kind(&self) -> RouterKind {
+        let routing = self.router.pods().filter(|(_, known)| known.routes);
+        let seen: Vec<RouterKind> = routing.map(|(pod, _)| self.kind_of(pod)).collect();
+        if let Some(first) = seen.first() {
+            let same = seen.iter().all(|kind| kind == first);
+            return if same { *first } else { RouterKind::Unknown };
+        }
+        let mut kind = RouterKind::Unknown;
+        for (role, _) in self.processes() {
+            match role {
+                Role::StandaloneRouter | Role::GatewayPlugin => return RouterKind::OwnSize,
+                Role::Frontend => kind = RouterKind::Frontend,
+                Role::Worker | Role::Prefill | Role::Decode | Role::Planner | Role::Other => {}
+            }
+        }
+        kind
+    }
+
+    /// A pod is what it runs; where Kubernetes does not show that, only frontends report the size that
+    /// they adopted.
+    fn kind_of(&self, pod: &Arc<str>) -> RouterKind {
+        let shown = self.cluster.pod(pod).map(|record| record.pod.role);
+        match shown {
+            Some(Role::Frontend) => RouterKind::Frontend,
+            Some(Role::StandaloneRouter | Role::GatewayPlugin) => RouterKind::OwnSize,
+            Some(_) => RouterKind::Unknown,
+            None => {
+                let subject = [Subject::Pod(Arc::clone(pod))];
+                let adopted = self.claims.best(ClaimWhat::BlockSize, &[ClaimOf::Router], &subject);
+                match adopted.filter(|stored| stored.claim.basis == Basis::Observed) {
+                    Some(_) => RouterKind::Frontend,
+                    None => RouterKind::Unknown,
+                }
+            }
+        }
+    }
+
+    /// Returns false for processes that route, but not as those of `kind` that choose workers do.
+    fn may_choose(&self, subject: &Subject, kind: RouterKind) -> bool {
+        let role = match subject {
+            Subject::Pod(pod) => self.cluster.pod(pod).map(|record| record.pod.role),
+            Subject::Component { graph, component } => {
+                self.component(graph, component).map(|component| component.role)
+            }
+            Subject::Worker(_) | Subject::Deployment => None,
+        };
+        match (kind, role) {
+            (RouterKind::OwnSize, Some(role)) => role != Role::Frontend,
+            (RouterKind::Frontend, Some(role)) => role == Role::Frontend,
+            (RouterKind::Unknown, _) | (_, None) => true,
+        }
+    }
+
+    fn component(&self, graph: &str, component: &str) -> Option<&Component> {
+        let graph = self.cluster.graphs().find(|known| known.name.as_ref() == graph)?;
+        graph.components.iter().find(|known| known.name.as_ref() == component)
+    }
+
+    /// Returns the pods there are, and the components that have none yet, with what they do.
+    fn processes(&self) -> impl Iterator<Item = (Role, Subject)> {
+        let pods = self
+            .cluster
+            .pods()
+            .map(|record| (record.pod.role, Subject::Pod(Arc::clone(&record.pod.name))));
+        let component = |graph: &Graph, component: &Component| Subject::Component {
+            graph: Arc::clone(&graph.name),
+            component: Arc::clone(&component.name),
+        };
+        let components = self.cluster.graphs().flat_map(move |graph| {
+            let components = graph.components.iter();
+            components.map(move |known| (known.role, component(graph, known)))
+        });
+        pods.chain(components).filter(|(_, subject)| self.speaks(subject))
+    }
+
+    /// Returns for each subject the best claim about it.
+    fn of_each<'a>(
+        &'a self,
+        subjects: &[Subject],
+        what: ClaimWhat,
+        of: &[ClaimOf],
+    ) -> Vec<&'a StoredClaim> {
+        let best = |subject| self.claims.best(what, of, std::slice::from_ref(subject));
+        subjects.iter().filter_map(best).collect()
+    }
+
+    /// Returns a setting of each worker: of those that registered, of pods, and of components without.
+    fn of_workers(&self, what: ClaimWhat) -> Vec<OfWorker<bool>> {
+        let of = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card];
+        let mut found: BTreeMap<Subject, OfWorker<bool>> = BTreeMap::new();
+        let mut add = |worker: Option<WorkerId>, who: Arc<str>, subjects: &[Subject]| {
+            let key = worker.map(Subject::Worker).or_else(|| subjects.first().cloned());
+            let best = self.claims.best(what, &of, subjects);
+            if let (Some(key), Some(set)) = (key, best.and_then(flag)) {
+                found.entry(key).or_insert(OfWorker { worker, who, set });
+            }
+        };
+        for record in self.workers.ranks() {
+            let id = record.rank.worker;
+            let known = self.workers.worker(id);
+            if known.is_some_and(|worker| worker.gone) || !self.speaks(&Subject::Worker(id)) {
+                continue;
+            }
+            let pod = known.and_then(|worker| worker.pod.as_deref());
+            let subjects = picture::subjects(record, pod);
+            add(Some(id), self.workers.alias(id).into(), &subjects);
+        }
+        for (_, subject) in self.processes().filter(|(role, _)| role.is_worker()) {
+            let (worker, who) = match &subject {
+                Subject::Pod(pod) => (self.workers.in_pod(pod), Arc::clone(pod)),
+                Subject::Component { component, .. } => (None, Arc::clone(component)),
+                Subject::Worker(_) | Subject::Deployment => continue,
+            };
+            let gone = |id: WorkerId| self.workers.worker(id).is_some_and(|known| known.gone);
+            if !worker.is_some_and(gone) {
+                add(worker, who, std::slice::from_ref(&subject));
+            }
+        }
+        found.into_values().collect()
+    }
+}
+
+/// Returns how a setting is known.
+fn ground(basis: Basis) -> Ground {
+    match basis {
+        Basis::Observed => Ground::Observed,
+        Basis::Default => Ground::Default,
+        Basis::Manifest => Ground::Manifest,
+        Basis::File | Basis::Setting => Ground::Setting,
+    }
+}
+
+/// Returns the first setting that is `wrong`, or else the first.
+fn odd<T>(settings: Vec<Setting<T>>, wrong: impl Fn(&T) -> bool) -> Option<Setting<T>> {
+    let at = settings.iter().position(|setting| wrong(&setting.value)).unwrap_or(0);
+    settings.into_iter().nth(at)
+}
+
+fn with<T>(stored: &StoredClaim, value: T) -> Setting<T> {
+    Setting {
+        value,
+        ground: ground(stored.claim.basis),
+        source: Arc::clone(&stored.claim.source),
+        raw: Arc::clone(&stored.claim.raw),
+        at: stored.first,
+    }
+}
+
+fn flag(stored: &StoredClaim) -> Option<Setting<bool>> {
+    match stored.claim.value {
+        ClaimValue::Flag(value) => Some(with(stored, value)),
+        ClaimValue::Count(_) | ClaimValue::Text(_) | ClaimValue::Millionths(_) => None,
+    }
+}
+
+fn flags(claims: Vec<&StoredClaim>) -> Vec<Setting<bool>> {
+    claims.into_iter().filter_map(flag).collect()
+}
+
+fn texts(claims: Vec<&StoredClaim>) -> Vec<Setting<Arc<str>>> {
+    let text = |stored: &StoredClaim| match &stored.claim.value {
+        ClaimValue::Text(value) => Some(with(stored, Arc::clone(value))),
+        ClaimValue::Count(_) | ClaimValue::Flag(_) | ClaimValue::Millionths(_) => None,
+    };
+    claims.into_iter().filter_map(text).collect()
+}
+
+fn decimals(claims: Vec<&StoredClaim>) -> Vec<Setting<f64>> {
+    let decimal = |stored: &StoredClaim| match stored.claim.value {
+        ClaimValue::Millionths(value) => Some(with(stored, value as f64 / 1e6)),
+        ClaimValue::Count(value) => Some(with(stored, value as f64)),
+        ClaimValue::Text(_) | ClaimValue::Flag(_) => None,
+    };
+    claims.into_iter().filter_map(decimal).collect()
+}
