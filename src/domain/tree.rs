@@ -64,15 +64,8 @@ pub enum TreeSort {
 }
 
 impl TreeSort {
-    /// Returns the order after this one.
-    #[must_use]
-    pub const fn next(self) -> Self {
-        match self {
-            Self::Heat => Self::Blocks,
-            Self::Blocks => Self::Tokens,
-            Self::Tokens => Self::Heat,
-        }
-    }
+    /// Every order.
+    pub const ALL: [Self; 3] = [Self::Heat, Self::Blocks, Self::Tokens];
 }
 
 /// How much of a run of blocks a rank has.

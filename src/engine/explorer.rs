@@ -13,8 +13,18 @@ const RANK_LIMIT: usize = 65_536;
 pub(super) struct Said {
     /// Weight of the prefill term, and blocks decoding.
     pub(super) cost: Option<(f64, f64, Timestamp)>,
-    /// Blocks of the rank in the router's index, and in the mirror at that time.
-    pub(super) size: Option<(u64, u64, Timestamp)>,
+    /// Blocks of the rank in the router's index.
+    pub(super) size: Option<Size>,
+}
+
+/// What a router last said of its index, and what the mirror held around that time: events that came
+/// together with the log line are applied a moment later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Size {
+    pub(super) router: u64,
+    pub(super) before: u64,
+    pub(super) after: u64,
+    pub(super) at: Timestamp,
 }
 
 /// What is kept for looking at the tree.
@@ -23,6 +33,8 @@ pub(super) struct Explorer {
     pub(super) browser: Browser,
     pub(super) heat: Heat,
     pub(super) said: BTreeMap<WorkerRank, Said>,
+    /// Ranks of which a router said something since events were applied last.
+    fresh: Vec<WorkerRank>,
 }
 
 impl Explorer {
@@ -64,10 +76,21 @@ impl Explorer {
         mirror: &Mirror,
         at: Timestamp,
     ) {
-        let Some(size) = decision.tree_size.filter(|size| *size > 0) else { return };
-        let [mirrored, ..] = mirror.counts(rank).accepted;
-        if let Some(said) = self.of(rank) {
-            said.size = Some((size, mirrored, at));
+        let Some(router) = decision.tree_size.filter(|size| *size > 0) else { return };
+        let [before, ..] = mirror.counts(rank).accepted;
+        let Some(said) = self.of(rank) else { return };
+        said.size = Some(Size { router, before, after: before, at });
+        if !self.fresh.contains(&rank) {
+            self.fresh.push(rank);
+        }
+    }
+
+    /// Notes that the events up to now were applied.
+    pub(super) fn applied(&mut self, mirror: &Mirror) {
+        for rank in self.fresh.drain(..) {
+            if let Some(size) = self.said.get_mut(&rank).and_then(|said| said.size.as_mut()) {
+                [size.after, ..] = mirror.counts(rank).accepted;
+            }
         }
     }
 }

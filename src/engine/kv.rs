@@ -20,6 +20,7 @@ impl Engine {
     /// Applies the KV events that were gathered.
     pub(super) fn apply_kv(&mut self) {
         if self.facts.kv.is_empty() {
+            self.explorer.applied(&self.mirror);
             return;
         }
         let batch = std::mem::take(&mut self.facts.kv);
@@ -46,6 +47,7 @@ impl Engine {
         self.facts.kv = batch;
         self.facts.kv.clear();
         self.mirror.advance(MIRROR_BUDGET);
+        self.explorer.applied(&self.mirror);
     }
 
     /// Doubts what a worker holds, or everybody, from the present frame on.

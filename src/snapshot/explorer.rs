@@ -119,8 +119,20 @@ pub struct TreeAgreement {
     pub alias: String,
     /// Blocks in the router's index.
     pub router: u64,
-    /// Blocks in the mirror when the router said so, up to a second apart.
-    pub mirror: u64,
+    /// Blocks in the mirror before and after the events that came with what the router said; it may
+    /// have said so anywhere between.
+    pub mirror: (u64, u64),
     /// When.
     pub at: Timestamp,
+}
+
+impl TreeAgreement {
+    /// Returns true when router and mirror hold the same, within a hundredth: they were not asked at
+    /// the very same time.
+    pub fn is_same(&self) -> bool {
+        let (before, after) = self.mirror;
+        let (least, most) = (before.min(after), before.max(after));
+        let slack = self.router.max(most) / 100;
+        self.router + slack >= least && self.router <= most + slack
+    }
 }

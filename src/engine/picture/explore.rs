@@ -172,8 +172,13 @@ fn agreement(engine: &Engine, workers: &[WorkerRow], node: &TreeNode) -> Vec<Tre
         return Vec::new();
     }
     let said = |row: &WorkerRow| {
-        let (router, mirror, at) = engine.explorer.said.get(&row.rank)?.size?;
-        Some(TreeAgreement { alias: engine.alias(row.rank), router, mirror, at })
+        let size = engine.explorer.said.get(&row.rank)?.size?;
+        Some(TreeAgreement {
+            alias: engine.alias(row.rank),
+            router: size.router,
+            mirror: (size.before, size.after),
+            at: size.at,
+        })
     };
     workers.iter().filter(|row| !row.gone).filter_map(said).take(SHARES).collect()
 }
