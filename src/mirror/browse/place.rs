@@ -74,7 +74,12 @@ impl Tree {
         } else {
             self.index.find(block.sequence.0, fits)
         };
-        found.filter(|id| self.is_shown(self.edges.at(self.nodes.at(*id).edge).head))
+        // Nobody owns what lies at the end of a truncated edge; a row may begin with a block that is
+        // only kept for what follows it.
+        found.filter(|id| {
+            let head = self.edges.at(self.nodes.at(*id).edge).head;
+            self.living(*id) > 0 || (head == *id && self.is_shown(head))
+        })
     }
 
     /// Returns true when somebody calls `node` by `hash`, as far as that is quickly told.
@@ -102,18 +107,16 @@ impl Tree {
         own.is(ORPHAN) && own.parent() == NONE
     }
 
-    /// Returns true when the edge of `head` has something to show.
+    /// Returns true when the edge of `head` has something to show: not when all owners died and are yet
+    /// to be swept, as far as its ends tell.
     pub(super) fn is_shown(&self, head: u32) -> bool {
         let own = self.nodes.at(head);
-        if self.edges.at(own.edge).total() == 0 {
-            return false;
-        }
-        if own.is(ORPHAN) || !self.slots.any_dead() {
-            return true;
-        }
-        let mut alive = false;
-        self.spill.each(own.owners(), |slot| alive |= !self.slots.is_dead(slot));
-        alive
+        let edge = self.edges.at(own.edge);
+        let dead = || {
+            let any_dead = self.slots.any_dead() && !own.is(ORPHAN);
+            any_dead && self.living(head) == 0 && self.living(edge.tail) == 0
+        };
+        edge.total() > 0 && !dead()
     }
 
     /// Returns the name of the block or missing parent at `node`.
