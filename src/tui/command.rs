@@ -65,6 +65,14 @@ pub enum Command {
     OpenExport,
     /// Write the view into a file.
     Export(Format),
+    /// Open the command line to type what to find.
+    OpenFind,
+    /// Change what is shown of the tree.
+    Tree(TreeCommand),
+    /// Find a hash in the tree.
+    Find(HashText),
+    /// Show only the worker of this number in the tree; none for all.
+    OnlyWorker(Option<usize>),
     /// Apply the demo's fix.
     DemoFix,
     /// Move within a recording.
@@ -143,6 +151,58 @@ pub enum Pick {
     Sort,
     /// The columns of a table.
     Columns,
+    /// The worker whose blocks are shown.
+    Worker,
+}
+
+/// A change of what is shown of the tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeCommand {
+    /// Open the selected row, or go to the first below it.
+    In,
+    /// Close the selected row, or go to the one above it.
+    Out,
+    /// Open everything below the selected row.
+    OpenAll,
+    /// Open three levels below it.
+    OpenLevels,
+    /// Show only what is below it, or everything again.
+    Pin,
+    /// Let the worker be picked whose blocks are shown.
+    Worker,
+    /// Give what is said about it the whole view, or take it back.
+    Describe,
+}
+
+/// What was typed of a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HashText {
+    bytes: [u8; Self::LONGEST],
+    length: usize,
+}
+
+impl HashText {
+    /// Longest hash: 20 decimal digits.
+    pub const LONGEST: usize = 20;
+
+    /// Returns `text` if it can be a hash or the first digits of one: decimal, or hexadecimal with or
+    /// without `0x`.
+    pub fn new(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let hex = (1..=16).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        if !hex && text.parse::<u64>().is_err() || text.starts_with('+') {
+            return None;
+        }
+        let mut bytes = [0; Self::LONGEST];
+        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        Some(Self { bytes, length: text.len() })
+    }
+
+    /// Returns it as it was typed.
+    pub fn as_str(&self) -> &str {
+        let bytes = self.bytes.get(..self.length).unwrap_or_default();
+        std::str::from_utf8(bytes).unwrap_or_default()
+    }
 }
 
 /// What can be copied.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Command, Copied, Format};
+use super::command::{Command, Copied, Format, HashText};
 use super::views;
 
 /// The spans that graphs can cover.
@@ -35,6 +35,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     for window in WINDOWS {
         lines.push((format!("window {}", super::text::span(window)), "time that graphs cover"));
     }
+    lines.push((String::from("worker all"), "the tree of all workers; `worker w0` of one"));
     lines.push((String::from("zoom"), "focused panel to full screen, and back"));
     lines
 }
@@ -59,6 +60,16 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("copy", "kubectl") => Ok(Command::Copy(Copied::Kubectl)),
         ("copy", _) => Err(String::from("there are `copy fix` and `copy kubectl`")),
         ("export", name) => format(name),
+        ("find", hash) => {
+            let why = "a hash, or its first digits: `find 0c9d44aa`, `find 0x0c9d`, `find 4660`";
+            HashText::new(hash).map(Command::Find).ok_or_else(|| String::from(why))
+        }
+        ("worker", "all" | "") => Ok(Command::OnlyWorker(None)),
+        ("worker", name) => {
+            let number = name.strip_prefix('w').unwrap_or(name).parse().ok();
+            let why = || format!("no worker `{name}`; workers are `w0`, `w1` and so on, or `all`");
+            number.map(|number| Command::OnlyWorker(Some(number))).ok_or_else(why)
+        }
         ("freeze", "") => Ok(Command::ToggleFreeze),
         ("help", "") => Ok(Command::ToggleHelp),
         ("quit" | "q", "") => Ok(Command::Quit),
@@ -113,7 +124,8 @@ fn words(typed: &str) -> String {
 }
 
 fn known_verb(word: &str) -> bool {
-    matches!(word, "copy" | "demo" | "export" | "theme" | "view" | "window")
+    let known = ["copy", "demo", "export", "find", "theme", "view", "window", "worker"];
+    known.contains(&word)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ pub mod reader;
 pub mod router;
 pub mod routing;
 pub mod status;
+pub mod tree;
 pub mod trends;
 pub mod worker;
 pub mod workers;
@@ -67,6 +68,10 @@ pub enum PanelId {
     Findings,
     /// The one that is selected.
     Finding,
+    /// The tree of cached prefixes.
+    Tree,
+    /// The prefix that is selected.
+    Prefix,
 }
 
 /// What the UI remembers and panels may know: what views share, and what is of one view.
@@ -88,6 +93,8 @@ pub struct Look {
     pub routing: views::routing::State,
     /// Of the view of findings.
     pub findings: views::findings::State,
+    /// Of the view of the tree.
+    pub tree: views::tree::State,
 }
 
 /// All that a panel is drawn from.
@@ -156,5 +163,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>)
         PanelId::Events => events::draw(canvas, area, scene),
         PanelId::Findings => findings::draw(canvas, area, scene),
         PanelId::Finding => findings::detail::draw(canvas, area, scene),
+        PanelId::Tree => tree::draw(canvas, area, scene),
+        PanelId::Prefix => tree::detail::draw(canvas, area, scene),
     }
 }

@@ -84,6 +84,7 @@ impl Shell {
             workers: views::workers::State::default(),
             routing: views::routing::State::default(),
             findings: views::findings::State::default(),
+            tree: views::tree::State::default(),
         };
         Self {
             view: View::Overview,
@@ -193,6 +194,11 @@ impl Shell {
             Command::OpenLine => self.open = Open::Line(String::new()),
             Command::OpenExport => self.open = Open::Line(String::from("export ")),
             Command::Export(format) => return Some(Action::Export(format)),
+            Command::OpenFind => self.open = Open::Line(String::from("find ")),
+            Command::Find(_) | Command::OnlyWorker(_) => {
+                self.show(View::Tree);
+                self.offer(command, snapshot);
+            }
             Command::Back => self.back(snapshot),
             Command::Show(view) => self.show(view),
             Command::TopFinding => self.top_finding(snapshot),
@@ -211,7 +217,8 @@ impl Shell {
             | Command::Sort
             | Command::SortReversed
             | Command::Columns
-            | Command::Picked(..) => {
+            | Command::Picked(..)
+            | Command::Tree(_) => {
                 self.offer(command, snapshot);
             }
         }

@@ -7,6 +7,7 @@ pub mod findings;
 pub mod overview;
 pub mod routing;
 pub mod scroll;
+pub mod tree;
 pub mod workers;
 
 use ratatui::layout::Rect;
@@ -18,7 +19,8 @@ use crate::domain::Timestamp;
 use crate::snapshot::{Snapshot, ViewQuery};
 
 /// Every view that is built, in the order of their numbers. The first is the one to begin with.
-const BUILT: &[View] = &[overview::VIEW, workers::VIEW, routing::VIEW, findings::VIEW];
+const BUILT: &[View] =
+    &[overview::VIEW, workers::VIEW, tree::VIEW, routing::VIEW, findings::VIEW];
 
 /// A view, as everything around it sees it.
 #[derive(Clone, Copy)]

@@ -7,3 +7,4 @@ pub mod panel;
 pub mod sheet;
 pub mod sparkline;
 pub mod table;
+pub mod tree;

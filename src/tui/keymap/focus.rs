@@ -13,6 +13,8 @@ pub enum Context {
     Views,
     /// The same, in this view only.
     In(View),
+    /// The same, in this view only, unless of a replay.
+    InUnlessReplay(View),
     /// The same, of a replay.
     Replay,
     /// The same, of a demo that can be mended.
@@ -81,6 +83,9 @@ impl Focus {
             | (Self::Picker, Context::Picker)
             | (Self::Line, Context::Line) => true,
             (Self::View(view, _), Context::In(other)) => view == other,
+            (Self::View(view, feed), Context::InUnlessReplay(other)) => {
+                view == other && feed != Feed::Replay
+            }
             _ => false,
         }
     }

@@ -114,6 +114,7 @@ pub fn place(binding: &Binding) -> String {
             Context::Everywhere => "everywhere".to_owned(),
             Context::Views => "views".to_owned(),
             Context::In(view) => view.word().to_owned(),
+            Context::InUnlessReplay(view) => format!("{} but in a replay", view.word()),
             Context::Mendable => "demo".to_owned(),
             other => format!("{other:?}").to_lowercase(),
         };

@@ -3,7 +3,9 @@
 use crossterm::event::KeyCode;
 
 use super::{Binding, Context, Key};
-use crate::tui::command::{Command, Copied, Edit, ReplayCommand, Scroll, View};
+use crate::tui::command::{
+    Command, Copied, Edit, ReplayCommand, Scroll, TreeCommand as Tree, View,
+};
 
 const fn char(c: char) -> Key {
     Key { code: KeyCode::Char(c), control: false }
@@ -40,6 +42,9 @@ const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
 const WORKERS: &[Context] = &[Context::In(View::Workers)];
 const ROUTING: &[Context] = &[Context::In(View::Routing)];
 const FINDINGS: &[Context] = &[Context::In(View::Findings)];
+const TREE: &[Context] = &[Context::In(View::Tree)];
+/// A recording is paused by `p`.
+const PIN: &[Context] = &[Context::InUnlessReplay(View::Tree)];
 const MENDABLE: &[Context] = &[Context::Mendable];
 const LINE: &[Context] = &[Context::Line];
 
@@ -59,6 +64,15 @@ const fn scroll(
     help: &'static str,
 ) -> Binding {
     bind(keys, shown, READ, Command::Scroll(by), help)
+}
+
+const fn tree(
+    keys: &'static [Key],
+    shown: &'static str,
+    command: Tree,
+    help: &'static str,
+) -> Binding {
+    bind(keys, shown, TREE, Command::Tree(command), help)
 }
 
 const fn show(
@@ -120,6 +134,32 @@ pub const BINDINGS: &[Binding] = &[
         ),
         "pick",
     ),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter)],
+            "Enter",
+            TREE,
+            Command::Open,
+            "open the prefix, or close it; load 50 more of its siblings",
+        ),
+        "open",
+    ),
+    tree(&[char('l'), key(KeyCode::Right)], "l", Tree::In, "open, then go down (or arrow)"),
+    tree(&[char('h'), key(KeyCode::Left)], "h", Tree::Out, "close, then go up (or arrow)"),
+    hinted(tree(&[char('*')], "*", Tree::OpenLevels, "open 3 levels below"), "3 levels"),
+    tree(&[char('o')], "o", Tree::OpenAll, "open all below"),
+    hinted(
+        bind(&[char('/')], "/", TREE, Command::OpenFind, "find a hash, or its first digits"),
+        "find",
+    ),
+    hinted(bind(&[char('s')], "s", TREE, Command::Sort, "pick the order of siblings"), "sort"),
+    hinted(tree(&[char('w')], "w", Tree::Worker, "only what one worker has"), "worker"),
+    hinted(tree(&[char('d')], "d", Tree::Describe, "all about the prefix, and back"), "detail"),
+    hinted(
+        bind(&[char('p')], "p", PIN, Command::Tree(Tree::Pin), "the prefix alone, and back"),
+        "pin",
+    ),
+    tree(&[char('P')], "P", Tree::Pin, "the same, also in a recording"),
     hinted(
         replay(&[char('p')], "p", ReplayCommand::Toggle, "pause the recording, or play on"),
         "pause/play",

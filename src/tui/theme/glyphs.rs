@@ -42,6 +42,10 @@ pub struct Glyphs {
     pub up: &'static str,
     /// Title of a column of changes per second.
     pub change: &'static str,
+    /// Before a row of a tree whose children are shown, and before one whose are hidden.
+    pub fold: [&'static str; 2],
+    /// How much of something a worker has: nothing, a part, all.
+    pub presence: [&'static str; 3],
     /// A horizontal rule.
     pub rule: &'static str,
     /// The filled part of a gauge.
@@ -82,6 +86,8 @@ impl Glyphs {
         down: "▼",
         up: "▲",
         change: "Δ/s",
+        fold: ["▾ ", "▸ "],
+        presence: ["·", "▌", "█"],
         rule: "─",
         full: "█",
         empty: "░",
@@ -112,6 +118,8 @@ impl Glyphs {
         down: "v",
         up: "^",
         change: "d/s",
+        fold: ["v ", "> "],
+        presence: [".", "+", "#"],
         rule: "-",
         full: "#",
         empty: ".",

@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use ratatui::widgets::StatefulWidget;
 
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role, Theme};
@@ -74,6 +75,18 @@ impl<'a> Canvas<'a> {
         let area = self.clip(area);
         let style = self.style(role);
         self.buffer.set_style(area, style);
+    }
+
+    /// Draws a widget of another crate into `area`. Its texts must be clean.
+    pub fn widget<W: StatefulWidget>(&mut self, widget: W, area: Rect, state: &mut W::State) {
+        let area = self.clip(area);
+        widget.render(area, self.buffer, state);
+    }
+
+    /// Draws the same where nobody sees it, for what it notes in `state`.
+    pub fn rehearse<W: StatefulWidget>(&self, widget: W, area: Rect, state: &mut W::State) {
+        let area = self.clip(area);
+        widget.render(area, &mut Buffer::empty(area), state);
     }
 
     /// Writes `text` at column `x` and row `y` of `area`; returns the column after it.

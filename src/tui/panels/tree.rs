@@ -1,0 +1,166 @@
+//! The tree of cached prefixes, one row for each run of blocks, and sums over all of them.
+
+pub mod detail;
+mod row;
+mod sums;
+
+use ratatui::layout::Rect;
+use row::{Columns, Writer};
+
+use super::{PanelId, Scene};
+use crate::domain::{Presence, SequenceHash, TreeNode, TreeRow, TreeSort};
+use crate::snapshot::TreePage;
+use crate::tui::layout::Layout;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::views::tree as view;
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::tree::{self as widget, Item};
+
+/// Columns before the name of a row at the first level.
+const BEFORE: usize = 3;
+/// Deepest indentation, as a share of the panel.
+const INDENTED: usize = 3;
+
+/// Returns the name of a node on the screen: the first half of its hash, as in the events.
+pub fn name(node: &TreeNode) -> String {
+    match node {
+        TreeNode::Root => String::from("root"),
+        TreeNode::Detached => String::from("detached"),
+        TreeNode::Orphans => String::from("orphans"),
+        TreeNode::Missing(hash) => short(*hash),
+        TreeNode::Block(block) => short(block.sequence),
+    }
+}
+
+/// Returns the first half of a hash; all of it when it is a small number.
+pub(super) fn short(hash: SequenceHash) -> String {
+    match hash.0 >> 32 {
+        0 => format!("{:x}", hash.0),
+        half => format!("{half:08x}"),
+    }
+}
+
+/// Returns how many rows of the tree are in sight.
+pub fn lines(layout: &Layout) -> usize {
+    let Some(area) = layout.panel(PanelId::Tree) else { return 0 };
+    let height = area.height.saturating_sub(if layout.framed { 2 } else { 0 });
+    usize::from(height.saturating_sub(1 + sums::height(height)))
+}
+
+/// Draws the panel.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let state = &scene.look.tree;
+    let page = view::page(scene.snapshot);
+    let inner = scene.frame(canvas, area, PanelId::Tree, "Prefixes", notes(canvas, scene, page));
+    let Some(page) = page else {
+        canvas.put(inner, 0, 0, "asking for the tree", Role::Muted);
+        return;
+    };
+    let below = sums::height(inner.height).min(inner.height);
+    let columns = Columns::of(page, inner.width.into());
+    names(canvas, inner, &columns, page);
+    let rows = Rect {
+        y: inner.y + 1.min(inner.height),
+        height: inner.height.saturating_sub(1 + below),
+        ..inner
+    };
+    let height = usize::from(rows.height);
+    let selected = state.selected(page).unwrap_or(0);
+    let last = page.rows.len().saturating_sub(height);
+    let first = selected.saturating_sub(state.line.min(height.saturating_sub(1))).min(last);
+    let shown = page.rows.get(first..).unwrap_or_default();
+    // Far down, rows are shown as if the tree began some levels further down.
+    let deepest = usize::from(inner.width) / INDENTED / 2;
+    let depth = page.rows.get(selected).map_or(0, |row| usize::from(row.depth));
+    let base = depth.saturating_sub(deepest);
+    let writer = Writer { page, columns: &columns, glyphs: canvas.glyphs(), scene };
+    let items: Vec<Item> = shown
+        .iter()
+        .take(height + 1)
+        .map(|row| writer.item(row, base, deepest * 2, inner.width.into()))
+        .collect();
+    widget::draw(canvas, rows, &items, Some(selected - first));
+    let y = 1;
+    if let [root] = page.rows.as_slice()
+        && let Some(why) = emptiness(scene, root)
+    {
+        let room = usize::from(inner.width).saturating_sub(BEFORE);
+        let role = if scene.is_warming() { Role::Unknown } else { Role::Warn };
+        for (at, line) in text::wrap(&why, room).iter().enumerate() {
+            canvas.put(rows, text::coordinate(BEFORE), y + text::coordinate(at), line, role);
+        }
+    }
+    let end = Rect { y: inner.y + inner.height - below, height: below, ..inner };
+    sums::draw(canvas, end, scene, page);
+}
+
+/// Returns why the tree of accepted blocks is empty, as far as events tell; none when it is not.
+pub(super) fn emptiness(scene: &Scene<'_>, root: &TreeRow) -> Option<String> {
+    let snapshot = scene.snapshot;
+    if root.subtree > 0 || root.place.node != TreeNode::Root || snapshot.tree.accepted_blocks > 0 {
+        return None;
+    }
+    let counters = &snapshot.totals.counters;
+    let (stores, empty, refused) =
+        (counters.stores, counters.empty_stores, counters.refused_stores);
+    let of = |count| format!("{} of {} stores", text::count(count), text::count(stores));
+    Some(match stores {
+        0 => String::from("No block was stored since kvtop listens."),
+        _ if empty * 2 > stores => {
+            format!("{} arrived without blocks: the publishers refused every block.", of(empty))
+        }
+        _ if refused * 2 > stores => {
+            let past = if scene.is_warming() { ", maybe from before kvtop attached" } else { "" };
+            format!("{} were refused: their parents are missing{past}.", of(refused))
+        }
+        _ => String::from("Everything that was stored is removed again."),
+    })
+}
+
+fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec<Part> {
+    let state = &scene.look.tree;
+    let tree = &scene.snapshot.tree;
+    let mut notes = Vec::new();
+    if let Some(worker) = state.worker {
+        let row = scene.snapshot.workers.iter().find(|row| row.rank.worker == worker);
+        let alias = row.map_or("?", |row| row.alias.as_str());
+        notes.push(part(format!("only {alias}  "), Role::Warn));
+    }
+    if state.root != TreeNode::Root {
+        notes.push(part(format!("pinned {}  ", name(&state.root)), Role::Warn));
+    }
+    if page.is_some_and(|page| page.cut) {
+        notes.push(part("more is open than is shown  ", Role::Warn));
+    }
+    let sort = match state.sort {
+        TreeSort::Heat => "heat",
+        TreeSort::Blocks => "blocks",
+        TreeSort::Tokens => "length",
+    };
+    notes.push(part(format!("sort {sort}{}", canvas.glyphs().down), Role::Muted));
+    let bar = canvas.glyphs().bar;
+    let blocks = text::count(tree.distinct_blocks);
+    notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
+    notes.push(part(format!(" {bar} {} edges", text::count(tree.edges)), Role::Muted));
+    notes
+}
+
+fn names(canvas: &mut Canvas<'_>, area: Rect, columns: &Columns, page: &TreePage) {
+    let title = |text: &str| vec![part(text, Role::Title)];
+    let reach = if page.block_size.is_some() { "CUM TOK" } else { "CUM BLK" };
+    let cells = [title("EDGE"), title("SUBTREE"), title(reach), title("ON"), title("HEAT/m")];
+    let right = columns.lay(cells);
+    canvas.put(area, text::coordinate(BEFORE), 0, "PREFIX", Role::Title);
+    canvas.parts_right(area, 0, &right);
+}
+
+/// Returns one cell for each rank: what it has of a row.
+pub(super) fn presence(on: &[Presence], glyphs: &Glyphs) -> Vec<Part> {
+    let cell = |(at, has): (usize, &Presence)| match has {
+        Presence::None => part(glyphs.presence[0], Role::Muted),
+        Presence::Part => part(glyphs.presence[1], Role::SERIES[at % Role::SERIES.len()]),
+        Presence::Whole => part(glyphs.presence[2], Role::SERIES[at % Role::SERIES.len()]),
+    };
+    on.iter().enumerate().map(cell).collect()
+}

@@ -1,0 +1,94 @@
+//! What routing the selected prefix would cost, and whether routers hold what the mirror holds.
+
+use super::Sheet;
+use crate::domain::TreeNode;
+use crate::snapshot::{TreeDetail, TreeShare};
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{part, width};
+
+impl Sheet<'_> {
+    /// Spells out what routing the prefix would cost now.
+    pub(super) fn costs(&mut self, detail: &TreeDetail) {
+        if detail.shares.iter().all(|share| share.overlap.is_none()) {
+            return;
+        }
+        self.head("If this prefix is routed now");
+        let formula = "  weight x prefill + decoding = cost";
+        self.lines.push(vec![part(formula, Role::Muted)]);
+        let costs = detail.shares.iter().filter_map(|share| share.cost);
+        let lowest = costs.fold(f64::INFINITY, f64::min);
+        for share in &detail.shares {
+            self.cost(share, detail, lowest);
+        }
+        if detail.more_shares > 0 {
+            let more = text::count(detail.more_shares as u64);
+            self.say("", &format!("  and {more} more workers"), Role::Muted);
+        }
+        if detail.weight.is_none() {
+            self.say("", "No router said its weight of prefill.", Role::Muted);
+        }
+        if detail.shares.iter().any(|share| share.decode.is_none()) {
+            self.say("", "No router said how many blocks decode there.", Role::Muted);
+        }
+    }
+
+    fn cost(&mut self, share: &TreeShare, detail: &TreeDetail, lowest: f64) {
+        let none = || String::from(self.glyphs.none);
+        let known =
+            |value: Option<u32>| value.map_or_else(none, |value| text::thousands(value.into()));
+        self.lines.push(vec![
+            part(format!("  {} ", text::pad(&share.alias, 4)), Role::Title),
+            part(format!("overlap {}", known(share.overlap)), Role::Fg),
+            part(format!("  prefill {}", known(share.prefill)), Role::Fg),
+        ]);
+        let weight =
+            detail.weight.as_ref().map_or_else(none, |weight| format!("{:.1}", weight.value));
+        let decode =
+            share.decode.as_ref().map_or_else(none, |decode| format!("{:.1}", decode.value));
+        let cost = share.cost.map_or_else(none, |cost| format!("{cost:.1}"));
+        let prefill = known(share.prefill);
+        let mut line =
+            vec![part(format!("    {weight} x {prefill} + {decode} = {cost}"), Role::Fg)];
+        if share.cost.is_some_and(|cost| cost <= lowest) {
+            line.push(part("  lowest", Role::Ok));
+        }
+        self.lines.push(line);
+    }
+
+    /// Compares the mirror with what routers said of their own index.
+    pub(super) fn agreement(&mut self, detail: &TreeDetail) {
+        if matches!(detail.node, TreeNode::Orphans | TreeNode::Detached | TreeNode::Missing(_)) {
+            return;
+        }
+        self.head("Does the router agree?");
+        if detail.agreement.is_empty() {
+            let said = "No decision told the size of the router's index. Up to 1.1 they do, where they \
+                        find any overlap.";
+            self.say("", &format!("{} {said}", self.glyphs.none), Role::Muted);
+            return;
+        }
+        for row in &detail.agreement {
+            let (mark, role) = match (row.is_same(), self.scene.is_warming()) {
+                (true, _) => (self.glyphs.ok, Role::Ok),
+                // What kvtop never saw is no fault of anybody.
+                (false, true) => (self.glyphs.unknown, Role::Unknown),
+                (false, false) => (self.glyphs.warn, Role::Warn),
+            };
+            let (before, after) = row.mirror;
+            let mirror = if before == after {
+                text::count(after)
+            } else {
+                format!("{}-{}", text::count(before.min(after)), text::count(before.max(after)))
+            };
+            let (alias, router) = (&row.alias, text::count(row.router));
+            let sizes = format!(" {alias} router {router} mirror {mirror}");
+            let mut line = vec![part(mark, role), part(sizes, Role::Fg)];
+            let age = part(format!("  {}", self.age(row.at)), Role::Muted);
+            if width(&line) + width(std::slice::from_ref(&age)) <= self.width {
+                line.push(age);
+            }
+            self.lines.push(line);
+        }
+    }
+}

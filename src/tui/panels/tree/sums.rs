@@ -1,0 +1,177 @@
+//! Sums below the tree: growth, sharing, length of prompts, and how much the mirror knows.
+
+use ratatui::layout::Rect;
+
+use crate::snapshot::TreePage;
+use crate::tui::panels::Scene;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
+use crate::tui::widgets::sparkline;
+
+/// Columns of a label.
+const LABEL: usize = 9;
+/// Columns of a sparkline.
+const SPARK: usize = 16;
+
+/// Returns the rows that sums take of a panel with so many.
+pub(super) const fn height(panel: u16) -> u16 {
+    match panel {
+        0..=8 => 0,
+        9..=13 => 1,
+        14..=19 => 4,
+        _ => 6,
+    }
+}
+
+/// Draws as many of the sums as there are rows, the first in sight whatever happens.
+pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, page: &TreePage) {
+    let mut lines = vec![found(canvas, scene, page).unwrap_or_else(|| sharing(page))];
+    if area.height >= 4 {
+        lines = vec![growth(canvas, scene)];
+        lines.push(found(canvas, scene, page).unwrap_or_else(|| sharing(page)));
+        lines.push(depths(page));
+        if area.height >= 6 {
+            lines.push(mirror(canvas, scene));
+            lines.push(legend(canvas, page));
+        }
+        let rule = canvas.glyphs().rule.repeat(area.width.into());
+        canvas.put(area, 0, 0, &rule, Role::Border);
+        lines.insert(0, Vec::new());
+    }
+    for (y, line) in lines.into_iter().enumerate().take(area.height.into()) {
+        let line = fit(line, area.width.into(), canvas.glyphs().ellipsis);
+        canvas.parts(area, 0, text::coordinate(y), &line);
+    }
+}
+
+/// Takes away what does not fit, whole; only the first thing said is cut, between words.
+fn fit(mut line: Vec<Part>, columns: usize, ellipsis: &str) -> Vec<Part> {
+    while width(&line) > columns && line.len() > 2 {
+        line.pop();
+    }
+    if let [label, said] = line.as_mut_slice() {
+        let room = columns.saturating_sub(text::width(&label.text));
+        said.text = text::cut_words(&said.text, room, ellipsis);
+    }
+    line
+}
+
+fn label(name: &str) -> Part {
+    part(text::pad(name, LABEL), Role::Muted)
+}
+
+/// Returns how a search stands, while there is one.
+fn found(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Option<Vec<Part>> {
+    let (wanted, which) = scene.look.tree.find.as_ref()?;
+    let mut line = vec![label("find")];
+    let search = page.search.as_ref().filter(|search| search.text == *wanted);
+    let (said, role) = match search {
+        None => (format!("{wanted}: looking"), Role::Muted),
+        Some(search) if !search.done && search.found.is_empty() => {
+            (format!("{wanted}: looked at {} %", search.percent), Role::Muted)
+        }
+        Some(search) => match search.found.len() {
+            0 => {
+                (format!("{} nothing here is called {wanted}", canvas.glyphs().unknown), Role::Warn)
+            }
+            1 => (format!("{wanted}: 1 match"), Role::Ok),
+            count => {
+                let more = if search.more { "+" } else { "" };
+                let at = which % count + 1;
+                (format!("{wanted}: match {at} of {count}{more}; once more for the next"), Role::Ok)
+            }
+        },
+    };
+    line.push(part(said, role));
+    line.push(part("  Esc ends it", Role::Muted));
+    Some(line)
+}
+
+fn growth(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
+    let series = &scene.snapshot.series;
+    let rates = &scene.snapshot.totals.rates.ten_seconds;
+    let glyphs = canvas.glyphs();
+    let mut line = vec![label("per s")];
+    for (name, points, rate, role) in [
+        ("stores ", &series.stores.points, rates.stores, Role::Series1),
+        ("  removed ", &series.removals.points, rates.removals, Role::Series2),
+    ] {
+        let top = sparkline::largest(points, 1.0);
+        line.push(part(name, Role::Fg));
+        line.push(part(sparkline::cells(points, SPARK, top, glyphs), role));
+        line.push(part(format!(" {}", text::short(rate)), role));
+    }
+    line
+}
+
+fn sharing(page: &TreePage) -> Vec<Part> {
+    let mut line = vec![label("sharing")];
+    let Some(sharing) = page.sharing else {
+        line.push(part("being counted", Role::Muted));
+        return line;
+    };
+    let all = sharing.single + sharing.shared;
+    if all == 0 {
+        line.push(part("no blocks", Role::Muted));
+        return line;
+    }
+    let ranks = page.aliases.iter().any(|alias| alias.contains('/'));
+    let one = if ranks { "rank" } else { "worker" };
+    let percent = |part: u64| text::whole_percent(part as f64 / all as f64);
+    line.push(part(format!("on one {one} {} %", percent(sharing.single)), Role::Fg));
+    line.push(part(format!("  on several {} %", percent(sharing.shared)), Role::Fg));
+    let copies = text::count(sharing.duplicates);
+    line.push(part(format!("  duplicates {copies} blocks"), Role::Fg));
+    line
+}
+
+fn depths(page: &TreePage) -> Vec<Part> {
+    let mut line = vec![label("length")];
+    let Some(depths) = page.depths else {
+        let said = if page.sharing.is_some() { "no prompts" } else { "being counted" };
+        line.push(part(said, Role::Muted));
+        return line;
+    };
+    let count = |blocks: u32| text::count(blocks.into());
+    line.push(part(format!("half of prompts up to {}", count(depths.half)), Role::Fg));
+    line.push(part(format!("  9 in 10 up to {}", count(depths.most)), Role::Fg));
+    let longest = count(depths.longest);
+    line.push(part(format!("  longest {longest} blocks"), Role::Fg));
+    if let Some(size) = page.block_size {
+        let tokens = text::count(u64::from(depths.longest) * u64::from(size));
+        line.push(part(format!(" ({tokens} tokens)"), Role::Fg));
+    }
+    if depths.sampled {
+        line.push(part(format!("  of {} sampled", text::count(depths.ends as u64)), Role::Muted));
+    }
+    line
+}
+
+fn mirror(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
+    let tree = &scene.snapshot.tree;
+    let glyphs = canvas.glyphs();
+    let mut line = vec![label("mirror")];
+    match tree.incomplete.first() {
+        None => line.push(part(format!("{} complete", glyphs.ok), Role::Ok)),
+        Some(why) => {
+            line.push(part(format!("{} {why}", glyphs.unknown), Role::Unknown));
+            let more = tree.incomplete.len() - 1;
+            line.extend((more > 0).then(|| part(format!("  +{more}"), Role::Muted)));
+        }
+    }
+    let orphans = text::count(tree.orphan_blocks);
+    line.push(part(format!("  orphans {orphans} blocks"), Role::Muted));
+    line
+}
+
+fn legend(canvas: &Canvas<'_>, page: &TreePage) -> Vec<Part> {
+    let [none, some, whole] = canvas.glyphs().presence;
+    let on = match (page.aliases.first(), page.rank_count > page.ranks.len()) {
+        (Some(first), false) => {
+            format!("one cell each, {first} left: {whole} has it, {some} a part, {none} not")
+        }
+        _ => String::from("workers that have the first block"),
+    };
+    vec![label("ON"), part(on, Role::Muted), part("  HEAT: stores at and below", Role::Muted)]
+}

@@ -1,0 +1,303 @@
+//! The tree explorer over simulated and recorded deployments.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use kvtop::domain::{Timestamp, TreeNode, TreeRowKind};
+use kvtop::engine::Engine;
+use kvtop::snapshot::{Answer, Snapshot, TreePage};
+use kvtop::source::simulator::{Scenario, Simulation};
+use kvtop::tui::command::Action;
+use kvtop::tui::shell::Shell;
+use kvtop::tui::theme::{Glyphs, Level};
+
+use super::{draw, draw_with, shell, text, theme};
+use crate::scenarios::engine;
+use crate::support::{captures, frames, played};
+
+const SIZES: [(u16, u16); 4] = [(160, 45), (120, 36), (80, 24), (60, 12)];
+
+/// Somebody in front of the screen.
+struct Desk {
+    shell: Shell,
+    engine: Engine,
+    simulation: Option<Simulation>,
+    at: Timestamp,
+    size: (u16, u16),
+    picture: Snapshot,
+}
+
+impl Desk {
+    fn new(engine: Engine, simulation: Option<Simulation>, at: Timestamp) -> Self {
+        let mut desk = Self {
+            shell: shell(),
+            engine,
+            simulation,
+            at,
+            size: (120, 36),
+            picture: Snapshot::default(),
+        };
+        desk.refresh();
+        desk.keys("3");
+        desk
+    }
+
+    fn of(scenario: Scenario) -> Self {
+        let (simulation, engine, at) = engine(scenario, 30);
+        Self::new(engine, Some(simulation), at)
+    }
+
+    /// A recording of which the first part, of so many, is missing.
+    fn late(name: &str, part: usize) -> Self {
+        let (_, path) = captures().into_iter().find(|(known, _)| known == name).unwrap();
+        let all = frames(&path);
+        let seen = &all[all.len() / part..];
+        Self::new(played(seen).0, None, seen[seen.len() - 1].at)
+    }
+
+    /// Makes pictures until there is nothing more to find out.
+    fn refresh(&mut self) {
+        for _ in 0..100 {
+            self.shell.resize(self.size.0, self.size.1, &self.picture);
+            let query = self.shell.query(&self.picture);
+            self.picture = self.engine.snapshot(&query, self.at);
+            if !self.picture.answer.is_unfinished() {
+                return;
+            }
+        }
+        panic!("it never ends");
+    }
+
+    fn press(&mut self, code: KeyCode) -> Option<Action> {
+        let event = KeyEvent::new(code, KeyModifiers::NONE);
+        let command = self.shell.command(event, &self.picture)?;
+        let action = self.shell.update(command, &self.picture);
+        self.refresh();
+        action
+    }
+
+    fn keys(&mut self, keys: &str) {
+        for key in keys.chars() {
+            self.press(if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) });
+        }
+    }
+
+    fn pass(&mut self, seconds: u64) {
+        self.at = self.at.after(Duration::from_secs(seconds));
+        if let Some(simulation) = &mut self.simulation {
+            self.engine.ingest(&simulation.advance(self.at));
+        }
+        self.engine.settle();
+        self.refresh();
+    }
+
+    fn page(&self) -> &TreePage {
+        let Answer::Tree(page) = &self.picture.answer else { panic!("{:?}", self.picture.answer) };
+        page
+    }
+
+    fn screen(&mut self, size: (u16, u16)) -> String {
+        self.size = size;
+        self.refresh();
+        draw(&mut self.shell, &self.picture, size)
+    }
+
+    /// Returns the line of the selected row.
+    fn marked(&mut self) -> String {
+        let screen = self.screen((120, 36));
+        let line = screen.lines().find(|line| line.starts_with("│ ▌"));
+        line.unwrap_or_else(|| panic!("{screen}")).to_owned()
+    }
+}
+
+#[test]
+fn the_tree_of_a_healthy_deployment_at_every_size() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    desk.keys("jlj");
+    for size in SIZES {
+        insta::assert_snapshot!(format!("tree_healthy_{}x{}", size.0, size.1), desk.screen(size));
+    }
+    desk.keys("d");
+    insta::assert_snapshot!("tree_detail_80x24", desk.screen((80, 24)));
+}
+
+#[test]
+fn an_empty_tree_says_why() {
+    for scenario in [Scenario::Mismatch, Scenario::Silent] {
+        let mut desk = Desk::of(scenario);
+        for size in [(120, 36), (80, 24), (60, 12)] {
+            let name = format!("tree_{}_{}x{}", scenario.name(), size.0, size.1);
+            insta::assert_snapshot!(name, desk.screen(size));
+        }
+    }
+}
+
+#[test]
+fn refused_blocks_hang_in_a_branch_of_their_own() {
+    let mut desk = Desk::late("0.9.0-nohist", 2);
+    for size in SIZES {
+        let name = format!("tree_orphans_{}x{}", size.0, size.1);
+        insta::assert_snapshot!(name, desk.screen(size));
+    }
+    let page = desk.page();
+    let missing: Vec<u64> = page
+        .rows
+        .iter()
+        .filter(|row| matches!(row.place.node, TreeNode::Missing(_)))
+        .map(|row| row.subtree)
+        .collect();
+    assert_eq!(missing.len() as u64, desk.picture.tree.orphan_roots);
+    assert!(missing.len() > 1 && missing.is_sorted_by(|a, b| a >= b), "{missing:?}");
+    desk.keys("Gkl");
+    insta::assert_snapshot!("tree_orphan_detail_120x36", desk.screen((120, 36)));
+}
+
+#[test]
+fn every_recording_is_shown_whole() {
+    for (name, path) in captures() {
+        let all = frames(&path);
+        let mut desk = Desk::new(played(&all).0, None, all[all.len() - 1].at);
+        desk.keys("o");
+        let tree = &desk.picture.tree;
+        let page = desk.page();
+        let blocks: u64 = page
+            .rows
+            .iter()
+            .filter(|row| matches!(row.place.node, TreeNode::Block(block) if !block.orphan))
+            .map(|row| u64::from(row.blocks))
+            .sum();
+        assert!(!page.cut && page.first == 0, "{name}");
+        if page.rows.len() == page.all {
+            assert_eq!(blocks, tree.distinct_blocks, "{name}");
+        }
+        let sharing = page.sharing.unwrap();
+        assert_eq!(sharing.single + sharing.shared, tree.distinct_blocks, "{name}");
+        assert_eq!(sharing.duplicates, tree.accepted_blocks - tree.distinct_blocks, "{name}");
+    }
+}
+
+#[test]
+fn keys_open_close_and_walk() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    assert!(desk.marked().contains("root"), "{}", desk.marked());
+    desk.keys("j");
+    let first = desk.marked();
+    assert!(first.contains("▸") && first.contains("edges"), "{first}");
+
+    desk.keys("l");
+    assert!(desk.marked().contains("▾"), "{}", desk.marked());
+    desk.keys("l");
+    let child = desk.page().rows[2].place;
+    assert_eq!(desk.page().query.cursor, Some(child));
+    desk.press(KeyCode::Left);
+    assert!(desk.marked().contains("▾"), "out of a leaf is up: {}", desk.marked());
+    desk.press(KeyCode::Left);
+    assert!(desk.marked().contains("▸"), "{}", desk.marked());
+    desk.keys("\n");
+    assert!(desk.marked().contains("▾"), "{}", desk.marked());
+    desk.keys("\n");
+
+    desk.keys("g*");
+    let deepest = desk.page().rows.iter().map(|row| row.depth).max();
+    assert!(deepest >= Some(2), "{deepest:?}");
+    desk.keys("jG");
+    assert_eq!(desk.page().query.cursor, desk.page().rows.last().map(|row| row.place));
+    desk.keys("g");
+    assert!(desk.marked().contains("root"));
+}
+
+#[test]
+fn a_prefix_can_be_pinned_filtered_ordered_found_and_copied() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    desk.keys("jp");
+    let pinned = desk.page().query.root;
+    assert_eq!(desk.page().rows[0].place.node, pinned);
+    assert!(desk.screen((120, 36)).contains("pinned"));
+    desk.press(KeyCode::Esc);
+    assert_eq!(desk.page().query.root, TreeNode::Root);
+
+    let before = desk.page().all;
+    desk.keys("wjj\n");
+    assert!(desk.screen((120, 36)).contains("only w1"), "{}", desk.screen((120, 36)));
+    assert!(desk.page().all < before);
+    desk.press(KeyCode::Esc);
+    assert_eq!(desk.page().all, before);
+
+    desk.keys("sj\n");
+    let blocks: Vec<u64> =
+        desk.page().rows.iter().filter(|row| row.depth == 1).map(|row| row.subtree).collect();
+    assert!(blocks.is_sorted_by(|a, b| a >= b), "{blocks:?}");
+
+    // The last block of a run is within the row that shows the run.
+    let row = desk.page().rows.iter().rfind(|row| row.last.is_some()).unwrap().clone();
+    let hash = row.last.unwrap().to_string();
+    desk.keys("g/");
+    desk.keys(&hash[..9]);
+    desk.keys("\n");
+    let screen = desk.screen((120, 36));
+    assert!(screen.contains("1 match"), "{screen}");
+    let Some(Action::Copy { text, .. }) = desk.press(KeyCode::Char('y')) else { panic!() };
+    assert!(text.contains(&hash), "{text} {hash}");
+    desk.keys("k");
+    assert!(!desk.screen((120, 36)).contains("1 match"));
+
+    desk.keys("/zz\n");
+    assert!(desk.screen((120, 36)).contains("a hash, or its first digits"));
+    desk.keys("/ffffffffffffffff\n");
+    assert!(desk.screen((120, 36)).contains("nothing here is called"));
+}
+
+#[test]
+fn a_prefix_that_was_evicted_is_shown_as_gone_until_one_moves_on() {
+    let mut desk = Desk::of(Scenario::Churn);
+    desk.keys("G");
+    let place = desk.page().query.cursor.unwrap();
+    let mut waited = 0;
+    while desk.page().rows.iter().all(|row| row.kind != TreeRowKind::Gone) {
+        assert!(waited < 300, "{}", desk.screen((120, 36)));
+        waited += 5;
+        desk.pass(5);
+        let selected = desk.page().rows.iter().find(|row| row.place == place);
+        assert!(selected.is_some(), "it never just vanishes");
+    }
+    assert_eq!(desk.page().query.cursor, Some(place));
+    let screen = desk.screen((120, 36));
+    assert!(screen.contains("is gone") && screen.contains("Nobody has it any more"), "{screen}");
+    desk.keys("k");
+    assert!(!desk.screen((120, 36)).contains("is gone"));
+}
+
+#[test]
+fn tokens_are_told_only_when_the_block_size_is_known() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    desk.keys("j");
+    let screen = desk.screen((120, 36));
+    assert!(screen.contains("CUM TOK") && screen.contains(" tokens"), "{screen}");
+    let Answer::Tree(page) = &mut desk.picture.answer else { panic!() };
+    page.block_size = None;
+    let screen = draw(&mut desk.shell, &desk.picture, (120, 36));
+    assert!(screen.contains("CUM BLK") && !screen.contains(" tokens"), "{screen}");
+}
+
+#[test]
+fn many_ranks_are_counted_instead_of_shown() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    let Answer::Tree(page) = &mut desk.picture.answer else { panic!() };
+    page.rank_count = 40;
+    let screen = draw(&mut desk.shell, &desk.picture, (120, 36));
+    assert!(screen.contains("2/40"), "{screen}");
+}
+
+#[test]
+fn the_tree_in_ascii_is_ascii() {
+    let theme = theme(Level::Mono, Glyphs::ASCII);
+    for mut desk in [Desk::of(Scenario::Healthy), Desk::late("0.9.0-nohist", 2)] {
+        desk.keys("jl");
+        for size in [(120, 36), (80, 24), (60, 12), (40, 6), (20, 3)] {
+            desk.size = size;
+            desk.refresh();
+            let screen = text(&draw_with(&mut desk.shell, &desk.picture, size, &theme));
+            assert!(screen.is_ascii(), "{size:?}\n{screen}");
+        }
+    }
+}
