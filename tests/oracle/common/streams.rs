@@ -10,10 +10,18 @@ use kvtop::domain::{
 };
 use kvtop::mirror::{Mirror, Outcome, Refusal, Semantics};
 use proptest::prelude::*;
+use proptest::test_runner::FileFailurePersistence;
 
-/// Returns how many streams to try: `ORACLE_CASES`, or 2000.
-pub fn cases() -> u32 {
-    std::env::var("ORACLE_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(2000)
+/// Returns how many streams to try, `ORACLE_CASES` or 2000, and where failing ones are kept: their seeds
+/// are tried first ever after.
+pub fn config() -> ProptestConfig {
+    let cases = std::env::var("ORACLE_CASES").ok().and_then(|cases| cases.parse().ok());
+    let kept = FileFailurePersistence::Direct("proptest-regressions/differential.txt");
+    ProptestConfig {
+        cases: cases.unwrap_or(2000),
+        failure_persistence: Some(Box::new(kept)),
+        ..ProptestConfig::default()
+    }
 }
 
 /// What a router's index does with one event.

@@ -56,7 +56,7 @@ impl Peer for Index {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: streams::cases(), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(streams::config())]
 
     #[test]
     fn orderly_engines_look_the_same(steps in steps(80)) {
