@@ -25,7 +25,7 @@ impl Tree {
         for block in blocks {
             let hash = block.sequence.0;
             let fresh = Node::of(hash, block.tokens.0, word, last, edge);
-            let Some(node) = self.nodes.add(fresh) else { break };
+            let Some(node) = self.nodes.add_to(edge, fresh) else { break };
             let nodes = &self.nodes;
             let is_it = |id| nodes.at(id).sequence() == hash;
             if !self.index.insert_new(hash, node, is_it) {

@@ -129,16 +129,32 @@ impl Node {
     }
 }
 
+/// Nodes kept for one run at a time, so that one stored bit by bit lies in a row: a look-up then waits for
+/// memory once in so many blocks.
+const ROOM: u32 = 64;
+/// Runs that nodes are kept for at once.
+const ROOMS: usize = 1024;
+
+/// Nodes kept for the run on `edge`, chained like free ones.
+#[derive(Clone, Copy)]
+struct Room {
+    edge: u32,
+    first: u32,
+    last: u32,
+    left: u32,
+}
+
 /// All nodes of a tree.
 pub(super) struct Arena {
     nodes: Vec<Node>,
     free: u32,
     used: usize,
+    rooms: Vec<Room>,
 }
 
 impl Arena {
     pub(super) fn new() -> Self {
-        Self { nodes: Vec::new(), free: NONE, used: 0 }
+        Self { nodes: Vec::new(), free: NONE, used: 0, rooms: Vec::new() }
     }
 
     #[inline]
@@ -178,7 +194,7 @@ impl Arena {
 
     /// Adds `node` and returns its id, none when there are too many.
     #[inline]
-    pub(super) fn add(&mut self, node: Node) -> Option<u32> {
+    fn add(&mut self, node: Node) -> Option<u32> {
         let id = self.free;
         if id == NONE {
             if self.nodes.len() >= NONE as usize {
@@ -194,6 +210,62 @@ impl Arena {
         self.free = next;
         self.used += 1;
         Some(id)
+    }
+
+    /// Adds `node` to the run on `edge`, next to the one before it if possible. Returns its id, none when
+    /// there are too many.
+    #[inline]
+    pub(super) fn add_to(&mut self, edge: u32, node: Node) -> Option<u32> {
+        let at = edge as usize % ROOMS;
+        if !self.rooms.get(at).is_some_and(|room| room.edge == edge && room.left > 0) {
+            self.make_room(at, edge)?;
+        }
+        let room = &mut self.rooms[at];
+        let id = room.first;
+        let own = &mut self.nodes[id as usize];
+        room.first = own.kids;
+        room.left -= 1;
+        *own = node;
+        Some(id)
+    }
+
+    /// Keeps nodes for the run on `edge`, and gives back what is left of the run that had its place.
+    fn make_room(&mut self, at: usize, edge: u32) -> Option<()> {
+        if self.rooms.is_empty() {
+            self.rooms = vec![Room { edge: NONE, first: NONE, last: NONE, left: 0 }; ROOMS];
+        }
+        let old = self.rooms[at];
+        if old.left > 0 {
+            self.at_mut(old.last).kids = self.free;
+            self.free = old.first;
+            self.used -= old.left as usize;
+        }
+        if self.free == NONE {
+            self.extend()?;
+        }
+        let (first, mut last, mut left) = (self.free, self.free, 1);
+        while left < ROOM && self.at(last).kids != NONE {
+            last = self.at(last).kids;
+            left += 1;
+        }
+        self.free = self.at(last).kids;
+        self.used += left as usize;
+        self.rooms[at] = Room { edge, first, last, left };
+        Some(())
+    }
+
+    /// Adds free nodes in a row. Returns none when there are too many.
+    fn extend(&mut self) -> Option<()> {
+        let start = self.nodes.len() as u32;
+        if start + ROOM > NONE {
+            return None;
+        }
+        for id in start + 1..=start + ROOM {
+            let kids = if id == start + ROOM { NONE } else { id };
+            self.nodes.push(Node { kids, ..Node::EMPTY });
+        }
+        self.free = start;
+        Some(())
     }
 
     /// Gives node `id` back.

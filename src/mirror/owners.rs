@@ -211,6 +211,15 @@ impl Spill {
     pub(super) fn covers(&self, word: Word, wanted: &[u64]) -> bool {
         match (word & TAG, wanted) {
             (MASK, [only]) => only & !u64::from(word) == 0,
+            (INLINE, _) => {
+                let own = |at: usize, slot: u32| {
+                    let hit = slot != 0 && (slot - 1) as usize / 64 == at;
+                    u64::from(hit) << (slot.wrapping_sub(1) % 64)
+                };
+                let (one, two) = (field(word, 0), field(word, 1));
+                let mut each = wanted.iter().enumerate();
+                each.all(|(at, wanted)| wanted & !(own(at, one) | own(at, two)) == 0)
+            }
             (SPILLED, _) => match self.many(word) {
                 Some(Many::Bits(bits)) => wanted
                     .iter()
