@@ -3,6 +3,8 @@
 //! What most events do, with one change to the run instead of one for each block. Whatever is unusual
 //! (an alias, a hash that names another block, dead owners) is left to the ways that go block by block.
 
+use std::ops::Range;
+
 use crate::domain::{Block, SequenceHash};
 
 use super::Semantics;
@@ -22,20 +24,22 @@ impl Tree {
         }
         let word = self.spill.insert(owners::EMPTY, slot);
         let (mut last, mut count) = (tail, 0);
-        for block in blocks {
-            let hash = block.sequence.0;
-            let fresh = Node::of(hash, block.tokens.0, word, last, edge);
-            let Some(node) = self.nodes.add_to(edge, fresh) else { break };
-            let nodes = &self.nodes;
-            let is_it = |id| nodes.at(id).sequence() == hash;
-            if !self.index.insert_new(hash, node, is_it) {
-                self.nodes.release(node);
+        while count < blocks.len() {
+            let Some((start, end)) = self.nodes.row_for(edge, blocks.len() - count) else { break };
+            let done =
+                self.fill_row(start..end, &blocks[count..], Node::of(0, 0, word, last, edge));
+            if done > 0 {
+                self.nodes.at_mut(last).kids = start;
+                last = start + done - 1;
+                self.nodes.at_mut(last).kids = u32::MAX;
+                count += done as usize;
+            }
+            if start + done < end {
+                self.nodes.unused(edge, start + done);
                 break;
             }
-            self.nodes.at_mut(last).kids = node;
-            last = node;
-            count += 1;
         }
+        let count = count as u32;
         if count > 0 {
             let own = self.edges.at_mut(edge);
             own.tail = last;
@@ -46,6 +50,25 @@ impl Tree {
             self.pend(edge, count.cast_signed());
         }
         (count as usize, last)
+    }
+
+    /// Makes nodes of `row` out of `blocks`, each the child of the one before, the first like `model`.
+    /// Returns how many: it stops at a hash that is taken.
+    fn fill_row(&mut self, row: Range<u32>, blocks: &[Block], model: Node) -> u32 {
+        let mut own = model;
+        for (id, block) in row.clone().zip(blocks) {
+            let hash = block.sequence.0;
+            let nodes = &self.nodes;
+            if !self.index.insert_new(hash, id, |other| nodes.at(other).sequence() == hash) {
+                return id - row.start;
+            }
+            own.set_sequence(hash);
+            own.set_tokens(block.tokens.0);
+            own.kids = id + 1;
+            *self.nodes.at_mut(id) = own;
+            own.set_parent(id);
+        }
+        row.end - row.start
     }
 
     /// Makes `slot` an owner of what is there of `blocks` below `at`, as long as others have it by the same

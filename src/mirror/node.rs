@@ -135,26 +135,26 @@ const ROOM: u32 = 64;
 /// Runs that nodes are kept for at once.
 const ROOMS: usize = 1024;
 
-/// Nodes kept for the run on `edge`, chained like free ones.
+/// Nodes in a row that are kept for the run on `edge`.
 #[derive(Clone, Copy)]
 struct Room {
     edge: u32,
-    first: u32,
-    last: u32,
-    left: u32,
+    start: u32,
+    end: u32,
 }
 
 /// All nodes of a tree.
 pub(super) struct Arena {
     nodes: Vec<Node>,
-    free: u32,
+    /// Free nodes, row by row: the first, and the one after the last.
+    free: Vec<(u32, u32)>,
     used: usize,
     rooms: Vec<Room>,
 }
 
 impl Arena {
     pub(super) fn new() -> Self {
-        Self { nodes: Vec::new(), free: NONE, used: 0, rooms: Vec::new() }
+        Self { nodes: Vec::new(), free: Vec::new(), used: 0, rooms: Vec::new() }
     }
 
     #[inline]
@@ -187,95 +187,86 @@ impl Arena {
     }
 
     /// Returns a fresh node, none when there are too many.
-    #[inline]
     pub(super) fn alloc(&mut self) -> Option<u32> {
-        self.add(Node::EMPTY)
-    }
-
-    /// Adds `node` and returns its id, none when there are too many.
-    #[inline]
-    fn add(&mut self, node: Node) -> Option<u32> {
-        let id = self.free;
-        if id == NONE {
+        let Some((start, end)) = self.free.last_mut() else {
             if self.nodes.len() >= NONE as usize {
                 return None;
             }
             self.used += 1;
-            self.nodes.push(node);
+            self.nodes.push(Node::EMPTY);
             return Some((self.nodes.len() - 1) as u32);
+        };
+        let id = *start;
+        *start += 1;
+        if start == end {
+            self.free.pop();
         }
-        let own = self.at_mut(id);
-        let next = own.kids;
-        *own = node;
-        self.free = next;
         self.used += 1;
         Some(id)
     }
 
-    /// Adds `node` to the run on `edge`, next to the one before it if possible. Returns its id, none when
-    /// there are too many.
+    /// Returns up to `count` nodes in a row for the run on `edge`, after those before it if possible: the
+    /// first, and the one after the last. Returns none when there are too many.
     #[inline]
-    pub(super) fn add_to(&mut self, edge: u32, node: Node) -> Option<u32> {
+    pub(super) fn row_for(&mut self, edge: u32, count: usize) -> Option<(u32, u32)> {
         let at = edge as usize % ROOMS;
-        if !self.rooms.get(at).is_some_and(|room| room.edge == edge && room.left > 0) {
+        if !self.rooms.get(at).is_some_and(|room| room.edge == edge && room.start < room.end) {
             self.make_room(at, edge)?;
         }
         let room = &mut self.rooms[at];
-        let id = room.first;
-        let own = &mut self.nodes[id as usize];
-        room.first = own.kids;
-        room.left -= 1;
-        *own = node;
-        Some(id)
+        let start = room.start;
+        room.start += count.min((room.end - start) as usize) as u32;
+        Some((start, room.start))
+    }
+
+    /// Gives back the end of a row for the run on `edge`, from `start` on.
+    pub(super) fn unused(&mut self, edge: u32, start: u32) {
+        self.rooms[edge as usize % ROOMS].start = start;
     }
 
     /// Keeps nodes for the run on `edge`, and gives back what is left of the run that had its place.
     fn make_room(&mut self, at: usize, edge: u32) -> Option<()> {
         if self.rooms.is_empty() {
-            self.rooms = vec![Room { edge: NONE, first: NONE, last: NONE, left: 0 }; ROOMS];
+            self.rooms = vec![Room { edge: NONE, start: 0, end: 0 }; ROOMS];
         }
         let old = self.rooms[at];
-        if old.left > 0 {
-            self.at_mut(old.last).kids = self.free;
-            self.free = old.first;
-            self.used -= old.left as usize;
+        if old.start < old.end {
+            self.free.push((old.start, old.end));
+            self.used -= (old.end - old.start) as usize;
         }
-        if self.free == NONE {
-            self.extend()?;
+        let (start, free) = match self.free.pop() {
+            Some(row) => row,
+            None => self.extend()?,
+        };
+        let end = free.min(start + ROOM);
+        if end < free {
+            self.free.push((end, free));
         }
-        let (first, mut last, mut left) = (self.free, self.free, 1);
-        while left < ROOM && self.at(last).kids != NONE {
-            last = self.at(last).kids;
-            left += 1;
-        }
-        self.free = self.at(last).kids;
-        self.used += left as usize;
-        self.rooms[at] = Room { edge, first, last, left };
+        self.used += (end - start) as usize;
+        self.rooms[at] = Room { edge, start, end };
         Some(())
     }
 
-    /// Adds free nodes in a row. Returns none when there are too many.
-    fn extend(&mut self) -> Option<()> {
+    /// Adds nodes in a row and returns it, none when there are too many.
+    fn extend(&mut self) -> Option<(u32, u32)> {
         let start = self.nodes.len() as u32;
-        if start + ROOM > NONE {
+        let end = start + ROOM;
+        if end > NONE {
             return None;
         }
-        for id in start + 1..=start + ROOM {
-            let kids = if id == start + ROOM { NONE } else { id };
-            self.nodes.push(Node { kids, ..Node::EMPTY });
-        }
-        self.free = start;
-        Some(())
+        self.nodes.resize(end as usize, Node::EMPTY);
+        Some((start, end))
     }
 
     /// Gives node `id` back.
     pub(super) fn release(&mut self, id: u32) {
-        let free = self.free;
-        let node = self.at_mut(id);
-        *node = Node::EMPTY;
-        node.kids = free;
-        self.free = id;
+        *self.at_mut(id) = Node::EMPTY;
         self.used -= 1;
+        match self.free.last_mut() {
+            Some((start, _)) if *start == id + 1 => *start = id,
+            Some((_, end)) if *end == id => *end += 1,
+            _ => self.free.push((id, id + 1)),
+        }
     }
 
     /// Returns one more than the highest id ever used.
@@ -284,7 +275,7 @@ impl Arena {
     }
 
     /// Returns the memory of the nodes in use, in bytes.
-    pub(super) const fn bytes(&self) -> usize {
-        self.used * size_of::<Node>()
+    pub(super) fn bytes(&self) -> usize {
+        self.used * size_of::<Node>() + self.free.capacity() * 8
     }
 }
