@@ -13,7 +13,7 @@ pub enum Fact {
     /// A message of the event plane came with this number.
     Envelope {
         /// The topic it was published on, such as `kv-events`.
-        topic: Arc<str>,
+        topic: &'static str,
         /// Publisher and number.
         envelope: Envelope,
         /// The worker whose events it carries, when it carries any.

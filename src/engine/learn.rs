@@ -71,8 +71,14 @@ impl Engine {
         }
     }
 
-    fn envelope(&mut self, topic: &Arc<str>, envelope: Envelope, at: Timestamp, source: &Arc<str>) {
-        let events = topic.as_ref() == "kv-events";
+    fn envelope(
+        &mut self,
+        topic: &'static str,
+        envelope: Envelope,
+        at: Timestamp,
+        source: &Arc<str>,
+    ) {
+        let events = topic == "kv-events";
         let first = self.facts.kv.events().get(self.frame_from).filter(|_| events);
         let rank = first.map(|event| event.rank);
         let missing = self.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank));

@@ -38,9 +38,9 @@ pub struct SourceRecord {
 #[derive(Debug, Default)]
 pub struct Sources {
     records: BTreeMap<Arc<str>, SourceRecord>,
-    publishers: HashMap<(Arc<str>, u64), u64>,
+    publishers: HashMap<(&'static str, u64), u64>,
     /// The same for each rank of a publisher.
-    ranks: HashMap<(Arc<str>, u64, u32), u64>,
+    ranks: HashMap<(&'static str, u64, u32), u64>,
 }
 
 impl Sources {
@@ -63,11 +63,11 @@ impl Sources {
     ///
     /// Ranks of a process may share its id and number their messages together or each by itself.
     /// Nothing tells which, so that only what is missing both ways is missing.
-    pub fn follow(&mut self, topic: &Arc<str>, envelope: Envelope, rank: Option<DpRank>) -> u64 {
+    pub fn follow(&mut self, topic: &'static str, envelope: Envelope, rank: Option<DpRank>) -> u64 {
         let Envelope { publisher, sequence } = envelope;
-        let missing = step(&mut self.publishers, (Arc::clone(topic), publisher), sequence);
+        let missing = step(&mut self.publishers, (topic, publisher), sequence);
         let Some(rank) = rank else { return missing };
-        missing.min(step(&mut self.ranks, (Arc::clone(topic), publisher, rank.0), sequence))
+        missing.min(step(&mut self.ranks, (topic, publisher, rank.0), sequence))
     }
 }
 
@@ -93,10 +93,10 @@ mod tests {
 
     #[test]
     fn holes_in_a_publishers_numbers_are_counted_once() {
-        let topic: Arc<str> = "kv-events".into();
+        let topic = "kv-events";
         let mut sources = Sources::default();
         let mut missing =
-            |publisher, sequence| sources.follow(&topic, Envelope { publisher, sequence }, None);
+            |publisher, sequence| sources.follow(topic, Envelope { publisher, sequence }, None);
 
         // Late attach is no gap, neither is another publisher, a duplicate or a restart.
         let found: Vec<u64> = [(1, 40), (1, 41), (2, 0), (1, 44), (1, 44), (1, 43), (1, 0), (1, 1)]
@@ -109,11 +109,11 @@ mod tests {
 
     #[test]
     fn a_leap_and_a_far_fall_are_restarts() {
-        let topic: Arc<str> = "kv-events".into();
+        let topic = "kv-events";
         let mut sources = Sources::default();
         let found: Vec<u64> = [0, u64::MAX, 0, u64::MAX, 900, 903, 4, 6]
             .into_iter()
-            .map(|sequence| sources.follow(&topic, Envelope { publisher: 1, sequence }, None))
+            .map(|sequence| sources.follow(topic, Envelope { publisher: 1, sequence }, None))
             .collect();
 
         assert_eq!(found, [0, 0, 0, 0, 0, 2, 0, 1]);
@@ -121,12 +121,12 @@ mod tests {
 
     #[test]
     fn ranks_that_share_a_publisher_have_no_gaps_whichever_way_they_number() {
-        let topic: Arc<str> = "kv-events".into();
+        let topic = "kv-events";
         let missing = |messages: &[(u32, u64)]| -> u64 {
             let mut sources = Sources::default();
             let mut follow = |(rank, sequence): &(u32, u64)| {
                 let envelope = Envelope { publisher: 1, sequence: *sequence };
-                sources.follow(&topic, envelope, Some(DpRank(*rank)))
+                sources.follow(topic, envelope, Some(DpRank(*rank)))
             };
             messages.iter().map(&mut follow).sum()
         };

@@ -5,8 +5,6 @@
 //! four parts: topic, publisher, sequence, and one byte of version with the length before the
 //! envelope (`transports/event_plane/frame.rs:15`).
 
-use std::sync::Arc;
-
 use super::msgpack::{Cursor, Malformed};
 use super::{Facts, Reject, kv_msgpack, load, whole};
 use crate::domain::{Envelope, Fact};
@@ -30,12 +28,16 @@ pub(super) fn topic_of(subject: &str) -> Option<&str> {
 
 /// Returns true for a topic that kvtop reads.
 pub(super) fn is_known(topic: &str) -> bool {
-    matches!(topic, "kv-events" | "kv_metrics" | "kv-hit-rate" | "active_sequences_events")
+    known(topic).is_some()
+}
+
+fn known(topic: &str) -> Option<&'static str> {
+    TOPICS.into_iter().find(|known| *known == topic)
 }
 
 pub(super) fn decode_nats(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let Origin::Nats { subject, .. } = &frame.origin else { return Ok(()) };
-    let Some(topic) = topic_of(subject) else { return Ok(()) };
+    let Some(topic) = topic_of(subject).and_then(known) else { return Ok(()) };
     envelope(whole(frame)?, topic, frame, facts)
 }
 
@@ -49,9 +51,7 @@ pub(super) fn decode_zmq(frame: &Frame, facts: &mut Facts) -> Result<(), Reject>
     let topic = std::str::from_utf8(topic).map_err(|_| Reject::new("ZMQ topic is not UTF-8"))?;
     // Brokers of 1.4 and later put the whole subject where others put the topic.
     let topic = topic.rsplit('.').next().unwrap_or(topic);
-    if !is_known(topic) {
-        return Ok(());
-    }
+    let Some(topic) = known(topic) else { return Ok(()) };
     if publisher.len() != 8 || sequence.len() != 8 {
         return Err(Reject::new("ZMQ publisher and sequence are not 8 bytes long"));
     }
@@ -76,7 +76,12 @@ struct Fields<'a> {
     payload: Option<&'a [u8]>,
 }
 
-fn envelope(body: &[u8], topic: &str, frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+fn envelope(
+    body: &[u8],
+    topic: &'static str,
+    frame: &Frame,
+    facts: &mut Facts,
+) -> Result<(), Reject> {
     let fields =
         fields(body).map_err(|error| Reject::new(format!("event envelope: {}", error.why())))?;
     let missing = |key| Reject::new(format!("event envelope: no `{key}`"));
@@ -93,7 +98,7 @@ fn envelope(body: &[u8], topic: &str, frame: &Frame, facts: &mut Facts) -> Resul
         _ => Ok(None),
     };
     facts.other.push(Fact::Envelope {
-        topic: interned(topic),
+        topic,
         envelope: Envelope { publisher, sequence },
         worker: decoded.as_ref().ok().copied().flatten(),
     });
@@ -135,12 +140,4 @@ fn any_fields(body: &[u8]) -> Result<Fields<'_>, Malformed> {
         }
     }
     Ok(fields)
-}
-
-/// Returns the topic as a shared string without an allocation for each message.
-fn interned(topic: &str) -> Arc<str> {
-    use std::sync::LazyLock;
-    static SHARED: LazyLock<[Arc<str>; TOPICS.len()]> = LazyLock::new(|| TOPICS.map(Arc::from));
-    let known = SHARED.iter().find(|known| known.as_ref() == topic);
-    known.map_or_else(|| topic.into(), Arc::clone)
 }
