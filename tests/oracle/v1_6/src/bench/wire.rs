@@ -94,16 +94,19 @@ impl Subject for OursDecoding {
     }
 
     fn apply(&mut self) {
-        for burst in self.frames.chunks(BURST) {
-            for frame in burst {
-                wire::decode(frame, &mut self.facts).expect("the frame can be read");
-                // The engine learns these frame by frame.
-                self.facts.other.clear();
+        let mut frames = std::mem::take(&mut self.frames);
+        for frame in frames.drain(..) {
+            wire::decode(&frame, &mut self.facts).expect("the frame can be read");
+            // The engine learns these frame by frame.
+            self.facts.other.clear();
+            if self.facts.kv.events().len() >= BURST {
+                self.inner.apply_batch(&self.facts.kv);
+                self.facts.clear();
             }
-            self.inner.apply_batch(&self.facts.kv);
-            self.facts.clear();
         }
-        self.frames.clear();
+        self.inner.apply_batch(&self.facts.kv);
+        self.facts.clear();
+        self.frames = frames;
     }
 
     fn errors(&self) -> (u64, u64) {
