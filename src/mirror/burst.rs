@@ -54,11 +54,10 @@ impl Tree {
             _ => None,
         });
         let removed = spanned(batch.removed(), removed);
-        // Few instructions to a load: that many more loads are under way at once.
         let index = &self.index;
-        let mut warm = followed.iter().fold(0, |warm, hash| warm ^ index.touch(*hash));
-        warm = removed.iter().fold(warm, |warm, hash| warm ^ index.touch(hash.0));
-        warm = stored.iter().fold(warm, |warm, block| warm ^ index.touch(block.sequence.0));
+        let hashes = followed.iter().copied();
+        let hashes = hashes.chain(removed.iter().map(|hash| hash.0));
+        let warm = index.touch(hashes) ^ index.touch(stored.iter().map(|block| block.sequence.0));
         near.extend(followed.iter().filter_map(|hash| index.glance(*hash)));
         near.extend(removed.iter().filter_map(|hash| index.glance(hash.0)));
         for id in &mut near {

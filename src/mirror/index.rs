@@ -11,9 +11,16 @@ const SHARDS: usize = 4096;
 const SLOTS: usize = 10;
 /// Entries per bucket at which a shard grows.
 const FULL: usize = 8;
+/// Buckets below which a shard doubles: room is cheap there, and moving entries is not.
+const SMALL: usize = 64;
 /// Entries of a bucket that may move on before hashes of that bucket are refused. Honest hashes stay far
 /// below; hashes made to collide must not make every probe long.
 const CROWD: u32 = 256;
+
+/// Lines touched in one go: what is looked ahead for.
+const AT_ONCE: usize = 256;
+
+static NOWHERE: Bucket = Bucket { tags: [0; SLOTS], passed: 0, ids: [0; SLOTS] };
 
 #[repr(align(64))]
 #[derive(Clone, Copy, Default)]
@@ -112,9 +119,8 @@ const fn home(tag: u16, buckets: usize) -> usize {
 /// Returns `hash` with every bit spread over all others. Engines may number their blocks 1, 2, 3.
 #[inline]
 pub(super) const fn mix(hash: u64) -> u64 {
-    let once = (hash ^ (hash >> 32)).wrapping_mul(0x9FB2_1C65_1E98_DF25);
-    let twice = (once ^ (once >> 29)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-    twice ^ (twice >> 32)
+    let wide = (hash ^ 0x9FB2_1C65_1E98_DF25) as u128 * 0xD6E8_FEB8_6659_FD93;
+    (wide >> 64) as u64 ^ wide as u64
 }
 
 /// The multimap.
@@ -176,14 +182,32 @@ impl Index {
         shard.unpass(home, spot.at);
     }
 
-    /// Reads the line of `hash` and nothing else, to bring it near.
+    /// Reads the lines of `hashes` and nothing else, to bring them near.
+    ///
+    /// First where they are, then one after the other with next to nothing in between: the fewer
+    /// instructions to a load, the more loads are under way at once.
     #[inline]
-    pub(super) fn touch(&self, hash: u64) -> u64 {
+    pub(super) fn touch(&self, hashes: impl Iterator<Item = u64>) -> u64 {
+        let mut lines = [&NOWHERE; AT_ONCE];
+        let (mut warm, mut count) = (0, 0);
+        for hash in hashes {
+            lines[count] = self.line(hash);
+            count += 1;
+            if count == AT_ONCE {
+                warm = lines.iter().fold(warm, |warm, line| warm ^ line.passed);
+                count = 0;
+            }
+        }
+        u64::from(lines[..count].iter().fold(warm, |warm, line| warm ^ line.passed))
+    }
+
+    #[inline]
+    fn line(&self, hash: u64) -> &Bucket {
         let place = Place::of(hash);
         let shard = self.shards.get(place.shard);
         shard
             .and_then(|shard| shard.buckets.get(home(place.tag, shard.buckets.len())))
-            .map_or(0, |bucket| u64::from(bucket.passed))
+            .unwrap_or(&NOWHERE)
     }
 
     /// Returns a candidate for `hash` without following it.
@@ -272,11 +296,12 @@ impl Index {
 }
 
 impl Shard {
-    /// Adds a quarter to the buckets, returns how many that are.
+    /// Doubles the buckets while they are few, later adds a quarter. Returns how many more they are.
     #[cold]
     fn grow(&mut self) -> usize {
-        let more = self.buckets.len() / 4 + 1;
-        let count = self.buckets.len() + more;
+        let before = self.buckets.len();
+        let more = if before < SMALL { before.max(1) } else { before / 4 };
+        let count = before + more;
         let mut fresh = vec![Bucket::default(); count];
         // Until something is taken out again, a bucket is filled from its first slot on.
         let mut filled = vec![0_u8; count];
