@@ -4,6 +4,7 @@
 //! Every text that came from outside passes through [`text::clean`] before it reaches a cell.
 
 pub mod command;
+pub mod filter;
 pub mod findings;
 pub mod judge;
 pub mod keymap;

@@ -388,5 +388,5 @@ fn a_frame_that_cannot_be_read_is_kept_with_its_event() {
 
     let frame = detail.frame.unwrap();
     assert!(frame.decoded[0].starts_with("cannot be read"), "{:?}", frame.decoded);
-    assert!(frame.body[0].ends_with(".odd"), "{:?}", frame.body);
+    assert!(frame.body[0].contains("6f 64 64"), "{:?}", frame.body);
 }

@@ -230,12 +230,12 @@ fn a_zoomed_panel_has_the_screen() {
     shell.resize(80, 24, &picture);
     shell.update(Command::ToggleZoom, &picture);
     let screen = draw(&mut shell, &picture, (80, 24));
-    assert!(screen.contains("1-16 of 40") && !screen.contains("Events"), "{screen}");
+    assert!(screen.contains("1-16 of 40") && !screen.contains("newest ▶"), "{screen}");
     shell.update(Command::Scroll(Scroll::Bottom), &picture);
     let screen = draw(&mut shell, &picture, (80, 24));
     assert!(screen.contains("25-40 of 40"), "{screen}");
     shell.update(Command::Back, &picture);
-    assert!(draw(&mut shell, &picture, (80, 24)).contains("Events"));
+    assert!(draw(&mut shell, &picture, (80, 24)).contains("newest ▶"));
 }
 
 #[test]

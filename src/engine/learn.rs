@@ -263,10 +263,15 @@ impl Engine {
             WarningKind::EventGap => "gap in event ids",
             WarningKind::DecodeFailed => "Failed to decode the engine's KV events",
         };
+        let orphan = matches!(
+            warning.kind,
+            WarningKind::ParentMissing { .. }
+                | WarningKind::RemoveMissing { .. }
+                | WarningKind::StaleParent
+        );
         let about = warning.rank.map(|rank| format!(" for {}", self.alias(rank)));
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
-        let head =
-            Head { at, who: &warning.pod, kind, gravity, source, orphan: false, class: text };
+        let head = Head { at, who: &warning.pod, kind, gravity, source, orphan, class: text };
         self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
     }
 

@@ -49,6 +49,14 @@ pub enum Command {
     TopFinding,
     /// Open what is selected, or go back to the list.
     Open,
+    /// Type a filter.
+    OpenFilter,
+    /// Follow the newest, or stop at it.
+    Follow,
+    /// Wrap texts, or cut them.
+    Wrap,
+    /// Tell times, or ages.
+    Times,
     /// Let the order be picked.
     Sort,
     /// Turn the order round.

@@ -46,7 +46,9 @@ pub fn command(focus: Focus, event: KeyEvent) -> Option<Command> {
     let found = bindings(focus).find(|binding| binding.keys.contains(&pressed));
     match (found, focus, event.code) {
         (Some(binding), _, _) => Some(binding.command),
-        (None, Focus::Line, KeyCode::Char(c)) if !control => Some(Command::Edit(Edit::Insert(c))),
+        (None, Focus::Line | Focus::Filter, KeyCode::Char(c)) if !control => {
+            Some(Command::Edit(Edit::Insert(c)))
+        }
         (None, _, _) => None,
     }
 }

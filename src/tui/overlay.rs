@@ -4,6 +4,7 @@ pub mod picker;
 
 use ratatui::layout::Rect;
 
+use super::filter::SYNTAX;
 use super::keymap::{self, Focus};
 use super::panels::workers::Col;
 use super::text;
@@ -36,6 +37,8 @@ fn lines(focus: Focus, glyphs: &Glyphs) -> Vec<[Part; 2]> {
     let warming = "blocks from before kvtop attached are unknown, so orphans prove nothing yet";
     lines.push(term("warming", warming, Role::Unknown));
     lines.push(term(glyphs.none, "nobody reports it; it is not 0", Role::Muted));
+    lines.extend([blank(), heading("Filter")]);
+    lines.extend(SYNTAX.map(|(word, meaning)| term(word, meaning, Role::Key)));
     lines.extend([blank(), heading("Columns")]);
     let columns = Col::ALL.into_iter().filter(|col| !col.title(glyphs).is_empty());
     lines.extend(columns.map(|col| term(col.title(glyphs), col.says().1, Role::Title)));

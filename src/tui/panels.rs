@@ -10,6 +10,7 @@ pub mod reader;
 pub mod router;
 pub mod routing;
 pub mod status;
+pub mod stream;
 pub mod tree;
 pub mod trends;
 pub mod worker;
@@ -62,6 +63,10 @@ pub enum PanelId {
     Trends,
     /// Router and mirror.
     Router,
+    /// The stream of events.
+    Stream,
+    /// The selected event.
+    Event,
     /// What happened last.
     Events,
     /// The list of findings and checks.
@@ -91,6 +96,8 @@ pub struct Look {
     pub workers: views::workers::State,
     /// Of the view of routing.
     pub routing: views::routing::State,
+    /// Of the view of events.
+    pub events: views::events::State,
     /// Of the view of findings.
     pub findings: views::findings::State,
     /// Of the view of the tree.
@@ -155,6 +162,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>)
         PanelId::Shares => routing::shares(canvas, area, scene),
         PanelId::RoutedRates => routing::rates(canvas, area, scene),
         PanelId::Ttft => routing::ttft(canvas, area, scene),
+        PanelId::Stream => stream::draw(canvas, area, scene),
+        PanelId::Event => stream::event(canvas, area, scene),
         PanelId::Traffic => charts::traffic(canvas, area, scene),
         PanelId::Usage => charts::usage(canvas, area, scene),
         PanelId::Growth => charts::growth(canvas, area, scene),

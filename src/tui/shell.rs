@@ -38,6 +38,8 @@ enum Open {
     Picker(Picker),
     /// The command line, with what was typed.
     Line(String),
+    /// The filter of the view, with what it was before.
+    Filter(String),
 }
 
 /// Which panel is focused after this one.
@@ -83,6 +85,7 @@ impl Shell {
             last_event: None,
             workers: views::workers::State::default(),
             routing: views::routing::State::default(),
+            events: views::events::State::default(),
             findings: views::findings::State::default(),
             tree: views::tree::State::default(),
         };
@@ -211,9 +214,13 @@ impl Shell {
             Command::ToggleBanner => self.toggle_banner(snapshot),
             Command::NextTheme => self.next_theme(),
             Command::Theme(at) => self.use_theme(at),
+            Command::OpenFilter => self.open_filter(),
             Command::Pick => self.pick(snapshot),
             // What is left is the view's.
             Command::Open
+            | Command::Follow
+            | Command::Wrap
+            | Command::Times
             | Command::Sort
             | Command::SortReversed
             | Command::Columns
@@ -231,6 +238,7 @@ impl Shell {
             Open::Help(_) => Focus::Help,
             Open::Picker(_) => Focus::Picker,
             Open::Line(_) => Focus::Line,
+            Open::Filter(_) => Focus::Filter,
             Open::Nothing => self.view_focus(snapshot),
         }
     }

@@ -3,6 +3,7 @@
 //! A view is a file below this one and a line in [`BUILT`]; tabs, keys, the command line and the
 //! layout follow. It keeps what it remembers in [`Look`].
 
+pub mod events;
 pub mod findings;
 pub mod overview;
 pub mod routing;
@@ -20,7 +21,7 @@ use crate::snapshot::{Snapshot, ViewQuery};
 
 /// Every view that is built, in the order of their numbers. The first is the one to begin with.
 const BUILT: &[View] =
-    &[overview::VIEW, workers::VIEW, tree::VIEW, routing::VIEW, findings::VIEW];
+    &[overview::VIEW, workers::VIEW, tree::VIEW, routing::VIEW, events::VIEW, findings::VIEW];
 
 /// A view, as everything around it sees it.
 #[derive(Clone, Copy)]
@@ -33,6 +34,8 @@ pub struct View {
     pub home: super::panels::PanelId,
     /// Returns true while what is selected has the view for itself.
     pub opened: fn(&Look) -> bool,
+    /// Returns the text of its filter, where it has one.
+    pub filter: Option<fn(&mut Look) -> &mut String>,
     /// Places its panels in what the bars leave.
     pub arrange: fn(&mut Layout, Rect, Class, &Needs),
     /// Adds to a query what it shows beyond what every picture holds.

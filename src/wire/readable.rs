@@ -10,8 +10,8 @@ use super::text::printable;
 const LINES: usize = 500;
 /// Longest line.
 const LINE: usize = 1000;
-/// Bytes in a line of a dump.
-const ROW: usize = 16;
+/// Bytes in a line of a dump, so that a line takes 56 columns.
+const ROW: usize = 12;
 
 /// Returns `body` as it would be written by hand: JSON indented, text as it is, anything else as a dump
 /// of its bytes. Without control characters, and a bounded number of lines.
@@ -39,7 +39,7 @@ fn lines(text: &str) -> Vec<String> {
 
 /// Returns a row of a dump: where it is, its bytes, and those that are letters.
 fn dump(at: usize, row: &[u8]) -> String {
-    let mut line = format!("{:05x} ", at * ROW);
+    let mut line = format!("{:04x} ", at * ROW);
     for at in 0..ROW {
         // Writing to a string cannot fail.
         let written = match row.get(at) {
@@ -69,7 +69,7 @@ mod tests {
     fn what_is_no_text_is_dumped_and_nothing_moves_the_cursor() {
         assert_eq!(
             readable(b"\x93\xa3abc\x00\xff"),
-            ["00000  93 a3 61 62 63 00 ff                             ..abc.."]
+            ["0000  93 a3 61 62 63 00 ff                 ..abc.."]
         );
         assert_eq!(readable(b"a\x1b[31mb\nc"), ["ab", "c"]);
         assert_eq!(readable(&vec![0; 100_000]).len(), LINES);

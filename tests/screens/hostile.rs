@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use kvtop::domain::{Timestamp, WorkerRank};
+use kvtop::domain::{Timestamp, WorkerId, WorkerRank};
 use kvtop::snapshot::{
-    Feed, FindingRow, FixRow, Playback, Series, Severity, Snapshot, Sourced, WorkerRow,
+    Answer, DecisionRow, EventDetail, Feed, FindingRow, FixRow, FrameView, Playback, PodRow,
+    RoutingDetail, Series, Severity, ShareRow, Snapshot, Sourced, TermRow, WorkerDetail, WorkerRow,
 };
 use kvtop::tui::command::Command;
 use kvtop::tui::theme::{Glyphs, Level};
@@ -128,6 +129,9 @@ fn seen() -> impl Strategy<Value = Snapshot> {
                 event.who.clone_from(&name);
                 event.repeats = frames;
             }
+            picture.decisions = vec![decision(&name, frames, rate); 3];
+            picture.pods = vec![pod(&name, at)];
+            picture.answer = answer(&picture, &name, rate, &series);
             for source in &mut picture.sources {
                 source.why.clone_from(&name);
                 source.dropped = frames;
@@ -150,9 +154,99 @@ fn seen() -> impl Strategy<Value = Snapshot> {
     )
 }
 
+fn decision(name: &str, count: u64, rate: f64) -> DecisionRow {
+    let term = |rank| TermRow {
+        rank,
+        alias: name.to_owned(),
+        logit: rate,
+        weight: rate,
+        prefill_blocks: rate,
+        decode_blocks: -rate,
+        cached_blocks: rate,
+        credit: None,
+    };
+    DecisionRow {
+        number: count,
+        at: Timestamp(count),
+        router: name.into(),
+        request: Some(name.into()),
+        worker: WorkerId(7),
+        dp_rank: None,
+        alias: name.to_owned(),
+        logit: Some(rate),
+        cached_blocks: Some(rate),
+        tree_size: Some(count),
+        prompt_blocks: Some(count),
+        prompt_tokens: Some(count),
+        terms: vec![term(WorkerRank::new(7, 0)), term(WorkerRank::new(8, 0))],
+    }
+}
+
+fn pod(name: &str, at: u64) -> PodRow {
+    PodRow {
+        name: name.to_owned(),
+        phase: name.to_owned(),
+        trouble: Some(name.to_owned()),
+        image: Some(name.to_owned()),
+        started: Some(Timestamp(at)),
+        restarts: at,
+        ..PodRow::default()
+    }
+}
+
+/// Returns an answer to any of the questions that views ask.
+fn answer(picture: &Snapshot, name: &str, rate: f64, series: &Series) -> Answer {
+    let rank = picture.workers.first().map_or(WorkerRank::new(7, 0), |row| row.rank);
+    let event = EventDetail {
+        number: picture.events.last().map_or(0, |row| row.number),
+        frame: Some(FrameView {
+            origin: name.to_owned(),
+            at: Timestamp(1),
+            time: Some(Timestamp(u64::MAX)),
+            size: u64::MAX,
+            cut: true,
+            decoded: vec![name.to_owned(); 3],
+            body: vec![name.to_owned(); 3],
+        }),
+        kept_frames: 1,
+        kept_bytes: u64::MAX,
+    };
+    let share = ShareRow {
+        rank,
+        alias: name.to_owned(),
+        routed: u64::MAX,
+        per_second: rate,
+        series: series.clone(),
+    };
+    let routing = RoutingDetail {
+        decision: None,
+        shares: vec![share; 9],
+        more: 3,
+        window: Duration::ZERO,
+        ttft: series.clone(),
+    };
+    match picture.frames % 3 {
+        0 => Answer::Event(Box::new(event)),
+        1 => Answer::Routing(Box::new(routing)),
+        _ => Answer::Worker(Box::new(WorkerDetail {
+            rank,
+            stores: series.clone(),
+            removals: series.clone(),
+            refused: series.clone(),
+            unknown_removals: series.clone(),
+            routed: series.clone(),
+            accepted: series.clone(),
+            kv_utilization: series.clone(),
+            hit_rate: series.clone(),
+            window: Duration::MAX,
+        })),
+    }
+}
+
 fn key() -> impl Strategy<Value = KeyEvent> {
     let code = prop_oneof![
         proptest::char::range(' ', '~').prop_map(KeyCode::Char),
+        proptest::char::range('1', '6').prop_map(KeyCode::Char),
         any::<char>().prop_map(KeyCode::Char),
         proptest::sample::select(vec![
             KeyCode::Enter,

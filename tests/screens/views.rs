@@ -136,6 +136,85 @@ fn a_selected_decision_stays_when_newer_ones_push_it_out_of_the_list() {
 }
 
 #[test]
+fn events_in_a_stream_and_one_with_its_frame() {
+    shown("events_healthy", Scenario::Healthy, "5");
+    shown("events_no_history", Scenario::NoHistory, "5");
+    shown("events_orphans", Scenario::Mismatch, "5/orphan w:0\nkk");
+    shown("events_wrapped", Scenario::NoHistory, "5wTkk");
+    shown("event_healthy", Scenario::Healthy, "5kk\n");
+    for (name, recording) in [("0.9", "0.9.0-evict"), ("1.6", "1.6.1-dp")] {
+        let mut seat = Seat::of_recording(recording, (120, 36));
+        seat.keys("5/ev:store\nkk\n");
+        insta::assert_snapshot!(format!("event_{name}_120x36"), seat.screen());
+    }
+}
+
+#[test]
+fn a_filter_holds_while_it_is_typed_and_escape_takes_it_back() {
+    let mut seat = Seat::of_scenario(Scenario::NoHistory, (120, 36));
+    seat.keys("5/ev:remove");
+    let screen = seat.screen();
+    assert!(screen.contains("match ev:remove") && screen.contains("/ev:remove"), "{screen}");
+    assert!(!screen.contains(" STORE ") && screen.contains(" REMOVE "), "{screen}");
+    seat.keys("\u{1b}");
+    assert!(seat.screen().contains(" STORE "), "{}", seat.screen());
+    seat.keys("/!ev:remove\n");
+    let screen = seat.screen();
+    assert!(screen.contains("match !ev:remove") && !screen.contains(" REMOVE "), "{screen}");
+    // The first Esc clears what was kept, the second leaves the view.
+    seat.keys("\u{1b}");
+    assert!(seat.screen().contains(" REMOVE "), "{}", seat.screen());
+    seat.keys("\u{1b}");
+    assert!(seat.screen().contains("[1 Overview]"), "{}", seat.screen());
+}
+
+#[test]
+fn an_event_that_is_held_stays_while_more_come_and_following_goes_on() {
+    let (mut simulation, engine, at) = engine(Scenario::Healthy, 10);
+    let mut seat = Seat::at(engine, at, Feed::Live, (120, 36));
+    assert!({
+        seat.keys("5");
+        seat.screen().contains("follow ●")
+    });
+    seat.keys("F");
+    let selected = |seat: &mut Seat| {
+        let screen = seat.screen();
+        let line = screen.lines().find(|line| line.contains('▌')).unwrap();
+        line.split("similar").next().unwrap()[..60].to_owned()
+    };
+    let before = selected(&mut seat);
+    seat.at = at.after(std::time::Duration::from_secs(20));
+    seat.engine.ingest(&simulation.advance(seat.at));
+    seat.look();
+    assert_eq!(selected(&mut seat), before);
+    assert!(seat.screen().contains("newer below, F follows"), "{}", seat.screen());
+    seat.keys("F");
+    assert!(seat.screen().contains("follow ●"), "{}", seat.screen());
+    assert_ne!(selected(&mut seat), before);
+}
+
+#[test]
+fn what_is_copied_is_what_is_selected() {
+    use kvtop::tui::command::Action;
+    let copied = |keys: &str| {
+        let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+        seat.keys(keys);
+        let event = KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE);
+        let command = seat.shell.command(event, &seat.picture).unwrap();
+        match seat.shell.update(command, &seat.picture) {
+            Some(Action::Copy { text, .. }) => text,
+            other => panic!("{keys}: {other:?}"),
+        }
+    };
+    assert!(copied("2").contains("worker_id=7702713015953616 dp_rank=0 ok"), "{}", copied("2"));
+    assert!(copied("4j").contains(" logit=") && copied("4j").contains("; w1 "), "{}", copied("4j"));
+    let line = copied("5/ev:store\n");
+    assert!(line.contains(" STORE ") && !line.contains('\n'), "{line}");
+    let frame = copied("5/ev:store\nk\n");
+    assert!(frame.contains("STORED w") && frame.contains("\"worker_id\""), "{frame}");
+}
+
+#[test]
 fn ranks_of_a_worker_stand_together() {
     let mut seat = Seat::of_recording("0.9.0-dp", (120, 36));
     seat.keys("2j\n");

@@ -25,6 +25,8 @@ pub enum Context {
     Picker,
     /// While the command line is open.
     Line,
+    /// While a filter is typed.
+    Filter,
 }
 
 /// Where pictures come from, as far as keys depend on it.
@@ -63,13 +65,15 @@ pub enum Focus {
     Picker,
     /// The command line.
     Line,
+    /// A filter that is typed.
+    Filter,
 }
 
 impl Focus {
     /// Returns everything that can be open.
     pub fn all() -> impl Iterator<Item = Self> {
         let of = |view: &views::View| Feed::ALL.map(|feed| Self::View(view.name, feed));
-        views::built().flat_map(of).chain([Self::Help, Self::Picker, Self::Line])
+        views::built().flat_map(of).chain([Self::Help, Self::Picker, Self::Line, Self::Filter])
     }
 
     /// Returns true when `context` holds while this is open.
@@ -81,7 +85,8 @@ impl Focus {
             | (Self::View(_, Feed::Mendable), Context::Mendable)
             | (Self::Help, Context::Help)
             | (Self::Picker, Context::Picker)
-            | (Self::Line, Context::Line) => true,
+            | (Self::Line, Context::Line)
+            | (Self::Filter, Context::Filter) => true,
             (Self::View(view, _), Context::In(other)) => view == other,
             (Self::View(view, feed), Context::InUnlessReplay(other)) => {
                 view == other && feed != Feed::Replay

@@ -47,6 +47,8 @@ const TREE: &[Context] = &[Context::In(View::Tree)];
 const PIN: &[Context] = &[Context::InUnlessReplay(View::Tree)];
 const MENDABLE: &[Context] = &[Context::Mendable];
 const LINE: &[Context] = &[Context::Line];
+const TYPED: &[Context] = &[Context::Line, Context::Filter];
+const EVENTS: &[Context] = &[Context::In(View::Events)];
 
 const fn replay(
     keys: &'static [Key],
@@ -120,6 +122,36 @@ pub const BINDINGS: &[Binding] = &[
             "every term of the decision, and back",
         ),
         "open",
+    ),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter)],
+            "Enter",
+            EVENTS,
+            Command::Open,
+            "the frame behind the event, and back",
+        ),
+        "open",
+    ),
+    hinted(
+        bind(&[char('/')], "/", EVENTS, Command::OpenFilter, "filter; see below for what it knows"),
+        "filter",
+    ),
+    hinted(
+        bind(&[char('F')], "F", EVENTS, Command::Follow, "follow the newest, or stop"),
+        "follow",
+    ),
+    hinted(bind(&[char('w')], "w", EVENTS, Command::Wrap, "wrap long texts"), "wrap"),
+    hinted(bind(&[char('T')], "T", EVENTS, Command::Times, "times, or ages"), "times"),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter)],
+            "Enter",
+            &[Context::Filter],
+            Command::Edit(Edit::Submit),
+            "keep the filter",
+        ),
+        "keep",
     ),
     hinted(bind(&[char('s')], "s", WORKERS, Command::Sort, "pick the order"), "sort"),
     bind(&[char('S')], "S", WORKERS, Command::SortReversed, "turn the order round"),
@@ -231,7 +263,7 @@ pub const BINDINGS: &[Binding] = &[
     bind(
         &[key(KeyCode::Esc)],
         "Esc",
-        &[Context::Views, Context::Help, Context::Picker, Context::Line],
+        &[Context::Views, Context::Help, Context::Picker, Context::Line, Context::Filter],
         Command::Back,
         "close what is open; never quits",
     ),
@@ -241,6 +273,6 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[control('c')], "Ctrl-C", ALL, Command::Quit, ""),
     bind(&[key(KeyCode::Enter)], "Enter", LINE, Command::Edit(Edit::Submit), "run the command"),
     bind(&[key(KeyCode::Tab)], "Tab", LINE, Command::Edit(Edit::Complete), "take the suggestion"),
-    bind(&[key(KeyCode::Backspace)], "Backspace", LINE, Command::Edit(Edit::Erase), ""),
-    bind(&[control('u')], "Ctrl-U", LINE, Command::Edit(Edit::Clear), ""),
+    bind(&[key(KeyCode::Backspace)], "Backspace", TYPED, Command::Edit(Edit::Erase), ""),
+    bind(&[control('u')], "Ctrl-U", TYPED, Command::Edit(Edit::Clear), ""),
 ];

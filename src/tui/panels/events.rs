@@ -45,11 +45,7 @@ pub fn later(events: &[EventRow], last: Option<u64>) -> usize {
 
 fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, event: &EventRow, who: usize) {
     let glyphs = canvas.glyphs();
-    let (mark, role) = match event.gravity {
-        Gravity::Normal => (" ", Role::Fg),
-        Gravity::Notice => (glyphs.warn, State::Warn.role()),
-        Gravity::Bad => (glyphs.fail, State::Fail.role()),
-    };
+    let (mark, role) = mark(event.gravity, glyphs);
     let width = usize::from(area.width);
     let time = if width >= 50 { text::clock_millis(event.at) } else { text::clock(event.at) };
     let name = text::cut_middle(&text::clean(&event.who), who, glyphs.ellipsis);
@@ -72,8 +68,17 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, event: &EventRow, who: usize
     canvas.parts(area, 0, y, &parts);
 }
 
+/// Returns the mark of an event and its role.
+pub(super) const fn mark(gravity: Gravity, glyphs: &Glyphs) -> (&'static str, Role) {
+    match gravity {
+        Gravity::Normal => (" ", Role::Fg),
+        Gravity::Notice => (glyphs.warn, State::Warn.role()),
+        Gravity::Bad => (glyphs.fail, State::Fail.role()),
+    }
+}
+
 /// Returns how many more of the same there were, in words if there is room for them.
-fn repeats(count: u64, spare: usize, glyphs: &Glyphs) -> String {
+pub(super) fn repeats(count: u64, spare: usize, glyphs: &Glyphs) -> String {
     if count == 0 {
         return String::new();
     }

@@ -2,7 +2,9 @@
 
 use ratatui::layout::Rect;
 
+use crate::tui::filter::SYNTAX;
 use crate::tui::keymap::{self, Focus};
+use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
@@ -33,6 +35,31 @@ pub fn message(canvas: &mut Canvas<'_>, area: Rect, message: &str, role: Role) {
     canvas.put(area, 1, 0, message, role);
 }
 
+/// Draws the filter that is typed, and what it may say.
+pub fn filter(canvas: &mut Canvas<'_>, area: Rect, typed: &str) {
+    let x = typing(canvas, area, "/", typed);
+    let cursor = Rect { x: area.x.saturating_add(x), width: 1.min(area.width), ..area };
+    let known: Vec<&str> = SYNTAX.iter().map(|(word, _)| *word).collect();
+    let said = format!("   {}   Enter keeps, Esc drops", known.join("  "));
+    let short = "   Enter keeps, Esc drops";
+    for said in [said.as_str(), short] {
+        if usize::from(x) + 1 + text::width(said) <= area.width.into() {
+            canvas.put(area, x + 1, 0, said, Role::Muted);
+            break;
+        }
+    }
+    canvas.tint(cursor, Role::Select);
+}
+
+/// Draws the end of what is being typed; returns the column after it.
+fn typing(canvas: &mut Canvas<'_>, area: Rect, before: &str, typed: &str) -> u16 {
+    let x = canvas.put(area, 0, 0, before, Role::Key);
+    let room = usize::from(area.width.saturating_sub(2));
+    let skipped = typed.chars().count().saturating_sub(room);
+    let tail: String = typed.chars().skip(skipped).collect();
+    canvas.put(area, x, 0, &tail, Role::Fg)
+}
+
 /// Draws the command line with its first suggestion, and what that does.
 pub fn line(
     canvas: &mut Canvas<'_>,
@@ -40,12 +67,7 @@ pub fn line(
     typed: &str,
     suggestions: &[(String, &'static str)],
 ) {
-    let x = canvas.put(area, 0, 0, ":", Role::Key);
-    // The end of the line is what is being typed.
-    let room = usize::from(area.width.saturating_sub(2));
-    let skipped = typed.chars().count().saturating_sub(room);
-    let tail: String = typed.chars().skip(skipped).collect();
-    let x = canvas.put(area, x, 0, &tail, Role::Fg);
+    let x = typing(canvas, area, ":", typed);
     let cursor = Rect { x: area.x.saturating_add(x), width: 1.min(area.width), ..area };
     let Some((first, does)) = suggestions.first() else {
         canvas.tint(cursor, Role::Select);

@@ -4,10 +4,48 @@ use super::{Open, Shell};
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Action, Edit};
 use crate::tui::line;
+use crate::tui::views;
 
 impl Shell {
+    /// Lets the filter of the view be typed. It holds while it is typed.
+    pub(super) fn open_filter(&mut self) {
+        if let Some(filter) = views::of(self.view).filter {
+            self.open = Open::Filter(filter(&mut self.look).clone());
+        }
+    }
+
+    /// Gives the view the filter back that it had before, and closes what is typed.
+    pub(super) fn drop_filter(&mut self) {
+        if let Open::Filter(before) = std::mem::replace(&mut self.open, Open::Nothing)
+            && let Some(filter) = views::of(self.view).filter
+        {
+            *filter(&mut self.look) = before;
+        }
+    }
+
+    fn edit_filter(&mut self, edit: Edit) {
+        let Some(filter) = views::of(self.view).filter else { return };
+        let typed = filter(&mut self.look);
+        match edit {
+            Edit::Insert(c) if line::has_room(typed) => typed.push(c),
+            Edit::Insert(_) | Edit::Complete => {}
+            // Nothing left to take away: it closes, as the command line does.
+            Edit::Erase => {
+                if typed.pop().is_none() {
+                    self.open = Open::Nothing;
+                }
+            }
+            Edit::Clear => typed.clear(),
+            Edit::Submit => self.open = Open::Nothing,
+        }
+    }
+
     /// Changes the command line, or runs what it says.
     pub(super) fn edit(&mut self, edit: Edit, snapshot: &Snapshot) -> Option<Action> {
+        if matches!(self.open, Open::Filter(_)) {
+            self.edit_filter(edit);
+            return None;
+        }
         let demo = matches!(snapshot.feed, Feed::Demo(_));
         let Open::Line(typed) = &mut self.open else { return None };
         match edit {

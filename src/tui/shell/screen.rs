@@ -10,6 +10,7 @@ use crate::tui::line;
 use crate::tui::panels::{self, Look, banner, bars, footer, status};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role, Theme};
+use crate::tui::views;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::{layout, overlay};
 
@@ -47,7 +48,7 @@ impl Shell {
         match &self.open {
             Open::Help(first) => overlay::draw(&mut canvas, area, self.view_focus(live), *first),
             Open::Picker(picker) => overlay::picker::draw(&mut canvas, area, picker),
-            Open::Nothing | Open::Line(_) => {}
+            Open::Nothing | Open::Line(_) | Open::Filter(_) => {}
         }
     }
 
@@ -65,6 +66,11 @@ impl Shell {
             (Open::Line(typed), _) => {
                 let lines = line::suggestions(typed, &self.themes, demo);
                 footer::line(canvas, area, typed, &lines);
+            }
+            (Open::Filter(_), _) => {
+                let filter = views::of(self.view).filter;
+                let typed = filter.map(|filter| filter(&mut self.look.clone()).clone());
+                footer::filter(canvas, area, &typed.unwrap_or_default());
             }
             (_, Some(message)) => {
                 let role = if message.grave { Role::Warn } else { Role::Fg };

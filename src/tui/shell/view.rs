@@ -20,7 +20,9 @@ impl Shell {
     /// Closes what is open: help or line, then what the view opened, then the full screen, then the
     /// view.
     pub(super) fn back(&mut self, live: &Snapshot) {
-        if self.open != Open::Nothing {
+        if matches!(self.open, Open::Filter(_)) {
+            self.drop_filter();
+        } else if self.open != Open::Nothing {
             self.open = Open::Nothing;
         } else if self.zoom {
             self.zoom = false;

@@ -16,6 +16,7 @@ pub const VIEW: View = View {
     about: "what is wrong, and what mends it",
     home: PanelId::Findings,
     opened: |_| false,
+    filter: None,
     arrange,
     ask: |_, _, _| {},
     update,

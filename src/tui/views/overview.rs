@@ -14,6 +14,7 @@ pub const VIEW: View = View {
     about: "is KV routing working?",
     home: PanelId::Workers,
     opened: |_| false,
+    filter: None,
     arrange,
     ask: |_, _, _| {},
     update,

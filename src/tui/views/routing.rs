@@ -22,6 +22,7 @@ pub const VIEW: View = View {
     about: "why did the router pick that one?",
     home: PanelId::Decisions,
     opened: |look| look.routing.opened,
+    filter: None,
     arrange,
     ask,
     update,

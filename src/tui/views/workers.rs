@@ -24,6 +24,7 @@ pub const VIEW: View = View {
     about: "which worker?",
     home: PanelId::WorkerTable,
     opened: |look| look.workers.opened,
+    filter: None,
     arrange,
     ask,
     update,

@@ -1,0 +1,204 @@
+//! The stream of events: everything that happens, filtered, with one selected. The newest is at the
+//! bottom.
+
+mod event;
+
+use ratatui::layout::Rect;
+
+use super::{PanelId, Scene, events};
+use crate::snapshot::{EventRow, Snapshot};
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::views;
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+
+pub use event::{draw as event, last, lines_to_copy, page as event_page};
+
+/// Columns of the name of a kind.
+const KIND: usize = 6;
+/// Columns of a name.
+const WHO: (usize, usize) = (2, 18);
+/// Columns from which on the source of each event is told.
+const SOURCED: usize = 100;
+/// Columns of a source.
+const SOURCE: usize = 10;
+
+/// Draws the events around the selected one.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let state = &scene.look.events;
+    let rows = filtered(scene.snapshot, state);
+    let at = position(&rows, state.selected);
+    let title = title(scene.snapshot, rows.len(), state);
+    let notes = notes(canvas.glyphs(), scene, rows.len(), at);
+    let inner = scene.frame(canvas, area, PanelId::Stream, title, notes);
+    let Some(at) = at else {
+        let why = if scene.snapshot.events.is_empty() {
+            "nothing has happened yet"
+        } else {
+            "no event matches; Esc clears the filter"
+        };
+        canvas.put(inner, 0, 0, why, Role::Muted);
+        return;
+    };
+    let height = usize::from(inner.height);
+    let pen = Pen::of(scene, &rows, inner.width.into(), canvas.glyphs());
+    let (first, mut lines) = window(&rows, at, height, |row, selected| pen.lines(row, selected));
+    lines.truncate(height);
+    debug_assert!(first <= at);
+    for (y, line) in lines.iter().enumerate() {
+        canvas.parts(inner, 0, text::coordinate(y), line);
+    }
+}
+
+/// Returns the first row to show and all lines from it on: half of the screen below the selected row
+/// while there are that many, the selected row at the end where it is the last.
+fn window(
+    rows: &[&EventRow],
+    at: usize,
+    height: usize,
+    lines: impl Fn(&EventRow, bool) -> Vec<Vec<Part>>,
+) -> (usize, Vec<Vec<Part>>) {
+    let mut below: Vec<Vec<Part>> = Vec::new();
+    for row in rows.iter().skip(at + 1) {
+        if below.len() >= height / 2 {
+            break;
+        }
+        below.extend(lines(row, false));
+    }
+    let own = lines(rows[at], true);
+    let room = height.saturating_sub(own.len());
+    below.truncate(room.min(below.len()));
+    let mut above: Vec<Vec<Vec<Part>>> = Vec::new();
+    let (mut first, mut used) = (at, own.len() + below.len());
+    while first > 0 && used < height {
+        let more = lines(rows[first - 1], false);
+        used += more.len();
+        // A row that does not fit whole loses its first lines.
+        let spare = used.saturating_sub(height);
+        above.push(more.into_iter().skip(spare).collect());
+        first -= 1;
+    }
+    let lines = above.into_iter().rev().flatten().chain(own).chain(below).collect();
+    (first, lines)
+}
+
+/// Returns the events that the filter lets through, oldest first.
+pub fn filtered<'a>(snapshot: &'a Snapshot, state: &views::events::State) -> Vec<&'a EventRow> {
+    let filter = state.filter();
+    snapshot.events.iter().filter(|row| filter.matches(row)).collect()
+}
+
+/// Returns where the selected event is among `rows`: the newest where none is selected, and the one
+/// before it where it does not match any more. None without rows.
+pub fn position(rows: &[&EventRow], selected: Option<u64>) -> Option<usize> {
+    let last = rows.len().checked_sub(1)?;
+    let Some(number) = selected else { return Some(last) };
+    let after = rows.iter().position(|row| row.number > number);
+    Some(after.map_or(last, |after| after.saturating_sub(1)))
+}
+
+/// Returns how many rows of events fit into `area`.
+pub fn page(area: Rect, framed: bool) -> usize {
+    usize::from(area.height.saturating_sub(if framed { 2 } else { 0 })).max(1)
+}
+
+fn title(snapshot: &Snapshot, shown: usize, state: &views::events::State) -> String {
+    let all = text::thousands(snapshot.events.len() as u64);
+    if state.filter().is_empty() {
+        return format!("Events, last {all}");
+    }
+    format!("Events, {} of {all} match {}", text::thousands(shown as u64), state.typed)
+}
+
+fn notes(glyphs: &Glyphs, scene: &Scene<'_>, count: usize, at: Option<usize>) -> Vec<Part> {
+    let newer = at.map_or(0, |at| count - 1 - at);
+    let follow = if scene.look.events.selected.is_none() {
+        part(format!("follow {}", glyphs.head), Role::Ok)
+    } else {
+        part(format!("{} newer below, F follows", text::count(newer as u64)), Role::Warn)
+    };
+    vec![follow, dropped(scene)]
+}
+
+/// Returns what was lost on the way here.
+fn dropped(scene: &Scene<'_>) -> Part {
+    let sources = || scene.snapshot.sources.iter();
+    let lost = sources().map(|source| source.dropped).fold(0, u64::saturating_add);
+    let gaps = sources().map(|source| source.gaps).fold(0, u64::saturating_add);
+    let least = if sources().any(|source| source.drops_uncounted) { "at least " } else { "" };
+    let said = format!("  dropped {least}{}, missing {}", text::count(lost), text::count(gaps));
+    let role = if lost > 0 || gaps > 0 || !least.is_empty() { Role::Warn } else { Role::Muted };
+    part(said, role)
+}
+
+/// What rows are written with.
+struct Pen<'a> {
+    scene: &'a Scene<'a>,
+    glyphs: &'static Glyphs,
+    width: usize,
+    who: usize,
+}
+
+impl<'a> Pen<'a> {
+    fn of(scene: &'a Scene<'a>, rows: &[&EventRow], width: usize, glyphs: &'static Glyphs) -> Self {
+        let who = rows.iter().map(|row| text::width(&text::clean(&row.who))).max().unwrap_or(0);
+        let most = match width {
+            0..70 => 8,
+            70..100 => 10,
+            _ => WHO.1,
+        };
+        Self { scene, glyphs, width, who: who.clamp(WHO.0, most) }
+    }
+
+    fn time(&self, row: &EventRow) -> String {
+        let ago = self.scene.now.since(row.at);
+        match (self.scene.look.events.relative, self.width >= 50) {
+            (true, _) => text::pad_left(&format!("-{}", text::span(ago)), 8),
+            (false, true) => text::clock_millis(row.at),
+            (false, false) => text::clock(row.at),
+        }
+    }
+
+    /// Returns the rows of an event: one, or as many as its text needs where texts are wrapped.
+    fn lines(&self, row: &EventRow, selected: bool) -> Vec<Vec<Part>> {
+        let glyphs = self.glyphs;
+        let (mark, role) = events::mark(row.gravity, glyphs);
+        let pointer = if selected { glyphs.mark } else { " " };
+        let name = text::cut_middle(&text::clean(&row.who), self.who, glyphs.ellipsis);
+        let time = self.time(row);
+        let head = format!("{} {:KIND$} ", text::pad(&name, self.who), row.kind.name());
+        let source = if self.width >= SOURCED {
+            let source = text::cut(&text::clean(&row.source), SOURCE, glyphs.ellipsis);
+            format!("{} ", text::pad(&source, SOURCE))
+        } else {
+            String::new()
+        };
+        let fixed = 2 + text::width(&time) + 1 + text::width(&source) + text::width(&head) + 2;
+        let said = text::clean(&row.text);
+        let spare = self.width.saturating_sub(fixed + text::width(&said));
+        let more = events::repeats(row.repeats, spare, glyphs);
+        let room = self.width.saturating_sub(fixed + text::width(&more));
+        let mut texts = if self.scene.look.events.wrap {
+            text::wrap(&said, room.max(1))
+        } else {
+            // A hash or a number stays whole or goes.
+            vec![text::cut_words(&said, room, glyphs.ellipsis)]
+        };
+        let kind = if role == Role::Fg { Role::Muted } else { role };
+        let body = if selected { Role::Title } else { Role::Fg };
+        let indent = " ".repeat(fixed.saturating_sub(2));
+        let rest = texts.split_off(1.min(texts.len()));
+        let first = texts.pop().unwrap_or_default();
+        let mut lines = vec![vec![
+            part(format!("{pointer} "), Role::Key),
+            part(format!("{time} "), Role::Muted),
+            part(source, Role::Muted),
+            part(head, kind),
+            part(text::pad(&first, room), body),
+            part(more, Role::Muted),
+            part(format!(" {mark}"), role),
+        ]];
+        lines.extend(rest.into_iter().map(|line| vec![part(format!("{indent}{line}"), body)]));
+        lines
+    }
+}

@@ -1,0 +1,118 @@
+//! The selected event with the frame that it was made from: decoded, and as it came.
+
+use ratatui::layout::Rect;
+
+use super::{filtered, position};
+use crate::snapshot::{Answer, EventDetail, EventRow, FrameView, Snapshot};
+use crate::tui::panels::{PanelId, Scene, events, reader};
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::sheet::Sheet;
+
+/// Draws it from the row on that the UI wants.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let Some(row) = selected(scene) else {
+        scene.frame(canvas, area, PanelId::Event, "No event", Vec::new());
+        return;
+    };
+    let title = format!("{} {} {}", text::clock_millis(row.at), row.who, row.kind.name());
+    let lines = rows(row, scene, reader::inside(area, scene.framed), canvas.glyphs());
+    let first = scene.look.events.first_line;
+    reader::draw(canvas, area, scene, (PanelId::Event, &title), &lines, first);
+}
+
+/// Returns the last row from which on it can be shown in `area`.
+pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
+    let Some(row) = selected(scene) else { return 0 };
+    // The glyphs decide nothing about how many rows there are.
+    let rows = rows(row, scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
+    rows.saturating_sub(page(area, scene.framed))
+}
+
+/// Returns the rows for its text.
+pub fn page(area: Rect, framed: bool) -> usize {
+    reader::page(area, framed)
+}
+
+/// Returns what the frame of event `number` says and is, to copy it.
+pub fn lines_to_copy(snapshot: &Snapshot, number: u64) -> Vec<String> {
+    let Some(frame) = detail(snapshot, number).and_then(|detail| detail.frame.as_ref()) else {
+        return Vec::new();
+    };
+    let head = vec![format!("{}, {} bytes", frame.origin, frame.size)];
+    [head, frame.decoded.clone(), frame.body.clone()].concat()
+}
+
+fn selected<'a>(scene: &Scene<'a>) -> Option<&'a EventRow> {
+    let rows = filtered(scene.snapshot, &scene.look.events);
+    position(&rows, scene.look.events.selected).and_then(|at| rows.get(at).copied())
+}
+
+fn detail(snapshot: &Snapshot, number: u64) -> Option<&EventDetail> {
+    match &snapshot.answer {
+        Answer::Event(detail) if detail.number == number => Some(detail),
+        _ => None,
+    }
+}
+
+fn rows(
+    row: &EventRow,
+    scene: &Scene<'_>,
+    width: usize,
+    glyphs: &'static Glyphs,
+) -> Vec<Vec<Part>> {
+    let mut sheet = Sheet::new(width, true, glyphs);
+    let (mark, role) = events::mark(row.gravity, glyphs);
+    sheet.say("WHAT", &format!("{} {mark}", row.text), role);
+    if row.repeats > 0 {
+        let count = text::thousands(row.repeats);
+        let said = format!("{count} more of the same within the second; this is the first");
+        sheet.say("SIMILAR", &said, Role::Fg);
+    }
+    let ago = text::span(scene.now.since(row.at));
+    let when = format!("{}Z, {ago} ago, from {}", text::clock_millis(row.at), row.source);
+    sheet.say("WHEN", &when, Role::Fg);
+    sheet.gap();
+    let Some(detail) = detail(scene.snapshot, row.number) else {
+        sheet.say("FRAME", "not in this picture", Role::Muted);
+        return sheet.rows;
+    };
+    if let Some(frame) = &detail.frame {
+        self::frame(&mut sheet, frame, width, glyphs);
+    } else {
+        let (frames, bytes) = (text::thousands(detail.kept_frames), text::bytes(detail.kept_bytes));
+        let said = format!(
+            "{} not kept any more, or there was none; the last {frames} are ({bytes})",
+            glyphs.none
+        );
+        sheet.say("FRAME", &said, Role::Muted);
+    }
+    sheet.rows
+}
+
+/// Writes a frame: where it is from, what it says, and what it is.
+fn frame(sheet: &mut Sheet, frame: &FrameView, width: usize, glyphs: &Glyphs) {
+    sheet.say("FRAME", &frame.origin, Role::Fg);
+    let mut times = format!("arrived {}Z", text::clock_millis(frame.at));
+    if let Some(time) = frame.time {
+        times = format!("{times}, happened {}Z", text::clock_millis(time));
+    }
+    let cut = if frame.cut { ", only its beginning is kept" } else { "" };
+    sheet.say("", &format!("{times}, {} bytes{cut}", text::thousands(frame.size)), Role::Muted);
+    for (title, lines, role) in
+        [("DECODED", &frame.decoded, Role::Fg), ("AS IT CAME", &frame.body, Role::Muted)]
+    {
+        sheet.gap();
+        sheet.rows.push(vec![part(title, Role::Title)]);
+        if lines.is_empty() {
+            let none = format!("{} nothing that kvtop has use for", glyphs.none);
+            sheet.rows.push(vec![part(none, Role::Muted)]);
+        }
+        for line in lines {
+            let line = text::clean(line);
+            let pieces = text::pieces(&line, width.max(1)).into_iter();
+            sheet.rows.extend(pieces.map(|piece| vec![part(piece, role)]));
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What just happened? The stream of everything, filtered, and the frame behind each event.
+
+use ratatui::layout::Rect;
+
+use super::{Reply, Stage, View, moved};
+use crate::snapshot::{Ask, EventRow, ViewQuery};
+use crate::tui::command::{self, Command, Scroll};
+use crate::tui::filter::Filter;
+use crate::tui::layout::{Class, Layout, Needs, columns};
+use crate::tui::panels::{Look, PanelId, stream};
+use crate::tui::text;
+
+/// Events that can be scrolled back to: as many as the engine keeps.
+const EVENTS: usize = 2000;
+
+/// The view.
+pub const VIEW: View = View {
+    name: command::View::Events,
+    about: "what just happened?",
+    home: PanelId::Stream,
+    opened: |look| look.events.opened,
+    filter: Some(|look| &mut look.events.typed),
+    arrange,
+    ask,
+    update,
+    copy,
+};
+
+/// What the view remembers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Number of the selected event; none to follow the newest.
+    pub selected: Option<u64>,
+    /// True while the selected event is shown with its frame.
+    pub opened: bool,
+    /// First row shown of it.
+    pub first_line: usize,
+    /// The filter, as it was typed.
+    pub typed: String,
+    /// True while texts are wrapped instead of cut.
+    pub wrap: bool,
+    /// True while times are ages.
+    pub relative: bool,
+}
+
+impl State {
+    /// Returns the filter.
+    pub fn filter(&self) -> Filter {
+        Filter::new(&self.typed)
+    }
+}
+
+fn arrange(layout: &mut Layout, rest: Rect, class: Class, needs: &Needs) {
+    match (needs.opened, class <= Class::Medium && rest.width >= 100) {
+        (false, _) => layout.panels.push((PanelId::Stream, rest)),
+        (true, false) => layout.panels.push((PanelId::Event, rest)),
+        (true, true) => {
+            let left = rest.width / 2;
+            layout.panels.push((PanelId::Stream, columns(rest, 0, left)));
+            layout.panels.push((PanelId::Event, columns(rest, left, rest.width - left)));
+        }
+    }
+}
+
+fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
+    query.events = EVENTS;
+    if let Some(row) = selected(look, stage).filter(|_| look.events.opened) {
+        query.ask = Ask::Event(row.number);
+    }
+}
+
+fn selected<'a>(look: &Look, stage: &Stage<'a>) -> Option<&'a EventRow> {
+    let rows = stream::filtered(stage.snapshot, &look.events);
+    stream::position(&rows, look.events.selected).and_then(|at| rows.get(at).copied())
+}
+
+/// Copies the selected event, with its frame where that is shown.
+fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
+    let row = selected(look, stage)?;
+    let more = match row.repeats {
+        0 => String::new(),
+        count => format!(" (and {count} similar)"),
+    };
+    let time = text::clock_millis(row.at);
+    let line = format!("{time}Z {} {} {}{more}", row.who, row.kind.name(), row.text);
+    if !look.events.opened {
+        return Some(line);
+    }
+    Some([vec![line], stream::lines_to_copy(stage.snapshot, row.number)].concat().join("\n"))
+}
+
+fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
+    let focus = stage.layout.focus(look.focus);
+    match command {
+        Command::Open => open(look, !look.events.opened, stage),
+        Command::Back if look.events.opened => open(look, false, stage),
+        Command::Back if !look.events.typed.is_empty() => {
+            look.events.typed.clear();
+            Reply::Done
+        }
+        Command::Follow => {
+            // It stops where it is, or goes to the newest.
+            look.events.selected = match look.events.selected {
+                None => selected(look, stage).map(|row| row.number),
+                Some(_) => None,
+            };
+            Reply::Done
+        }
+        Command::Wrap => {
+            look.events.wrap ^= true;
+            Reply::Done
+        }
+        Command::Times => {
+            look.events.relative ^= true;
+            Reply::Done
+        }
+        Command::Scroll(by) if focus == PanelId::Stream => select(look, by, stage),
+        Command::Scroll(by) => read(look, by, stage),
+        _ => Reply::Pass,
+    }
+}
+
+/// Shows the frame of an event, or the stream alone. What is opened stays selected.
+fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
+    if opened {
+        let Some(row) = selected(look, stage) else {
+            return Reply::Refused(String::from("no event to open"));
+        };
+        look.events.selected = Some(row.number);
+    }
+    look.events.opened = opened;
+    look.events.first_line = 0;
+    look.focus = if opened { PanelId::Event } else { PanelId::Stream };
+    Reply::Done
+}
+
+/// Selects another event. Going below the newest follows it again.
+fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
+    let rows = stream::filtered(stage.snapshot, &look.events);
+    let Some(at) = stream::position(&rows, look.events.selected) else { return Reply::Done };
+    let area = stage.layout.panel(PanelId::Stream).unwrap_or_default();
+    let page = stream::page(area, stage.layout.framed);
+    let last = rows.len().saturating_sub(1);
+    let next = moved(at, by, page, last);
+    let down = matches!(by, Scroll::Down | Scroll::PageDown | Scroll::Bottom);
+    let follows = next == last && down;
+    look.events.selected = rows.get(next).map(|row| row.number).filter(|_| !follows);
+    look.events.first_line = 0;
+    Reply::Done
+}
+
+fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
+    let Some(area) = stage.layout.panel(PanelId::Event) else { return Reply::Done };
+    let page = stream::event_page(area, stage.layout.framed).max(1);
+    let last = stream::last(&stage.scene(look), area);
+    look.events.first_line = moved(look.events.first_line, by, page, last);
+    Reply::Done
+}
