@@ -19,6 +19,8 @@ pub enum Command {
     Back,
     /// Show this view.
     Show(View),
+    /// Show the view that was shown before.
+    PreviousView,
     /// Hold the picture, or let it go on.
     ToggleFreeze,
     /// Focus the next panel.

@@ -53,6 +53,8 @@ pub enum PanelId {
     RoutedRates,
     /// Time to first token.
     Ttft,
+    /// Share of requests with overlap.
+    Hits,
     /// KV events per second.
     Traffic,
     /// KV utilization.
@@ -164,6 +166,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>)
         PanelId::Ttft => routing::ttft(canvas, area, scene),
         PanelId::Stream => stream::draw(canvas, area, scene),
         PanelId::Event => stream::event(canvas, area, scene),
+        PanelId::Hits => charts::hits(canvas, area, scene),
         PanelId::Traffic => charts::traffic(canvas, area, scene),
         PanelId::Usage => charts::usage(canvas, area, scene),
         PanelId::Growth => charts::growth(canvas, area, scene),

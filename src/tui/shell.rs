@@ -60,6 +60,8 @@ struct Message {
 #[derive(Clone, Debug)]
 pub struct Shell {
     view: View,
+    /// The view that was shown before.
+    before: View,
     open: Open,
     look: Look,
     zoom: bool,
@@ -91,6 +93,7 @@ impl Shell {
         };
         Self {
             view: View::Overview,
+            before: View::Overview,
             open: Open::Nothing,
             look,
             zoom: false,
@@ -204,6 +207,7 @@ impl Shell {
             }
             Command::Back => self.back(snapshot),
             Command::Show(view) => self.show(view),
+            Command::PreviousView => self.show(self.before),
             Command::TopFinding => self.top_finding(snapshot),
             Command::Copy(what) => return self.copy(what, snapshot),
             Command::ToggleFreeze => self.toggle_freeze(snapshot),

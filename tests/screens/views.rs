@@ -215,6 +215,50 @@ fn what_is_copied_is_what_is_selected() {
 }
 
 #[test]
+fn views_are_reached_by_digit_by_name_and_from_the_panel_that_tells_of_them() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+    let shown = |seat: &mut Seat| {
+        let screen = seat.screen();
+        let row = screen.lines().find(|line| line.contains("Overview")).unwrap();
+        row.split(['[', ']']).nth(1).unwrap().to_owned()
+    };
+    for view in kvtop::tui::views::built() {
+        seat.keys(&view.name.number().to_string());
+        let wanted = format!("{} {}", view.name.number(), view.name.name());
+        assert!(shown(&mut seat).starts_with(&wanted), "{}", seat.screen());
+        seat.keys(&format!("1:view {}\n", view.name.word()));
+        assert!(shown(&mut seat).starts_with(&wanted), "{}", seat.screen());
+    }
+    seat.keys("1\n");
+    assert_eq!(shown(&mut seat), "2 Workers");
+    seat.key(KeyCode::Backspace);
+    assert_eq!(shown(&mut seat), "1 Overview");
+    seat.keys("5");
+    seat.key(KeyCode::Backspace);
+    seat.key(KeyCode::Backspace);
+    assert_eq!(shown(&mut seat), "5 Events");
+}
+
+#[test]
+fn a_held_picture_says_so_in_every_view_and_shows_what_it_has() {
+    for size in SIZES {
+        let mut seat = Seat::of_scenario(Scenario::Healthy, size);
+        seat.keys("4 ");
+        seat.at = seat.at.after(std::time::Duration::from_secs(12));
+        seat.picture.at = seat.at;
+        seat.picture.frames += 1_104;
+        for key in ["1", "2", "4", "5", "6"] {
+            let event =
+                KeyEvent::new(KeyCode::Char(key.chars().next().unwrap()), KeyModifiers::NONE);
+            let command = seat.shell.command(event, &seat.picture).unwrap();
+            seat.shell.update(command, &seat.picture);
+            let screen = seat.screen();
+            assert!(screen.contains("‖ frozen 12s, 1,104 new"), "{key} {size:?}\n{screen}");
+        }
+    }
+}
+
+#[test]
 fn ranks_of_a_worker_stand_together() {
     let mut seat = Seat::of_recording("0.9.0-dp", (120, 36));
     seat.keys("2j\n");

@@ -238,6 +238,13 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy what is selected"),
     bind(&[char('e')], "e", VIEWS, Command::OpenExport, "write the view into a file"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
+    bind(
+        &[key(KeyCode::Backspace)],
+        "Backspace",
+        VIEWS,
+        Command::PreviousView,
+        "the view before this one",
+    ),
     show(&[char('1')], "1", View::Overview, "the overview"),
     show(&[char('2')], "2", View::Workers, "workers, and everything about one"),
     show(&[char('3')], "3", View::Tree, "the tree of cached prefixes"),

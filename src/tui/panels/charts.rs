@@ -12,7 +12,7 @@ use crate::tui::widgets::chart::{Chart, Line};
 /// Ranks that get a line of their own; with more, the mean is drawn.
 const LINES: usize = Role::SERIES.len();
 
-/// Draws stores, removals and orphans per second.
+/// Draws stores, removals, orphans and unknown removals per second.
 pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let series = &scene.snapshot.series;
     let rates = &scene.snapshot.totals.rates.ten_seconds;
@@ -28,11 +28,13 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         part(format!("orphan {}{mark}", text::short(rates.refused)), orphan),
         part(format!("  stored {}", text::short(rates.stores)), Role::Series1),
         part(format!("  removed {}", text::short(rates.removals)), Role::Series2),
+        part(format!("  unknown {}", text::short(rates.unknown_removals)), Role::Series4),
     ];
     let inner = scene.frame(canvas, area, PanelId::Traffic, "KV events/s", notes);
     let lines = vec![
         Line { points: &series.stores.points, role: Role::Series1, mark: 's' },
         Line { points: &series.removals.points, role: Role::Series2, mark: 'r' },
+        Line { points: &series.unknown_removals.points, role: Role::Series4, mark: 'u' },
         Line { points: &series.refused.points, role: orphan, mark: 'o' },
     ];
     chart(scene, lines, None, text::short).draw(canvas, inner);
@@ -74,6 +76,19 @@ pub fn usage(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 /// Draws the size of the tree.
 pub fn growth(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     size(canvas, area, scene, PanelId::Growth);
+}
+
+/// Draws the share of requests for which routers found anything cached.
+pub fn hits(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let router = &scene.snapshot.router;
+    let known = router.overlap_known;
+    let hit = known.saturating_sub(router.overlap_zero);
+    let share = (known > 0).then(|| hit as f64 / known as f64);
+    let notes = vec![legend(canvas, "all", share, Role::Series6)];
+    let inner = scene.frame(canvas, area, PanelId::Hits, "Requests with overlap %", notes);
+    let points = &scene.snapshot.series.hit_share.points;
+    let lines = vec![Line { points, role: Role::Series6, mark: '*' }];
+    chart(scene, lines, Some(1.0), text::whole_percent).draw(canvas, inner);
 }
 
 fn size(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, id: PanelId) {

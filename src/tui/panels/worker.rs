@@ -17,23 +17,21 @@ pub use graphs::{blocks, shares, traffic};
 
 /// Draws it from the row on that the UI wants.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
-    let Some(entry) = selected(&entries, scene) else {
+    let Some(entry) = selected(scene) else {
         scene.frame(canvas, area, PanelId::Worker, "No worker yet", Vec::new());
         return;
     };
-    let lines = rows(entry, scene, reader::inside(area, scene.framed), canvas.glyphs());
-    let title = name(entry);
+    let lines = rows(&entry, scene, reader::inside(area, scene.framed), canvas.glyphs());
+    let title = name(&entry);
     let first = scene.look.workers.first_line;
     reader::draw(canvas, area, scene, (PanelId::Worker, &title), &lines, first);
 }
 
 /// Returns the last row from which on it can be shown in `area`.
 pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
-    let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
-    let Some(entry) = selected(&entries, scene) else { return 0 };
+    let Some(entry) = selected(scene) else { return 0 };
     // The glyphs decide nothing about how many rows there are.
-    let rows = rows(entry, scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
+    let rows = rows(&entry, scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
     rows.saturating_sub(reader::page(area, scene.framed))
 }
 
@@ -42,15 +40,15 @@ pub fn page(area: Rect, framed: bool) -> usize {
     reader::page(area, framed)
 }
 
-fn selected<'a, 'b>(entries: &'b [Entry<'a>], scene: &Scene<'_>) -> Option<&'b Entry<'a>> {
-    entries.get(workers::position(entries, scene.look.workers.selected))
+fn selected<'a>(scene: &Scene<'a>) -> Option<Entry<'a>> {
+    let state = &scene.look.workers;
+    workers::selected(scene.snapshot, state.sort, state.selected)
 }
 
 /// Returns what the engine answered about the selected worker; none while it still answers about
 /// another, or while a picture is held that was made for another view.
-fn detail<'a>(scene: &Scene<'a>) -> Option<&'a WorkerDetail> {
-    let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
-    let rank = selected(&entries, scene)?.row.rank;
+fn detail<'a>(scene: &Scene<'a>, entry: &Entry<'_>) -> Option<&'a WorkerDetail> {
+    let rank = entry.row.rank;
     match &scene.snapshot.answer {
         Answer::Worker(detail) if detail.rank == rank => Some(detail),
         _ => None,

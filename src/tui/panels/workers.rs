@@ -157,13 +157,8 @@ fn line(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 /// Returns the workers with their verdicts, sorted.
 pub fn entries(snapshot: &Snapshot, sort: Sort) -> Vec<Entry<'_>> {
     let named = Named::of(&snapshot.findings);
-    let entry = |row| Entry {
-        row,
-        pod: pod(snapshot, row),
-        verdict: named.worker(row),
-        size: named.size(row),
-    };
-    let mut entries: Vec<_> = snapshot.workers.iter().map(entry).collect();
+    let mut entries: Vec<_> =
+        snapshot.workers.iter().map(|row| entry(snapshot, &named, row)).collect();
     match sort.by {
         None => entries.sort_by_key(badness),
         Some(Col::Name) => entries.sort_by_cached_key(|entry| name(entry.row)),
@@ -173,6 +168,19 @@ pub fn entries(snapshot: &Snapshot, sort: Sort) -> Vec<Entry<'_>> {
         entries.reverse();
     }
     entries
+}
+
+/// Returns the selected worker: the first in the order where none is selected, or it is gone.
+pub fn selected(snapshot: &Snapshot, sort: Sort, rank: Option<WorkerRank>) -> Option<Entry<'_>> {
+    let row = rank.and_then(|rank| snapshot.workers.iter().find(|row| row.rank == rank));
+    match row {
+        Some(row) => Some(entry(snapshot, &Named::of(&snapshot.findings), row)),
+        None => entries(snapshot, sort).into_iter().next(),
+    }
+}
+
+fn entry<'a>(snapshot: &'a Snapshot, named: &Named, row: &'a WorkerRow) -> Entry<'a> {
+    Entry { row, pod: pod(snapshot, row), verdict: named.worker(row), size: named.size(row) }
 }
 
 /// Returns the pod of a worker, when Kubernetes shows it.

@@ -63,7 +63,7 @@ impl Shell {
 
     pub(super) fn show(&mut self, view: View) {
         if self.view != view && views::is_built(view) {
-            self.view = view;
+            self.before = std::mem::replace(&mut self.view, view);
             self.zoom = false;
             self.look.focus = views::of(view).home;
         }

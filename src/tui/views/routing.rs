@@ -49,8 +49,9 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
             let list = take_top(&mut left, (rest.height / 2).saturating_sub(1).max(6));
             layout.panels.push((PanelId::Decisions, list));
             layout.panels.push((PanelId::Decision, left));
-            let most = right.height.saturating_sub(GRAPH);
-            let router = take_top(&mut right, ROUTER.min(most));
+            // What does not fit scrolls; two graphs say more than its last rows.
+            let height = right.height.saturating_sub(2 * GRAPH).clamp(GRAPH, ROUTER);
+            let router = take_top(&mut right, height);
             layout.panels.push((PanelId::Router, router));
             graphs(layout, right);
         }
@@ -58,7 +59,7 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
             let left = rest.width / 20 * 11;
             let mut right = columns(rest, left, rest.width - left);
             layout.panels.push((PanelId::Decision, columns(rest, 0, left)));
-            let most = right.height.saturating_sub(2 * GRAPH).max(4);
+            let most = right.height.saturating_sub(3 * GRAPH).max(4);
             let wanted = u16::try_from(needs.workers).unwrap_or(u16::MAX).saturating_add(2);
             let shares = take_top(&mut right, wanted.clamp(4, most));
             layout.panels.push((PanelId::Shares, shares));
@@ -85,17 +86,12 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
 
 /// Places the graphs one below the other, as many as fit.
 fn graphs(layout: &mut Layout, mut rest: Rect) {
-    if rest.height >= 2 * GRAPH {
-        let half = rest.height / 2;
-        let area = take_top(&mut rest, half);
-        layout.panels.push((PanelId::RoutedRates, area));
-        layout.panels.push((PanelId::Ttft, rest));
-    } else if rest.width >= 96 {
-        let half = rest.width / 2;
-        layout.panels.push((PanelId::RoutedRates, columns(rest, 0, half)));
-        layout.panels.push((PanelId::Ttft, columns(rest, half, rest.width - half)));
-    } else {
-        layout.panels.push((PanelId::RoutedRates, rest));
+    let graphs = [PanelId::RoutedRates, PanelId::Ttft, PanelId::Hits];
+    let count = (rest.height / GRAPH).clamp(1, 3);
+    for (at, id) in (0..count).zip(graphs) {
+        let height = rest.height / (count - at);
+        let area = take_top(&mut rest, height);
+        layout.panels.push((id, area));
     }
 }
 

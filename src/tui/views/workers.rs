@@ -121,16 +121,14 @@ fn beside(layout: &mut Layout, rest: Rect) {
 
 fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
     let shown = stage.layout.panels.iter().any(|(id, _)| *id != PanelId::WorkerTable);
-    let entries = table::entries(stage.snapshot, look.workers.sort);
-    let selected = entries.get(table::position(&entries, look.workers.selected));
-    if let Some(entry) = selected.filter(|_| shown) {
+    let selected = || table::selected(stage.snapshot, look.workers.sort, look.workers.selected);
+    if let Some(entry) = shown.then(selected).flatten() {
         query.ask = Ask::Worker(entry.row.rank);
     }
 }
 
 fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    let entries = table::entries(stage.snapshot, look.workers.sort);
-    let entry = entries.get(table::position(&entries, look.workers.selected))?;
+    let entry = table::selected(stage.snapshot, look.workers.sort, look.workers.selected)?;
     let row = entry.row;
     let pod = row.pod.as_deref().unwrap_or_default();
     let (id, rank) = (row.rank.worker.0, row.rank.dp_rank);
@@ -173,8 +171,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
 
 /// Shows one worker, or all of them. The first one is selected for good as soon as it is opened.
 fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
-    let entries = table::entries(stage.snapshot, look.workers.sort);
-    let selected = entries.get(table::position(&entries, look.workers.selected));
+    let selected = table::selected(stage.snapshot, look.workers.sort, look.workers.selected);
     if opened && selected.is_none() {
         return Reply::Refused(String::from("no worker was seen yet"));
     }

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use super::{detail, selected};
 use crate::snapshot::{Series, WorkerDetail, WorkerRow};
 use crate::tui::judge::{self, State};
-use crate::tui::panels::{PanelId, Scene, workers};
+use crate::tui::panels::{PanelId, Scene};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -79,8 +79,9 @@ fn draw(
     (title, top, label): (&str, Option<f64>, fn(f64) -> String),
     lines: impl for<'a> Fn(&'a WorkerDetail, &WorkerRow) -> Vec<Named<'a>>,
 ) {
-    let entries = workers::entries(scene.snapshot, scene.look.workers.sort);
-    let Some((entry, detail)) = selected(&entries, scene).zip(detail(scene)) else {
+    let entry = selected(scene);
+    let found = entry.and_then(|entry| Some((entry, detail(scene, &entry)?)));
+    let Some((entry, detail)) = found else {
         let inner = scene.frame(canvas, area, id, title, Vec::new());
         canvas.put(inner, 1, inner.height / 2, "not in this picture", Role::Muted);
         return;
