@@ -110,12 +110,16 @@ impl Sheet {
             return;
         }
         let room = self.width - MARK - AGE - 6;
-        let widest = |text: fn(&Proof) -> &str, title: &str, least: usize| {
+        let widest = |text: fn(&Proof) -> &str, title: &str| {
             let widest = proofs.iter().map(|proof| text::width(text(proof))).max().unwrap_or(0);
-            widest.max(title.len()).clamp(least, (room / 3).max(least))
+            widest.max(title.len())
         };
-        let value = widest(|proof| &proof.value, "VALUE", 5);
-        let source = widest(|proof| &proof.source, "SOURCE", 6);
+        let third = room / 3;
+        let value = widest(|proof| &proof.value, "VALUE").clamp(5, third.max(5));
+        // What short claims leave is for sources, which are names.
+        let needed = widest(|proof| &proof.claim, title).max(third).min(room - value);
+        let most = (room - value - needed).max(third.max(6));
+        let source = widest(|proof| &proof.source, "SOURCE").clamp(6, most);
         let claim = room - value - source;
         let head = format!(
             "{}  {}  {}  {}",
