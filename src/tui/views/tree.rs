@@ -21,6 +21,7 @@ pub const VIEW: View = View {
     about: "what is cached where",
     home: PanelId::Tree,
     opened: |look| look.tree.described,
+    filter: None,
     arrange,
     ask,
     update,
