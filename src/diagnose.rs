@@ -13,8 +13,8 @@ mod thresholds;
 mod verdict;
 
 pub use evidence::{
-    Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence, Regret, RouterEvidence,
-    RouterKind, Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence,
+    AdvertisedPlane, Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence, Regret,
+    RouterEvidence, RouterKind, Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence, Unheard,
 };
 pub use fix::{Api, Change, Component, Fix, Part, Rendered, Targets};
 pub use hysteresis::{Check, Diagnosis, Raised};
@@ -36,6 +36,11 @@ pub trait Rule: Sync {
     /// Returns the ids of findings that follow from this one, and are not shown beside it.
     fn explains(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Returns the ids that this finding of the rule explains away; usually all of them.
+    fn explains_by(&self, _finding: &Finding) -> &'static [&'static str] {
+        self.explains()
     }
 
     /// Judges the evidence.

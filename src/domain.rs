@@ -22,8 +22,8 @@ pub use cluster::{
 pub use count::Counters;
 pub use fact::{
     ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaCredit, FormulaTerm,
-    Gauge, GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent,
-    RequestPhase, SourceNote, SourceState, Transport, WarningKind,
+    Gauge, GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap, Peers, Prompt,
+    RequestEvent, RequestPhase, SourceNote, SourceState, Transport, WarningKind,
 };
 pub use finding::{Grade, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};

@@ -346,6 +346,7 @@ fn what_a_source_says_of_itself_is_shown_with_its_reason() {
         drops_uncounted: 1,
         interruptions: 2,
         history: None,
+        peers: None,
         at: AT,
     };
     let origin = Origin::Health { source: "nats".into() };

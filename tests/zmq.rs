@@ -46,7 +46,7 @@ fn kv_events() -> Vec<Vec<Parts>> {
 
 pub(crate) fn target(endpoint: &str) -> ZmqTarget {
     let endpoint = Endpoint::parse(endpoint).unwrap();
-    ZmqTarget { endpoint, pod: None, broker: false, from: "a test".into() }
+    ZmqTarget { endpoint, pod: None, broker: false, events: true, from: "a test".into() }
 }
 
 /// Limits at which a test need not wait long.

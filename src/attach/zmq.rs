@@ -18,6 +18,8 @@ pub struct ZmqTarget {
     pub pod: Option<(Arc<str>, Arc<str>)>,
     /// True for a broker between publishers and subscribers.
     pub broker: bool,
+    /// True when KV events are published there.
+    pub events: bool,
     /// What is published there and who says so, for people.
     pub from: Arc<str>,
 }
@@ -33,6 +35,7 @@ pub fn published(seen: &Seen<'_>, pods: &[&Pod], choice: &Choice) -> Vec<ZmqTarg
             endpoint: Arc::clone(endpoint),
             pod: if broker { None } else { who.pod(record, endpoint) },
             broker,
+            events: broker || topic == Some(0),
             from: from(channel, record, broker).into(),
         };
         if !who.wants(record, channel) {
@@ -59,6 +62,7 @@ pub fn published(seen: &Seen<'_>, pods: &[&Pod], choice: &Choice) -> Vec<ZmqTarg
                 endpoint: Arc::clone(endpoint),
                 pod: None,
                 broker: true,
+                events: true,
                 from: format!("broker, by DYN_ZMQ_BROKER_URL of pod {}", pod.name).into(),
             });
         }

@@ -11,7 +11,7 @@ pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
 
 use super::fix::Targets;
 use super::thresholds::Thresholds;
-use crate::domain::{Backend, DpRank, Releases, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Backend, DpRank, Peers, Releases, Timestamp, WorkerId, WorkerRank};
 use crate::model::{RouterTally, SizeByStores, Tally};
 
 /// Everything that rules may look at.
@@ -170,14 +170,48 @@ pub struct TreeEvidence {
 pub struct PlaneEvidence {
     /// JetStream, NATS core or ZMQ, once an event was seen.
     pub name: Option<Arc<str>>,
-    /// Sources that do not deliver, with their reasons.
+    /// Sources of events and of discovery records that do not deliver, with their reasons.
     pub down: Vec<String>,
+    /// Sources that do not reach every publisher of KV events.
+    pub unheard: Vec<Unheard>,
+    /// Where discovery records say that KV events are published.
+    pub advertised: Vec<AdvertisedPlane>,
+    /// Sources of events that are open.
+    pub open: Vec<Arc<str>>,
     /// Frames that kvtop itself lost, at least.
     pub dropped: u64,
     /// Reasons for which KV events could not be read, with counts.
     pub unreadable: Vec<String>,
     /// Members of discovery that serve requests.
     pub members: u64,
+}
+
+/// Publishers of KV events that a source does not reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unheard {
+    /// The source.
+    pub source: Arc<str>,
+    /// How many it does, and how many it should.
+    pub peers: Peers,
+    /// Addresses, records and reasons, as the source says.
+    pub why: Arc<str>,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// A way by which discovery records say that KV events go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdvertisedPlane {
+    /// NATS core or ZMQ.
+    pub name: &'static str,
+    /// The source that would hear it.
+    pub source: &'static str,
+    /// Publishers.
+    pub publishers: u64,
+    /// The first address or subject.
+    pub first: Arc<str>,
+    /// The record that says so.
+    pub record: Arc<str>,
 }
 
 impl Evidence {

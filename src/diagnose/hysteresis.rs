@@ -174,7 +174,10 @@ impl Diagnosis {
             if !is_raised(rule.id()) || hidden.iter().any(|(_, id)| *id == rule.id()) {
                 continue;
             }
-            for id in rule.explains() {
+            let mut states = RULES.iter().zip(&self.states);
+            let of_rule = states.find(|(other, _)| other.id() == rule.id());
+            let raised = of_rule.and_then(|(_, state)| state.raised.as_ref());
+            for id in raised.map_or(&[][..], |(_, finding)| rule.explains_by(finding)) {
                 if is_raised(id) && !hidden.iter().any(|(_, known)| known == id) {
                     hidden.push((rule.id(), id));
                 }

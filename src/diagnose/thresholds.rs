@@ -1,5 +1,7 @@
 //! Where rules draw their lines.
 
+use std::time::Duration;
+
 /// Numbers that rules compare with. Counts gate rules, not seconds: a short recording can prove a cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
@@ -55,6 +57,9 @@ pub struct Thresholds {
     pub min_unreadable: u64,
     /// Share of messages that cannot be read.
     pub unreadable_share: f64,
+    /// How long a publisher must be out of reach: kvtop connects at first, and a worker that ends
+    /// closes its socket before its record is gone. No count of events would tell.
+    pub out_of_reach: Duration,
 }
 
 impl Default for Thresholds {
@@ -86,6 +91,7 @@ impl Default for Thresholds {
             min_decode_failed: 3,
             min_unreadable: 20,
             unreadable_share: 0.1,
+            out_of_reach: Duration::from_secs(10),
         }
     }
 }

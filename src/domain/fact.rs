@@ -421,8 +421,19 @@ pub struct SourceNote {
     pub interruptions: u64,
     /// What was read of a stream's history.
     pub history: Option<HistoryNote>,
+    /// How many publishers of KV events it reaches, where it connects to each.
+    pub peers: Option<Peers>,
     /// When the note was made.
     pub at: Timestamp,
+}
+
+/// Publishers of KV events that a source connects to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Peers {
+    /// Those that it should.
+    pub wanted: u64,
+    /// Those that it does.
+    pub reached: u64,
 }
 
 /// What was read of the history of a `JetStream` stream.

@@ -1,5 +1,6 @@
 //! Evidence for rules, and their verdicts as rows of a snapshot.
 
+mod plane;
 mod rows;
 mod settings;
 
@@ -8,10 +9,9 @@ use std::time::Duration;
 
 use super::{Engine, MINUTE};
 use crate::diagnose::{
-    Evidence, Member, PlaneEvidence, RankEvidence, Regret, RouterEvidence, SizeByCosts, Targets,
-    TreeEvidence,
+    Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Targets, TreeEvidence,
 };
-use crate::domain::{Pod, Release, Releases, SourceState, Subject, Timestamp, WorkerId};
+use crate::domain::{Pod, Release, Releases, Subject, Timestamp, WorkerId};
 use crate::model::{DecisionRecord, Family, RankRecord, WorkerRecord};
 
 /// Workers that appear this soon after kvtop attached were there before.
@@ -172,27 +172,6 @@ impl Engine {
             orphan_blocks: totals.orphan_blocks,
             incomplete: super::picture::incomplete(self, totals.shed_blocks),
         }
-    }
-
-    fn plane_evidence(&self) -> PlaneEvidence {
-        let mut plane = PlaneEvidence {
-            name: self.deployment.plane.map(Arc::from),
-            members: self.workers.members(),
-            ..PlaneEvidence::default()
-        };
-        for (name, record) in self.sources.all() {
-            let Some(note) = &record.note else { continue };
-            if note.state == SourceState::Down {
-                plane.down.push(format!("{name}: {}", note.why));
-            }
-            plane.dropped += note.dropped.max(note.drops_uncounted);
-        }
-        for (origin, why, record) in self.rejects.reasons() {
-            if ["nats", "jetstream", "zmq"].contains(&origin) {
-                plane.unreadable.push(format!("{} times: {why}", record.count));
-            }
-        }
-        plane
     }
 }
 

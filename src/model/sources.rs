@@ -30,6 +30,8 @@ pub struct SourceRecord {
     pub rejects: u64,
     /// Messages missing by the publishers' numbers.
     pub gaps: u64,
+    /// Since when it does not reach every publisher that it should.
+    pub short_since: Option<Timestamp>,
     /// When the last frame arrived.
     pub last_frame: Option<Timestamp>,
 }

@@ -299,6 +299,7 @@ impl Cluster {
             drops_uncounted: 0,
             interruptions: 0,
             history: None,
+            peers: None,
             at: clock::now(),
         };
         // With nobody to hear it the task ends by itself.

@@ -180,7 +180,7 @@ fn zmq_named(args: &SourceArgs, emitter: &Emitter) -> Result<SourceHandle, BadEn
 fn named(url: &str) -> Result<ZmqTarget, BadEndpoint> {
     let endpoint = Endpoint::parse(url)?;
     // Several may be brokers of one deployment, which only their messages tell.
-    Ok(ZmqTarget { endpoint, pod: None, broker: true, from: "--zmq".into() })
+    Ok(ZmqTarget { endpoint, pod: None, broker: true, events: true, from: "--zmq".into() })
 }
 
 fn nats_spec(args: &SourceArgs, resolved: Resolved) -> NatsSpec {

@@ -75,6 +75,7 @@ impl Publishers {
             drops_uncounted: 0,
             interruptions: 0,
             history: None,
+            peers: None,
             at: clock::now(),
         };
         // With nobody to hear it the owner ends by itself.
@@ -87,6 +88,7 @@ fn target(wanted: &attach::ZmqTarget) -> Result<ZmqTarget, BadEndpoint> {
         endpoint: Endpoint::parse(&wanted.endpoint)?,
         pod: wanted.pod.clone(),
         broker: wanted.broker,
+        events: wanted.events,
         from: Arc::clone(&wanted.from),
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::domain::{SourceNote, SourceState, Timestamp};
+use crate::domain::{Peers, SourceNote, SourceState, Timestamp};
 use crate::source::Emitter;
 
 /// A note is made at least this often.
@@ -27,6 +27,7 @@ pub(super) struct Notes {
     why: Arc<str>,
     retry: Option<Duration>,
     round_trip: Option<Duration>,
+    peers: Option<Peers>,
     dropped: u64,
     interruptions: u64,
     told_at: Timestamp,
@@ -45,6 +46,7 @@ impl Notes {
             why: "".into(),
             retry: None,
             round_trip: None,
+            peers: None,
             dropped: 0,
             interruptions: 0,
             told_at: Timestamp(0),
@@ -68,6 +70,12 @@ impl Notes {
     /// Sets the round trip, which is told along with the next note.
     pub(super) fn round_trip(&mut self, span: Option<Duration>) {
         self.round_trip = span;
+    }
+
+    /// Sets how many publishers are reached.
+    pub(super) fn peers(&mut self, peers: Peers) {
+        self.changed |= self.peers != Some(peers);
+        self.peers = Some(peers);
     }
 
     /// Sets how many frames were dropped, and how often something was interrupted.
@@ -111,6 +119,7 @@ impl Notes {
             drops_uncounted: 0,
             interruptions: self.interruptions,
             history: None,
+            peers: self.peers,
             at: now,
         };
         self.heard &= self.emitter.note(&note);

@@ -18,7 +18,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock;
-use crate::domain::{SourceState, Timestamp};
+use crate::domain::{Peers, SourceState, Timestamp};
 use crate::source::notes::{Notes, how_many};
 use crate::source::reach::Reach;
 use crate::source::{Desired, Emitter, SourceHandle};
@@ -47,6 +47,8 @@ pub struct ZmqTarget {
     pub pod: Option<(Arc<str>, Arc<str>)>,
     /// True for a broker, whose messages may come from another one as well.
     pub broker: bool,
+    /// True when KV events are published there.
+    pub events: bool,
     /// What is published there and who said so, for people.
     pub from: Arc<str>,
 }
@@ -223,19 +225,25 @@ impl Source {
 
     fn say(&mut self, wanted: Desired, targets: &[ZmqTarget]) {
         let (mut live, mut opening, mut reasons) = (0, 0, Vec::new());
+        let mut peers = Peers::default();
         let mut interruptions = self.past_interruptions;
         let mut slowest = None;
         for (target, running) in &self.links {
             let standing = running.standing.borrow();
             interruptions += standing.interruptions;
             slowest = slowest.max(standing.round_trip);
+            peers.reached += u64::from(target.events && standing.live);
             match &standing.trouble {
-                Some(why) => reasons.push(format!("{} ({}): {why}", target.endpoint, target.from)),
+                Some(why) => {
+                    let why = format!("{} ({}): {why}", target.endpoint, target.from);
+                    reasons.push((!target.events, why));
+                }
                 None if standing.live => live += 1,
                 None => opening += 1,
             }
         }
         reasons.sort();
+        let mut reasons: Vec<String> = reasons.into_iter().map(|(_, why)| why).collect();
         if targets.len() > self.links.len() {
             reasons.push(format!("at most {} are opened", self.spec.limits.connections));
         }
@@ -260,6 +268,8 @@ impl Source {
         let retry = (state == SourceState::Down).then_some(self.spec.limits.retry_last);
         self.notes.set(state, &why, retry);
         self.notes.round_trip(slowest);
+        peers.wanted = targets.iter().map(|target| u64::from(target.events)).sum();
+        self.notes.peers(peers);
         self.notes.count(self.losses.dropped, interruptions);
         self.notes.tell();
     }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::text::printable;
-use crate::domain::{HistoryNote, SourceNote, SourceState, Timestamp};
+use crate::domain::{HistoryNote, Peers, SourceNote, SourceState, Timestamp};
 
 /// Longest reason and longest name that are kept.
 const TEXT_LIMIT: usize = 1000;
@@ -29,6 +29,14 @@ struct Wire {
     interruptions: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     history: Option<WireHistory>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    peers: Option<WirePeers>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WirePeers {
+    wanted: u64,
+    reached: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -57,6 +65,7 @@ pub fn encode(note: &SourceNote) -> Bytes {
             read: history.read,
             complete: history.complete,
         }),
+        peers: note.peers.map(|Peers { wanted, reached }| WirePeers { wanted, reached }),
     };
     serde_json::to_vec(&wire).unwrap_or_default().into()
 }
@@ -84,6 +93,7 @@ pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNot
             read: history.read,
             complete: history.complete,
         }),
+        peers: wire.peers.map(|WirePeers { wanted, reached }| Peers { wanted, reached }),
         at,
     })
 }

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use kvtop::diagnose::{
-    Evidence, Ground, PlaneEvidence, RULES, Regret, Setting, SizeClaim, TreeEvidence, Verdict,
+    AdvertisedPlane, Evidence, Ground, PlaneEvidence, RULES, Regret, Setting, SizeClaim,
+    TreeEvidence, Unheard, Verdict,
 };
-use kvtop::domain::{ClaimOf, Counters, Timestamp, WorkerId, WorkerRank};
+use kvtop::domain::{ClaimOf, Counters, Peers, Releases, Timestamp, WorkerId, WorkerRank};
 use kvtop::lint::CHECKS;
 use kvtop::model::Overlaps;
 
@@ -301,4 +302,78 @@ fn models_of_different_block_sizes_do_not_disagree() {
     let two_models = rule.judge(&evidence);
 
     assert_eq!((said(&same_model), said(&two_models)), ("found", "clear"));
+}
+
+fn no_events() -> Evidence {
+    let mut evidence = healthy();
+    evidence.router.tally.events = 0;
+    for rank in &mut evidence.ranks {
+        (rank.tally.counters, rank.last_event) = (Counters::default(), None);
+    }
+    evidence
+}
+
+fn blind(evidence: &Evidence) -> Box<kvtop::diagnose::Finding> {
+    match kvtop::diagnose::rule("KVT004").unwrap().judge(evidence) {
+        Verdict::Found(finding) => finding,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
+    let mut forbidden = no_events();
+    let why = "zmq: 0 of 1 publishers connected; tcp://10.0.0.1:5 (kv-events, by \
+               DynamoWorkerMetadata a): no route; through port-forward: a port-forward needs \
+               `get` and `create` on `pods/portforward` in namespace `prod`";
+    forbidden.plane.down.push(why.to_owned());
+    let finding = blind(&forbidden);
+    assert!(finding.summary.contains("tcp://10.0.0.1:5 (kv-events, by DynamoWorkerMetadata a)"));
+    assert!(finding.fix.unwrap().sentence.contains("kvtop rbac --port-forward"));
+
+    let mut elsewhere = no_events();
+    elsewhere.plane.open.push("zmq".into());
+    elsewhere.plane.advertised.push(AdvertisedPlane {
+        name: "NATS core",
+        source: "nats",
+        publishers: 2,
+        first: "namespace.prod".into(),
+        record: "etcd v1/event_channels/x".into(),
+    });
+    let finding = blind(&elsewhere);
+    assert!(finding.summary.contains("over NATS core") && finding.summary.contains("etcd v1/"));
+    assert!(finding.fix.unwrap().sentence.contains("--nats-url"));
+
+    let mut nowhere = no_events();
+    nowhere.releases = Releases::from(1, 4);
+    nowhere.plane.open.push("nats".into());
+    let finding = blind(&nowhere);
+    assert!(finding.summary.contains("publish over ZMQ, and no discovery record"));
+    let fix = finding.fix.unwrap().sentence;
+    assert!(["DynamoWorkerMetadata", "--etcd-url", "--zmq"].iter().all(|way| fix.contains(way)));
+}
+
+#[test]
+fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
+    let mut evidence = healthy();
+    evidence.ranks[1].tally.counters = Counters::default();
+    (evidence.ranks[1].held, evidence.ranks[1].tally.routed) = (0, 5_000);
+    let silent = kvtop::diagnose::rule("KVT003").unwrap();
+    assert_eq!(said(&silent.judge(&evidence)), "found");
+    evidence.plane.unheard.push(Unheard {
+        source: "zmq".into(),
+        peers: Peers { wanted: 2, reached: 1 },
+        why: "1 of 2 publishers connected; tcp://10.0.0.2:5 (x): connection refused".into(),
+        since: Timestamp(95_000_000),
+    });
+
+    let verdict = kvtop::diagnose::rule("KVT004").unwrap().judge(&evidence);
+    assert_eq!(said(&verdict), "clear", "five seconds are not enough");
+    assert_eq!(said(&silent.judge(&evidence)), "unknown");
+    evidence.plane.unheard[0].since = Timestamp(80_000_000);
+    let finding = blind(&evidence);
+    assert_eq!(
+        finding.summary,
+        "kvtop hears 1 of 2 publishers of KV events: tcp://10.0.0.2:5 (x): connection refused."
+    );
 }

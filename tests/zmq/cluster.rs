@@ -107,12 +107,14 @@ fn without_the_right_to_forward_the_screen_says_which_right_is_missing() {
 
     let value: Value = serde_json::from_slice(&output.stdout).unwrap();
     let findings = value["findings"].as_array().unwrap();
-    let blind = findings.iter().find(|finding| finding["id"] == "KVT004").unwrap();
+    let blind = findings.iter().find(|finding| finding["id"] == "KVT004");
+    let blind = blind.unwrap_or_else(|| panic!("{value:#}"));
     let said = blind.to_string();
     for part in [
         "tcp://127.0.0.1:1",
         "kv-events, by DynamoWorkerMetadata gtc-demo-0-trtllmworker-fhhcl",
         "`get` and `create` on `pods/portforward`",
+        "kvtop rbac --port-forward",
     ] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }

@@ -1,7 +1,7 @@
-//! KVT004: kvtop sees no KV events from anyone.
+//! KVT004: kvtop sees no KV events, or not those of everybody.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::diagnose::{AdvertisedPlane, Evidence, Finding, Proof, Rule, Unheard, Verdict};
+use crate::domain::{Grade, Release, Severity};
 
 pub(super) struct EventPlane;
 
@@ -16,12 +16,15 @@ impl Rule for EventPlane {
 
     fn about(&self) -> &'static str {
         "kvtop sees no KV events at all, although requests are served or workers are \
-         registered. Either no worker publishes, or kvtop listens in the wrong place: from \
-         Dynamo 1.3 on events go by ZMQ unless DYN_EVENT_PLANE=nats is set, a NATS account may \
-         lack the right to subscribe, or the Dynamo namespace is another one. This is no \
-         statement about the deployment, so that kvtop check ends with 3 (unknown). Judged by \
-         at least 10 requests routed, or a source that is down, without any event. Refuted by \
-         the first event."
+         registered, or it does not reach every publisher that discovery names. Either no worker \
+         publishes, or kvtop listens in the wrong place: from Dynamo 1.3 on events go by ZMQ \
+         unless DYN_EVENT_PLANE=nats is set, each publisher at an address of its own that must be \
+         reachable or forwarded to, a NATS account may lack the right to subscribe, or the \
+         Dynamo namespace is another one. This is no statement about the deployment, so that \
+         kvtop check ends with 3 (unknown). Judged by at least 10 requests routed, a source that \
+         is down, or an advertised plane that nobody listens to, without any event; or by a \
+         publisher that is out of reach for 10 s. Refuted by the first event, and by a \
+         connection to every publisher."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -31,12 +34,19 @@ impl Rule for EventPlane {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         let plane = &evidence.plane;
+        let limits = &evidence.thresholds;
+        let away = |it: &&Unheard| evidence.at.since(it.since) >= limits.out_of_reach;
+        let unheard = plane.unheard.iter().find(away);
         if tally.events > 0 {
+            if let Some(unheard) = unheard {
+                return some(evidence, unheard).into();
+            }
             let name = plane.name.as_deref().unwrap_or("the event plane");
             return Verdict::clear(format!("{} KV events came by {name}", tally.events));
         }
-        let served = tally.routed >= evidence.thresholds.min_silent_routed;
-        if !served && plane.down.is_empty() {
+        let elsewhere = elsewhere(evidence);
+        let served = tally.routed >= limits.min_silent_routed;
+        if !served && plane.down.is_empty() && elsewhere.is_none() && unheard.is_none() {
             return Verdict::unknown("KV events: none came yet, and few requests did");
         }
         if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) && plane.down.is_empty() {
@@ -45,31 +55,143 @@ impl Rule for EventPlane {
         if evidence.mute().is_some() {
             return Verdict::unknown("KV events: workers are set to publish none (KVT003)");
         }
-        let mut proofs =
-            vec![Proof::new("KV events", "0", "every event plane that kvtop listens to")];
-        proofs.push(Proof::new("requests routed", tally.routed.to_string(), "routers' logs"));
-        proofs.extend(plane.down.iter().map(|why| Proof::new("source", "down", why.clone())));
-        Finding::new(
-            Severity::Warning,
-            Grade::Likely,
-            match plane.down.first() {
-                Some(why) => format!("kvtop receives no KV events: {why}."),
-                None => {
-                    format!("kvtop sees no KV events, while {} requests were routed.", tally.routed)
-                }
-            },
-            proofs,
-        )
+        none(evidence, elsewhere, unheard).into()
+    }
+}
+
+/// Returns a plane that discovery names and nobody here listens to.
+fn elsewhere(evidence: &Evidence) -> Option<&AdvertisedPlane> {
+    let plane = &evidence.plane;
+    // Sources are opened right after records are read.
+    let settled = evidence.at.since(evidence.attached) >= evidence.thresholds.out_of_reach;
+    let open = |source: &str| plane.open.iter().any(|open| open.as_ref() == source);
+    plane.advertised.iter().find(|it| settled && !open(it.source))
+}
+
+/// Some publishers are not heard.
+fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
+    let (reached, wanted) = (unheard.peers.reached, unheard.peers.wanted);
+    Finding::new(
+        Severity::Warning,
+        Grade::Confirmed,
+        format!(
+            "kvtop hears {reached} of {wanted} publishers of KV events: {}.",
+            unheard.why.split_once("connected; ").map_or(&*unheard.why, |(_, reasons)| reasons)
+        ),
+        vec![
+            Proof::new(
+                "publishers heard",
+                format!("{reached} of {wanted}"),
+                unheard.why.to_string(),
+            )
+            .at(evidence.at),
+        ],
+    )
+    .means(
+        "None for requests. Of the workers that are not heard nothing can be said.",
+        "A connection to every publisher.",
+    )
+    .rather_than("KVT003: a worker that kvtop does not reach cannot be called silent.")
+    .mended_by(reach(&unheard.why), "nothing")
+}
+
+/// No event came at all.
+fn none(
+    evidence: &Evidence,
+    elsewhere: Option<&AdvertisedPlane>,
+    unheard: Option<&Unheard>,
+) -> Finding {
+    let plane = &evidence.plane;
+    let routed = evidence.router.tally.routed;
+    let mut proofs = vec![Proof::new("KV events", "0", "every event plane that kvtop listens to")];
+    proofs.push(Proof::new("requests routed", routed.to_string(), "routers' logs"));
+    proofs.extend(plane.down.iter().map(|why| Proof::new("source", "down", why.clone())));
+    proofs.extend(plane.advertised.iter().map(|it| {
+        let value = format!("{} publishers at {}, first {}", it.publishers, it.name, it.first);
+        Proof::new("advertised", value, it.record.to_string())
+    }));
+    let open: Vec<&str> = plane.open.iter().map(AsRef::as_ref).collect();
+    let listens = if open.is_empty() { "nothing".to_owned() } else { open.join(", ") };
+    proofs.push(Proof::new("kvtop listens to", listens, "kvtop"));
+    let (summary, fix) = said(evidence, elsewhere, unheard);
+    Finding::new(Severity::Warning, Grade::Likely, summary, proofs)
         .means(
             "Nothing can be said of what workers cache; routing may be well.",
             "One KV event from any worker.",
         )
         .rather_than("KVT003: with no event from anybody, a silent worker cannot be told apart.")
-        .mended_by(
-            "Look where events go: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and \
-             account, --dynamo-namespace; and whether workers publish at all.",
-            "nothing",
-        )
-        .into()
+        .mended_by(fix, "nothing")
+}
+
+/// Returns what is missing, and how to get it.
+fn said(
+    evidence: &Evidence,
+    elsewhere: Option<&AdvertisedPlane>,
+    unheard: Option<&Unheard>,
+) -> (String, String) {
+    let plane = &evidence.plane;
+    // The one that discovery names matters more than another that is down as well.
+    let named = |why: &&String| plane.advertised.iter().any(|it| why.starts_with(it.source));
+    if let Some(why) = plane.down.iter().find(named).or_else(|| plane.down.first()) {
+        return (format!("kvtop receives no KV events: {why}."), reach(why));
     }
+    if let Some(it) = unheard {
+        return (
+            format!("kvtop receives no KV events: {}: {}.", it.source, it.why),
+            reach(&it.why),
+        );
+    }
+    if let Some(it) = elsewhere {
+        let summary = format!(
+            "{} publishers advertise KV events over {} (first {}, by {}), and kvtop does not \
+             listen there.",
+            it.publishers, it.name, it.first, it.record
+        );
+        let fix = match it.source {
+            "nats" => "Name the server with --nats-url, and a login where it wants one.",
+            _ => "Leave out --zmq, so that kvtop follows what discovery records name.",
+        };
+        return (summary, fix.to_owned());
+    }
+    let routed = evidence.router.tally.routed;
+    let over_zmq = evidence.releases.least.is_some_and(|least| least >= Release::new(1, 3));
+    let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats");
+    if plane.advertised.is_empty() && over_zmq && only_nats {
+        return (
+            format!(
+                "kvtop sees no KV events, while {routed} requests were routed: from Dynamo 1.3 on \
+                 workers publish over ZMQ, and no discovery record names a publisher."
+            ),
+            "Let kvtop read discovery records: the right to list DynamoWorkerMetadata (kvtop \
+             rbac prints the role), --etcd-url or --discovery-dir; or name publishers with --zmq. \
+             DYN_EVENT_PLANE=nats on frontend and workers moves events to NATS."
+                .to_owned(),
+        );
+    }
+    (
+        format!("kvtop sees no KV events, while {routed} requests were routed."),
+        "Look where events go: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and \
+         account, --dynamo-namespace; and whether workers publish at all."
+            .to_owned(),
+    )
+}
+
+/// Returns how to reach what a source says that it does not.
+fn reach(why: &str) -> String {
+    let fix = if why.contains("pods/portforward") {
+        "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), \
+         or run kvtop where the addresses of pods can be reached, as inside the cluster."
+    } else if why.contains("right to read") {
+        "Give kvtop a user of etcd that may read `v1/`: --etcd-user and --etcd-password-file."
+    } else if why.starts_with("nats:") {
+        "See that the address is the server's and that it can be reached from here; --nats-url \
+         names another one."
+    } else if why.contains("publishers") {
+        "Run kvtop where these addresses can be reached, as inside the cluster, or let it open \
+         port-forwards; a record of a worker that is gone disappears by itself."
+    } else {
+        "Look where events go: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and \
+         account, --dynamo-namespace; and whether workers publish at all."
+    };
+    fix.to_owned()
 }

@@ -29,6 +29,11 @@ impl Rule for WireSkew {
         &["KVT003", "KVT014", "KVT004"]
     }
 
+    /// Mixed releases alone need not cost a single event.
+    fn explains_by(&self, finding: &Finding) -> &'static [&'static str] {
+        if finding.severity == Severity::Critical { self.explains() } else { &[] }
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;

@@ -51,6 +51,12 @@ impl Rule for WorkerSilent {
                 Verdict::unknown(format!("requests to {quiet} ranks that published nothing so far"))
             };
         }
+        if let Some(unheard) = evidence.plane.unheard.first() {
+            let missing = unheard.peers.wanted.saturating_sub(unheard.peers.reached);
+            return Verdict::unknown(format!(
+                "KV events of {missing} publishers that kvtop does not reach (KVT004)"
+            ));
+        }
         found(evidence, &silent, loud).into()
     }
 }

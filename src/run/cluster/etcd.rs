@@ -79,6 +79,7 @@ impl Etcd {
             drops_uncounted: 0,
             interruptions: 0,
             history: None,
+            peers: None,
             at: clock::now(),
         };
         // With nobody to hear it the owner ends by itself.

@@ -82,6 +82,7 @@ impl Status {
             drops_uncounted: 0,
             interruptions: self.interruptions,
             history: None,
+            peers: None,
             at: now,
         };
         self.heard &= self.emitter.note(&note);

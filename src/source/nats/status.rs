@@ -176,6 +176,7 @@ impl Status {
                 drops_uncounted: self.drops_uncounted,
                 interruptions: self.interruptions,
                 history,
+                peers: None,
                 at: now,
             };
             self.heard &= self.emitter.note(&note);

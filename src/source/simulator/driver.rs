@@ -135,6 +135,7 @@ impl Driver {
             drops_uncounted: 0,
             interruptions: 0,
             history: None,
+            peers: None,
             at: clock::now(),
         };
         self.emitter.note(&note);
