@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use kvtop::domain::Release;
+use kvtop::frame::{Body, Frame, Origin};
 
 use crate::support::{captures, fixture, frames, played};
 use kvtop::report::json;
@@ -136,4 +137,70 @@ fn releases_that_are_mixed_are_a_finding_that_names_both() {
     assert!(finding.summary.contains("mixed"), "{}", finding.summary);
     assert!(finding.summary.contains("1.0") && finding.summary.contains("1.4 or later"));
     assert_eq!(snapshot.deployment.version.as_deref(), Some("1.0 and 1.4 or later"));
+}
+
+/// Returns a message of NATS core as a publisher on ZMQ frames the same envelope; under its whole
+/// subject, as brokers of 1.4 and later do, or under its topic.
+fn over_zmq(frame: &Frame, whole_subject: bool) -> Frame {
+    let (Origin::Nats { subject, .. }, Body::Whole(envelope)) = (&frame.origin, &frame.body) else {
+        return frame.clone();
+    };
+    // JetStream's messages have no envelope.
+    if !subject.starts_with("namespace.") {
+        return frame.clone();
+    }
+    let topic = if whole_subject { subject } else { subject.rsplit('.').next().unwrap() };
+    let length = u32::try_from(envelope.len()).unwrap().to_be_bytes();
+    let framed = [&[1], &length[..], envelope].concat();
+    let parts = [topic.as_bytes().to_vec(), vec![0; 8], vec![0; 8], framed];
+    Frame {
+        origin: Origin::Zmq { endpoint: "tcp://10.0.0.1:5".into() },
+        body: Body::Parts(parts.into_iter().map(Into::into).collect()),
+        ..frame.clone()
+    }
+}
+
+#[test]
+fn envelopes_count_the_same_over_zmq_as_over_nats() {
+    let expected = expected();
+    let mut wrong = Vec::new();
+    for (name, path) in captures() {
+        let recorded = frames(&path);
+        for whole_subject in [false, true] {
+            let moved: Vec<Frame> =
+                recorded.iter().map(|frame| over_zmq(frame, whole_subject)).collect();
+            let (_, snapshot) = played(&moved);
+            let found: Value = serde_json::from_str(&json::snapshot(&snapshot)).unwrap();
+            wrong.extend(compare_workers(&name, &found, &expected[&name]));
+            assert_eq!(snapshot.rejects.count, 0, "{name}: {:?}", snapshot.rejects);
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_late_attach_says_how_much_of_what_engines_use_it_holds() {
+    let all = frames(&fixture("captures/1.6.1-evict.frames.gz"));
+    // Events of the second half only, as for somebody who came then.
+    let early = all.len() / 2;
+    let late: Vec<Frame> = all
+        .into_iter()
+        .enumerate()
+        .filter(|(number, frame)| *number > early || !matches!(frame.origin, Origin::Nats { .. }))
+        .map(|(_, frame)| frame)
+        .collect();
+    let covered = |frames: &[Frame]| {
+        let (_, snapshot) = played(frames);
+        let reason = snapshot.tree.incomplete.iter().find(|why| why.contains("engines report"));
+        let percent = reason?.split("; held ").nth(1)?.split(' ').next()?.parse::<u64>().ok();
+        Some((percent?, snapshot.tree.held_blocks))
+    };
+
+    // From the moment on at which engines report that blocks are in use.
+    let seen: Vec<(u64, u64)> =
+        (early..late.len()).step_by(40).filter_map(|end| covered(&late[..end])).collect();
+
+    let (first, last) = (seen.first().unwrap(), seen.last().unwrap());
+    assert!(seen.iter().all(|(percent, _)| *percent <= 100), "{seen:?}");
+    assert!(first.1 < last.1 && first.0 <= last.0, "{seen:?}");
 }

@@ -7,6 +7,7 @@ mod attach;
 mod captures;
 mod cli;
 mod clusters;
+mod compatibility;
 mod config;
 mod diagnosis;
 mod discovery;

@@ -122,9 +122,14 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
     let unknown =
         ranks.iter().filter(|it| it.last_event.is_some() && !it.complete && !it.lost).count();
     if unknown > 0 {
+        let coverage = workers::coverage(engine).map(|(held, used)| {
+            let percent = held.saturating_mul(100) / used;
+            format!("; held {percent} % of the blocks that their engines report in use")
+        });
         reasons.push(format!(
-            "blocks stored before kvtop attached are unknown for {unknown} of {} ranks",
-            ranks.len()
+            "blocks stored before kvtop attached are unknown for {unknown} of {} ranks{}",
+            ranks.len(),
+            coverage.unwrap_or_default()
         ));
     }
     if engine.history.lost > 0 {

@@ -115,6 +115,28 @@ pub(in crate::engine) fn utilization(
     })
 }
 
+/// Returns how many blocks are held, and in use as engines report, of the ranks whose past is not
+/// known; none where no engine reports any. More than are in use says nothing: engines count a block
+/// that is only cached as free.
+pub(in crate::engine) fn coverage(engine: &Engine) -> Option<(u64, u64)> {
+    let warming = |it: &&RankRecord| it.last_event.is_some() && !it.complete && !it.lost;
+    let (mut held, mut used) = (0, 0);
+    for record in engine.workers.ranks().iter().filter(warming) {
+        let in_use = record.used_blocks.as_ref().map(|measured| measured.value).or_else(|| {
+            let pod = engine.workers.worker(record.rank.worker).and_then(|w| w.pod.as_deref());
+            let subjects = subjects(record, pod);
+            let capacity = capacity(engine, record, &subjects)?;
+            let share = utilization(record, Some(&capacity))?.value;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
+            Some((share * capacity.value as f64) as u64)
+        });
+        let in_use = in_use.unwrap_or(0);
+        used += in_use;
+        held += engine.mirror.counts(record.rank).held[0].min(in_use);
+    }
+    (used > 0).then_some((held, used))
+}
+
 /// Returns what every rank that did not leave holds and uses.
 pub(in crate::engine) fn ranks_now(engine: &Engine) -> Vec<RankNow> {
     let now = |(index, record): (usize, &RankRecord)| {
