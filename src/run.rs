@@ -154,10 +154,10 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
     }
     let config = match settings::settle(&mut cli) {
         Ok(config) => config,
-        Err(error) if matches!(cli.command, Some(Command::Check(_))) => {
-            return check::unknown(&error);
-        }
-        Err(error) => return Err(error.into()),
+        Err(error) => match &cli.command {
+            Some(Command::Check(args)) => return check::unknown(args, &error),
+            _ => return Err(error.into()),
+        },
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)

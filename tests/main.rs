@@ -5,6 +5,7 @@
 mod architecture;
 mod attach;
 mod captures;
+mod check;
 mod cli;
 mod clusters;
 mod compatibility;

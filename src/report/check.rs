@@ -1,10 +1,13 @@
 //! What `kvtop check` prints: one line, JSON (contract 1) or metrics.
 
-use std::fmt::Write as _;
+mod metrics;
 
 use serde::Serialize;
 
+pub use metrics::{prometheus, prometheus_failed};
+
 use super::json::CONTRACT;
+use crate::domain::Timestamp;
 use crate::snapshot::{CheckVerdict, FindingRow, Severity, Snapshot};
 
 /// The finding that says that kvtop cannot see: no failure of the deployment, and not good either.
@@ -105,8 +108,17 @@ pub fn text(snapshot: &Snapshot) -> String {
         (None, Status::Unknown) => missing(snapshot),
         (None, _) => summary(snapshot),
     };
-    // A bar begins the performance data.
-    format!("KVTOP {} - {} | {}\n", status.name(), said.replace('|', "/"), perfdata(snapshot))
+    format!("KVTOP {} - {} | {}\n", status.name(), line(&said), perfdata(snapshot))
+}
+
+/// Returns the one line for a deployment that could not be looked at, and why.
+pub fn text_failed(why: &str) -> String {
+    format!("KVTOP {} - {}\n", Status::Unknown.name(), line(why))
+}
+
+/// Returns `text` as it fits in the line: a bar begins the performance data, a line break ends it.
+fn line(text: &str) -> String {
+    text.replace('|', "/").chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 fn missing(snapshot: &Snapshot) -> String {
@@ -129,9 +141,16 @@ fn summary(snapshot: &Snapshot) -> String {
 fn perfdata(snapshot: &Snapshot) -> String {
     let counters = &snapshot.totals.counters;
     let by = |severity| active(snapshot).filter(|finding| finding.severity == severity).count();
+    let percent = |name: &str, share: Option<f64>| {
+        share.map_or(String::new(), |share| format!(" {name}={:.1}%", share * 100.0))
+    };
+    let shares = [
+        percent("orphan_pct", snapshot.totals.orphan_share),
+        percent("kv_util", snapshot.totals.kv_utilization),
+    ];
     format!(
         "critical={} warnings={} accepted={} held={} stores={}c empty_stores={}c refused_stores={}c \
-         unknown_removals={}c routed={}c overlap_known={}c overlap_zero={}c",
+         unknown_removals={}c routed={}c overlap_known={}c overlap_zero={}c{}",
         by(Severity::Critical),
         by(Severity::Warning),
         snapshot.tree.accepted_blocks,
@@ -143,6 +162,7 @@ fn perfdata(snapshot: &Snapshot) -> String {
         snapshot.router.routed,
         snapshot.router.overlap_known,
         snapshot.router.overlap_zero,
+        shares.concat(),
     )
 }
 
@@ -153,6 +173,7 @@ struct Report<'a> {
     at: String,
     status: &'static str,
     exit: u8,
+    error: Option<&'a str>,
     findings: Vec<Finding<'a>>,
     checks: Vec<Check<'a>>,
 }
@@ -210,6 +231,7 @@ pub fn json(snapshot: &Snapshot) -> String {
         at: super::rfc3339(snapshot.at),
         status: status.name(),
         exit: status.exit(),
+        error: None,
         findings: snapshot.findings.iter().map(finding).collect(),
         checks: snapshot
             .checks
@@ -225,6 +247,22 @@ pub fn json(snapshot: &Snapshot) -> String {
             .collect(),
     };
     // Strings, numbers, lists and maps with string keys always serialize.
+    serde_json::to_string_pretty(&report).unwrap_or_default()
+}
+
+/// Returns the contract's JSON for a deployment that could not be looked at, and why.
+pub fn json_failed(why: &str, at: Timestamp) -> String {
+    let status = Status::Unknown;
+    let report = Report {
+        contract: CONTRACT,
+        kvtop: env!("CARGO_PKG_VERSION"),
+        at: super::rfc3339(at),
+        status: status.name(),
+        exit: status.exit(),
+        error: Some(why),
+        findings: Vec::new(),
+        checks: Vec::new(),
+    };
     serde_json::to_string_pretty(&report).unwrap_or_default()
 }
 
@@ -260,76 +298,4 @@ fn finding(row: &FindingRow) -> Finding<'_> {
         raised: super::rfc3339(row.raised),
         resolved: row.resolved.map(super::rfc3339),
     }
-}
-
-/// Returns what is wrong as metrics.
-pub fn prometheus(snapshot: &Snapshot) -> String {
-    let mut page = String::new();
-    let found = |id: &str| u8::from(active(snapshot).any(|finding| finding.id == id));
-    family(&mut page, "kvtop_check_status", "gauge", "0 good, 1 warning, 2 critical, 3 unknown");
-    sample(&mut page, "kvtop_check_status", "", Status::of(snapshot).exit());
-    let name = "kv_router_block_size_mismatch_total";
-    family(&mut page, name, "counter", "Block size mismatches found, by finding");
-    for id in ["KVT001", "KVT002", "KVT016"] {
-        sample(&mut page, name, &format!("finding=\"{id}\""), found(id));
-    }
-    family(&mut page, "kvtop_finding", "gauge", "1 while the finding is true");
-    for check in &snapshot.checks {
-        let labels = format!("finding=\"{}\",name=\"{}\"", check.id, check.name);
-        sample(&mut page, "kvtop_finding", &labels, found(check.id));
-    }
-    family(&mut page, "kvtop_check_unknown", "gauge", "1 while a check lacks evidence");
-    for check in &snapshot.checks {
-        let unknown = u8::from(matches!(check.verdict, CheckVerdict::Unknown { .. }));
-        sample(&mut page, "kvtop_check_unknown", &format!("finding=\"{}\"", check.id), unknown);
-    }
-    counters(&mut page, snapshot);
-    page
-}
-
-fn counters(page: &mut String, snapshot: &Snapshot) {
-    let (totals, router) = (&snapshot.totals.counters, &snapshot.router);
-    let rows: [(&str, &str, u64); 12] = [
-        ("kvtop_stores_total", "Stored events", totals.stores),
-        ("kvtop_empty_stores_total", "Stored events without blocks", totals.empty_stores),
-        ("kvtop_stored_blocks_total", "Blocks in stored events", totals.stored_blocks),
-        ("kvtop_refused_stores_total", "Stores under an unknown parent", totals.refused_stores),
-        ("kvtop_refused_blocks_total", "Blocks in refused stores", totals.refused_blocks),
-        ("kvtop_removed_blocks_total", "Removed hashes", totals.removed_blocks),
-        ("kvtop_unknown_removals_total", "Removed hashes not held", totals.unknown_removals),
-        ("kvtop_cleared_total", "Cleared events", totals.cleared),
-        ("kvtop_requests_routed_total", "Requests routed", router.routed),
-        ("kvtop_overlap_known_total", "Requests whose overlap is known", router.overlap_known),
-        ("kvtop_overlap_zero_total", "Of those, the ones without overlap", router.overlap_zero),
-        ("kvtop_rejects_total", "Input that could not be read", snapshot.rejects.count),
-    ];
-    for (name, help, value) in rows {
-        family(page, name, "counter", help);
-        sample(page, name, "", value);
-    }
-    for (name, help, value) in [
-        ("kvtop_accepted_blocks", "Blocks as a router counts them", snapshot.tree.accepted_blocks),
-        ("kvtop_held_blocks", "Blocks that workers hold", snapshot.tree.held_blocks),
-        ("kvtop_orphan_blocks", "Blocks under missing parents", snapshot.tree.orphan_blocks),
-    ] {
-        family(page, name, "gauge", help);
-        sample(page, name, "", value);
-    }
-}
-
-fn family(page: &mut String, name: &str, kind: &str, help: &str) {
-    put(page, format_args!("# HELP {name} {help}.\n# TYPE {name} {kind}\n"));
-}
-
-fn sample(page: &mut String, name: &str, labels: &str, value: impl std::fmt::Display) {
-    if labels.is_empty() {
-        put(page, format_args!("{name} {value}\n"));
-    } else {
-        put(page, format_args!("{name}{{{labels}}} {value}\n"));
-    }
-}
-
-fn put(page: &mut String, text: std::fmt::Arguments<'_>) {
-    // Writing to a string cannot fail.
-    page.write_fmt(text).unwrap_or_default();
 }

@@ -28,7 +28,7 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
     };
     let snapshot = match snapshot {
         Ok(snapshot) => snapshot,
-        Err(error) => return unknown(&error),
+        Err(error) => return unknown(args, &error),
     };
     let status = report::check::Status::of(&snapshot);
     print(&match args.output {
@@ -39,10 +39,14 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
     Ok(Exit::Check(status.exit()))
 }
 
-/// What could not be looked at is unknown, and neither good nor bad.
-pub(super) fn unknown(error: &dyn std::error::Error) -> Result<Exit, RunError> {
-    let why = crate::exit::chain(error).replace('\n', "; ");
-    print(&format!("KVTOP UNKNOWN - {why}\n"))?;
+/// Says in the asked format that nothing could be looked at: that is unknown, neither good nor bad.
+pub(super) fn unknown(args: &CheckArgs, error: &dyn std::error::Error) -> Result<Exit, RunError> {
+    let why = crate::exit::chain(error);
+    print(&match args.output {
+        CheckFormat::Text => report::check::text_failed(&why),
+        CheckFormat::Json => report::check::json_failed(&why, clock::now()) + "\n",
+        CheckFormat::Prometheus => report::check::prometheus_failed(),
+    })?;
     Ok(Exit::Check(3))
 }
 
