@@ -70,11 +70,6 @@ pub(super) fn versions(id: &str) -> &'static str {
             "Every version refuses, or never matches, workers of another size; up to 1.4 a prefill router \
              takes the size of the decode workers."
         }
-        "KVT003" => {
-            "TensorRT-LLM publishes when asked to: --publish-events-and-metrics up to 1.2, \
-             --publish-kv-events from 1.3. vLLM publishes by itself up to 1.0, from 1.1 when asked to. \
-             SGLang publishes when asked to."
-        }
         "KVT005" => "Every version; the default is round-robin.",
         "KVT006" => {
             "0.9: DYN_KV_EVENTS, --no-kv-events. From 1.0: DYN_ROUTER_USE_KV_EVENTS, \

@@ -115,6 +115,13 @@ impl<'a, 'b> Scene<'a, 'b> {
         Releases { least: known.iter().min().copied(), most: known.iter().max().copied() }
     }
 
+    /// Returns the version of a part: that of its own image, or the one that all others have.
+    pub(super) fn version_of(&self, part: &Part<'_>) -> Option<(u32, u32)> {
+        let mut known = self.deployment.parts.iter().filter_map(Part::version);
+        let first = known.next();
+        part.version().or_else(|| first.filter(|first| known.all(|other| other == *first)))
+    }
+
     /// Returns a flaw as the rule with public id `id` words it.
     fn flaw(&self, id: &'static str, finding: &Finding) -> Flaw {
         let fix = finding.fix.as_ref().map_or(String::new(), |fix| fix.sentence.clone());
@@ -130,8 +137,7 @@ impl<'a, 'b> Scene<'a, 'b> {
 
     /// Returns a flaw of this deployment without words.
     pub(super) fn blank(&self, id: &'static str) -> Flaw {
-        let versions: Vec<_> = self.deployment.parts.iter().filter_map(Part::version).collect();
-        let oldest = versions.iter().min();
+        let oldest = self.deployment.parts.iter().filter_map(Part::version).min();
         Flaw {
             id,
             name: "",

@@ -21,7 +21,7 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
     if part.role == Role::Decode || part.words().is_empty() || config {
         return;
     }
-    let version = part.version();
+    let version = scene.version_of(part);
     let Some((severity, fix, edit)) = mend_silence(scene, part, version) else { return };
     let engine = part.backend.map_or("engine", Backend::title);
     let unsure = if severity == Severity::Warning {
@@ -39,6 +39,8 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
             .to_owned(),
         fix,
         edits: edit.into_iter().collect(),
+        versions: versions(part.backend).to_owned(),
+        dynamo: version.map(|(major, minor)| format!("{major}.{minor}")),
         ..scene.blank("KVT003")
     };
     scene.spot(&mut flaw, part, ClaimWhat::PublishesEvents, ClaimOf::Publisher);
@@ -48,6 +50,17 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
         flaw.template = part.template.map(str::to_owned);
     }
     found.push(flaw);
+}
+
+fn versions(backend: Option<Backend>) -> &'static str {
+    match backend {
+        Some(Backend::TrtLlm) => {
+            "TensorRT-LLM publishes when asked to: --publish-events-and-metrics up to 1.2, \
+             --publish-kv-events from 1.3."
+        }
+        Some(Backend::Vllm) => "vLLM publishes by itself up to 1.0, from 1.1 when asked to.",
+        _ => "SGLang publishes when asked to, in every version.",
+    }
 }
 
 fn mend_silence(
