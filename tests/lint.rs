@@ -152,6 +152,24 @@ fn corrections_mend_what_they_are_for_and_drop_nothing() {
 }
 
 #[test]
+fn corrections_do_not_depend_on_what_stands_before_or_on_line_ends() {
+    for (name, _) in CASES.iter().filter(|(name, _)| name.ends_with("yaml")) {
+        let plain = sources(name);
+        let expected = corrected(&plain, &lint(&plain)).remove(0).text;
+        for before in ["# Größe ≠ 16 ✓\n", "ключ: \"值\"\n---\n"] {
+            let mut moved = plain.clone();
+            moved[0].text.insert_str(0, before);
+            let text = corrected(&moved, &lint(&moved)).remove(0).text;
+            assert_eq!(text.strip_prefix(before), Some(expected.as_str()), "{name}");
+        }
+        let mut windows = plain.clone();
+        windows[0].text = windows[0].text.replace('\n', "\r\n");
+        let text = corrected(&windows, &lint(&windows)).remove(0).text;
+        assert_eq!(text.replace("\r\n", "\n"), expected, "{name}");
+    }
+}
+
+#[test]
 fn whatever_is_cut_or_turned_into_something_else_is_read_without_harm() {
     for (name, _) in CASES {
         let whole = sources(name);
