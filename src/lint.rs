@@ -129,15 +129,13 @@ pub fn lint(sources: &[Source]) -> Verdicts {
         let documents = document::read(file, &source.text, &mut refused);
         sheets.extend(documents.into_iter().map(|document| manifest::Sheet { file, document }));
     }
-    let manifests = manifest::read(&sheets, sources, &mut refused);
-    let text = place::Text { sources };
-    let mut found = Verdicts {
-        documents: sheets.len(),
-        deployments: manifests.deployments.len(),
-        ..Verdicts::default()
-    };
-    for deployment in &manifests.deployments {
-        judge::judge(text, &manifests, deployment, &mut found);
+    let deployments = manifest::read(&sheets, sources, &mut refused);
+    let starts: Vec<_> = sources.iter().map(|file| place::line_starts(&file.text)).collect();
+    let text = place::Text { sources, starts: &starts };
+    let mut found =
+        Verdicts { documents: sheets.len(), deployments: deployments.len(), ..Verdicts::default() };
+    for deployment in &deployments {
+        judge::judge(text, deployment, &mut found);
     }
     found.flaws.sort_by(|a, b| {
         let place = |flaw: &Flaw| flaw.spots.first().map(|spot| (spot.file.clone(), spot.line));

@@ -170,6 +170,40 @@ fn corrections_do_not_depend_on_what_stands_before_or_on_line_ends() {
 }
 
 #[test]
+fn deployments_of_one_name_in_several_files_are_not_mixed_up() {
+    let one = |folder: &str, name: &str, size: u32| {
+        let text = sources(name)[0].text.replace("\"32\"", &format!("\"{size}\""));
+        Source { name: format!("{folder}/deploy.yaml").into(), text }
+    };
+    // The ConfigMap of each folder is its own, and so is each graph deployment.
+    let mut other = one("prod", "trtllm-configmap.yaml", 64);
+    other.text = other.text.replace("tokens_per_block: 64", "tokens_per_block: 32");
+
+    let both = lint(&[one("dev", "trtllm-configmap.yaml", 32), other]);
+
+    let shown: Vec<_> = both.flaws.iter().map(|flaw| (flaw.id, &*flaw.spots[0].file)).collect();
+    let (dev, prod) = ("dev/deploy.yaml", "prod/deploy.yaml");
+    assert_eq!(shown, [("KVT001", dev), ("KVT016", dev), ("KVT016", prod)]);
+    assert_eq!(both.deployments, 2);
+}
+
+#[test]
+fn what_was_not_given_is_said_and_never_taken_for_well() {
+    let mut source = sources("trtllm-configmap.yaml").remove(0);
+    let second = source.text.find("---").unwrap();
+    source.text.drain(..second);
+
+    let found = lint(&[source]);
+
+    let missing: Vec<_> = found.unjudged.iter().map(|open| (open.id, &*open.missing)).collect();
+    let expected = "/engine-config/agg.yaml, the engine's configuration of TrtllmWorker";
+    assert_eq!(missing, [("KVT001", expected)]);
+    assert!(
+        report::lint::text(&found).contains("not judged: KVT001 of demo; missing: /engine-config")
+    );
+}
+
+#[test]
 fn whatever_is_cut_or_turned_into_something_else_is_read_without_harm() {
     for (name, _) in CASES {
         let whole = sources(name);

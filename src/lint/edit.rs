@@ -2,6 +2,7 @@
 
 mod flags;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -52,42 +53,67 @@ impl Change {
 /// Renders every edit of `flaws` with the corrections of all others in the same lines: whichever of them
 /// is pasted, none is lost.
 pub(super) fn settle(text: Text<'_>, flaws: &mut [Flaw]) {
-    let mut changes: Vec<Change> = Vec::new();
-    let edits = flaws.iter().flat_map(|flaw| &flaw.edits);
-    for change in edits.map(|edit| &edit.change) {
-        let same = |known: &Change| {
-            let (a, b) = (&known.range, &change.range);
-            // The first correction of a text wins.
-            known.file == change.file
-                && ((a == b && (known.text == change.text || known.alone))
-                    || (a.start < b.end && b.start < a.end))
-        };
-        if !changes.iter().any(same) {
-            changes.push(change.clone());
-        }
+    let mut files: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
+    for edit in flaws.iter().flat_map(|flaw| &flaw.edits) {
+        files.entry(edit.change.file).or_default().push(edit.change.clone());
     }
-    // At one place they stay in the order of their flaws.
-    changes.sort_by_key(|change| (change.file, change.range.start));
+    let files: BTreeMap<usize, Corrections> =
+        files.into_iter().map(|(file, changes)| (file, Corrections::of(changes))).collect();
     for edit in flaws.iter_mut().flat_map(|flaw| &mut flaw.edits) {
-        let change = &edit.change;
-        let mut shown = change.shown;
-        loop {
-            let near = |other: &&Change| {
-                let (first, last) = (other.shown.0, other.shown.1.max(other.shown.0));
-                other.file == change.file && first <= shown.1.max(shown.0) && last >= shown.0
-            };
-            let wide = changes.iter().filter(near).fold(shown, |shown, other| {
-                (shown.0.min(other.shown.0), shown.1.max(other.shown.1))
-            });
-            if wide == shown {
-                break;
-            }
-            shown = wide;
-        }
-        if let Some(yaml) = text.corrected(change.file, shown, &changes) {
+        let Some(known) = files.get(&edit.change.file) else { continue };
+        let shown = known.region(edit.change.shown);
+        if let Some(yaml) = text.corrected(edit.change.file, shown, &known.changes) {
             edit.lines = shown;
             edit.yaml = yaml;
         }
+    }
+}
+
+/// What changes in a file.
+struct Corrections {
+    /// By where they are.
+    changes: Vec<Change>,
+    /// Lines that are shown together, in order.
+    regions: Vec<(usize, usize)>,
+}
+
+impl Corrections {
+    fn of(mut all: Vec<Change>) -> Self {
+        let mut shown: Vec<(usize, usize)> = all.iter().map(|change| change.shown).collect();
+        // At one place they stay in the order of their flaws.
+        all.sort_by_key(|change| change.range.start);
+        let mut changes: Vec<Change> = Vec::new();
+        for change in all {
+            let near = changes.iter().rev().take_while(|known| {
+                known.range.start == change.range.start || known.range.end > change.range.start
+            });
+            // The first correction of a text wins.
+            let taken = near.into_iter().any(|known| {
+                let same = known.range == change.range;
+                (same && (known.text == change.text || known.alone))
+                    || (known.range.start < change.range.end
+                        && change.range.start < known.range.end)
+            });
+            if !taken {
+                changes.push(change);
+            }
+        }
+        shown.sort_unstable();
+        let mut regions: Vec<(usize, usize)> = Vec::new();
+        for (first, last) in shown {
+            match regions.last_mut() {
+                Some(known) if first <= known.1.max(known.0) => known.1 = known.1.max(last),
+                _ => regions.push((first, last)),
+            }
+        }
+        Self { changes, regions }
+    }
+
+    /// Returns the lines that are shown together with `shown`.
+    fn region(&self, shown: (usize, usize)) -> (usize, usize) {
+        let after = self.regions.partition_point(|region| region.0 <= shown.0);
+        let region = after.checked_sub(1).and_then(|index| self.regions.get(index));
+        region.copied().unwrap_or(shown)
     }
 }
 
@@ -204,11 +230,9 @@ impl Text<'_> {
         let end = self.start_of(file, shown.1 + 1).max(at);
         let mut new = String::new();
         let mut head: Option<(usize, &str)> = None;
-        let inside = |change: &&Change| {
-            change.file == file && change.range.start >= at && change.range.end <= end
-        };
-        let inside: Vec<&Change> = changes.iter().filter(inside).collect();
-        for change in inside {
+        let from = changes.partition_point(|change| change.range.start < at);
+        let inside = changes.get(from..).unwrap_or_default();
+        for change in inside.iter().take_while(|change| change.range.end <= end) {
             new.push_str(whole.get(at..change.range.start)?);
             if head != Some((change.range.start, &change.head)) {
                 new.push_str(&change.head);

@@ -6,7 +6,7 @@ mod sizes;
 use std::sync::Arc;
 
 use super::checks;
-use super::manifest::{Deployment, Manifests, Part};
+use super::manifest::{Deployment, Part};
 use super::place::Text;
 use super::plan::Plan;
 use super::{Flaw, Verdicts};
@@ -23,18 +23,12 @@ use crate::model::Tally;
 /// One deployment while it is judged.
 pub(super) struct Scene<'a, 'b> {
     pub(super) text: Text<'b>,
-    pub(super) manifests: &'b Manifests<'a>,
     pub(super) deployment: &'b Deployment<'a>,
 }
 
 /// Judges one deployment.
-pub(super) fn judge(
-    text: Text<'_>,
-    manifests: &Manifests<'_>,
-    deployment: &Deployment<'_>,
-    found: &mut Verdicts,
-) {
-    let scene = Scene { text, manifests, deployment };
+pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Verdicts) {
+    let scene = Scene { text, deployment };
     checks::values(&scene, &mut found.flaws);
     // Whoever does not route by cached blocks needs none of what follows.
     let plan = Plan::of(&scene);
@@ -158,7 +152,7 @@ impl<'a, 'b> Scene<'a, 'b> {
     /// Adds where a claim stands.
     pub(super) fn spot(&self, flaw: &mut Flaw, part: &Part<'_>, what: ClaimWhat, of: ClaimOf) {
         let Some(claim) = part.claims.get(&(what, of)) else { return };
-        flaw.spots.push(self.text.of_claim(self.manifests, part, claim));
+        flaw.spots.push(self.text.of_claim(part, claim));
         if flaw.component.is_empty() {
             flaw.component = part.name.to_string();
         }

@@ -53,6 +53,8 @@ pub(super) struct Part<'a> {
     pub(super) replicas: u64,
     /// Its best claims.
     pub(super) claims: BTreeMap<(ClaimWhat, ClaimOf), Claim>,
+    /// The configuration of its engine, with how claims name it.
+    pub(super) config: Option<(Arc<str>, Config<'a>)>,
     /// A configuration file of its engine that was not given.
     pub(super) unread: Option<Arc<str>>,
 }
@@ -65,17 +67,10 @@ pub(super) struct Deployment<'a> {
 }
 
 /// A configuration file of an engine, and where it stands.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Config<'a> {
     pub(super) file: usize,
     pub(super) node: &'a Node,
-}
-
-/// Everything that was found.
-pub(super) struct Manifests<'a> {
-    pub(super) deployments: Vec<Deployment<'a>>,
-    /// Engine configurations, by how claims name them.
-    pub(super) configs: BTreeMap<Arc<str>, Config<'a>>,
 }
 
 /// One Kubernetes object.
@@ -92,48 +87,71 @@ pub(super) fn read<'a>(
     sheets: &'a [Sheet],
     sources: &[Source],
     refused: &mut Vec<Unreadable>,
-) -> Manifests<'a> {
+) -> Vec<Deployment<'a>> {
     let objects: Vec<Object<'a>> = sheets.iter().flat_map(objects_of).collect();
     let mut reader = Reader {
         maps: objects.iter().filter(|object| object.kind == "ConfigMap").collect(),
         files: sheets.iter().filter(|sheet| is_plain(sheet)).collect(),
         sources,
         refused,
-        configs: BTreeMap::new(),
     };
-    let mut groups: BTreeMap<(String, String), Vec<Part<'a>>> = BTreeMap::new();
+    let mut groups: BTreeMap<Group, Vec<Part<'a>>> = BTreeMap::new();
     let mut left = PART_LIMIT;
     for object in &objects {
         let parts = reader.parts(object);
-        left = left.saturating_sub(parts.len());
-        if parts.is_empty() || left == 0 {
-            continue;
+        if parts.len() > left {
+            let (file, line) = (object.sheet.file, object.node.line);
+            let why = format!("more than {PART_LIMIT} components; the rest is not judged");
+            reader.refused.push(Unreadable { file, line, why });
+            break;
         }
-        groups.entry(group(object)).or_default().extend(parts);
+        left -= parts.len();
+        if !parts.is_empty() {
+            groups.entry(Group::of(object, sources)).or_default().extend(parts);
+        }
     }
-    let named = |((namespace, name), parts): ((String, String), _)| Deployment {
-        name: if name.is_empty() { namespace } else { name },
+    let named = |(group, parts): (Group, _)| Deployment {
+        name: if group.name.is_empty() { group.namespace } else { group.name },
         parts,
     };
-    Manifests {
-        deployments: groups.into_iter().map(named).collect(),
-        configs: std::mem::take(&mut reader.configs),
+    groups.into_iter().map(named).collect()
+}
+
+/// What an object works together with. A graph deployment is whole in itself; others are told by their
+/// graph deployment or namespace, and by their folder: overlays repeat names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Group {
+    folder: String,
+    /// File and line of what is whole in itself.
+    place: Option<(usize, usize)>,
+    namespace: String,
+    name: String,
+}
+
+impl Group {
+    fn of(object: &Object<'_>, sources: &[Source]) -> Self {
+        let label = "nvidia.com/dynamo-graph-deployment-name";
+        let places = [
+            object.node.at(&["metadata", "labels", label]),
+            object.node.at(&["spec", "template", "metadata", "labels", label]),
+            object.node.at(&["spec", "dynamoNamespace"]),
+        ];
+        let whole = object.kind == "DynamoGraphDeployment";
+        let other = places.into_iter().flatten().find_map(Node::text).unwrap_or_default();
+        let name = if whole { object.name } else { other };
+        Self {
+            folder: folder(sources, object.sheet.file).to_owned(),
+            place: whole.then_some((object.sheet.file, object.node.line)),
+            namespace: object.namespace.to_owned(),
+            name: name.to_owned(),
+        }
     }
 }
 
-/// Returns what `object` works together with: its graph deployment, or its namespace.
-fn group(object: &Object<'_>) -> (String, String) {
-    let label = "nvidia.com/dynamo-graph-deployment-name";
-    let places = [
-        object.node.at(&["metadata", "labels", label]),
-        object.node.at(&["spec", "template", "metadata", "labels", label]),
-        object.node.at(&["spec", "dynamoNamespace"]),
-    ];
-    let name = match object.kind {
-        "DynamoGraphDeployment" => Some(object.name),
-        _ => places.into_iter().flatten().find_map(Node::text),
-    };
-    (object.namespace.to_owned(), name.unwrap_or_default().to_owned())
+/// Returns the folder of a file.
+fn folder(sources: &[Source], file: usize) -> &str {
+    let name = sources.get(file).map_or("", |source| source.name.as_ref());
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 fn objects_of<'a>(sheet: &'a Sheet) -> Vec<Object<'a>> {
@@ -179,6 +197,12 @@ impl Part<'_> {
         if known.is_none_or(|known| rank(&claim) >= rank(known)) {
             self.claims.insert((claim.what, claim.of), claim);
         }
+    }
+
+    /// Returns the configuration that a claim was read from.
+    pub(super) fn config_of(&self, claim: &Claim) -> Option<Config<'_>> {
+        let (name, config) = self.config.as_ref()?;
+        (*name == claim.source).then_some(*config)
     }
 
     /// Returns the count that is claimed.

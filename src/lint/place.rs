@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::document::{Key, Node};
-use super::manifest::{Config, Manifests, Part};
+use super::manifest::{Config, Part};
 use super::{Source, Spot};
 use crate::domain::{Basis, Claim, ClaimValue};
 use crate::wire::printable;
@@ -15,6 +15,13 @@ const WHAT_LIMIT: usize = 160;
 #[derive(Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) sources: &'a [Source],
+    /// Where the lines of each start.
+    pub(super) starts: &'a [Vec<usize>],
+}
+
+/// Returns where the lines of `text` start, in bytes.
+pub(super) fn line_starts(text: &str) -> Vec<usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }
 
 /// A variable's entry, and the list that it stands in.
@@ -32,30 +39,31 @@ impl<'a> Text<'a> {
 
     /// Returns a line of a file, from 1, without its end.
     pub(super) fn line(self, file: usize, line: usize) -> &'a str {
-        self.of(file).lines().nth(line.saturating_sub(1)).unwrap_or_default()
+        let range = self.start_of(file, line)..self.start_of(file, line + 1);
+        self.of(file).get(range).unwrap_or_default().trim_end_matches(['\n', '\r'])
     }
 
     /// Returns the byte at which a line starts; the end of the file for lines beyond it.
     pub(super) fn start_of(self, file: usize, line: usize) -> usize {
-        let text = self.of(file);
-        let mut lines = text.split_inclusive('\n');
-        let before = lines.by_ref().take(line.saturating_sub(1)).map(str::len).sum();
-        std::cmp::min(before, text.len())
+        let starts = self.starts.get(file).and_then(|starts| starts.get(line.saturating_sub(1)));
+        starts.map_or_else(|| self.of(file).len(), |start| *start)
     }
 
     /// Returns line and column of a byte, both from 1.
     pub(super) fn place_of(self, file: usize, byte: usize) -> (usize, usize) {
-        let before = self.of(file).get(..byte).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        (line, column)
+        let starts = self.starts.get(file).map_or(&[][..], Vec::as_slice);
+        let line = starts.partition_point(|start| *start <= byte).max(1);
+        let before = self.of(file).get(self.start_of(file, line)..byte).unwrap_or_default();
+        (line, before.chars().count() + 1)
     }
 
     /// Returns the last line of what belongs to a key: what is indented deeper, and the items of a list
     /// at the same indentation.
     pub(super) fn last_line(self, file: usize, key: &Key) -> usize {
         let mut last = key.line;
-        for (index, line) in self.of(file).lines().enumerate().skip(key.line) {
+        let lines = self.starts.get(file).map_or(0, Vec::len);
+        for number in key.line + 1..=lines {
+            let line = self.line(file, number);
             let content = line.trim_start();
             if content.is_empty() || content.starts_with('#') {
                 continue;
@@ -66,7 +74,7 @@ impl<'a> Text<'a> {
             if (indent < key.column && !item) || content.starts_with("---") {
                 break;
             }
-            last = index + 1;
+            last = number;
         }
         last
     }
@@ -83,20 +91,15 @@ impl<'a> Text<'a> {
     }
 
     /// Returns where `claim` of `part` was read; where it would stand, for a default.
-    pub(super) fn of_claim(
-        self,
-        manifests: &Manifests<'_>,
-        part: &Part<'_>,
-        claim: &Claim,
-    ) -> Spot {
+    pub(super) fn of_claim(self, part: &Part<'_>, claim: &Claim) -> Spot {
         let what = if claim.basis == Basis::Default {
             format!("{}; {} by {}", claim.raw, shown(&claim.value), claim.source)
         } else {
             claim.raw.to_string()
         };
-        if let Some(config) = manifests.configs.get(&claim.source) {
+        if let Some(config) = part.config_of(claim) {
             let key = claim.raw.split(": ").next().unwrap_or_default();
-            let found = self.in_config(*config, key);
+            let found = self.in_config(config, key);
             let place = found.map_or((config.node.line, config.node.column), |range| {
                 self.place_of(config.file, range.start)
             });

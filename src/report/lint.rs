@@ -1,5 +1,6 @@
 //! What `kvtop lint` prints: text, or JSON (contract 1).
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -32,7 +33,7 @@ pub fn text(found: &Verdicts) -> String {
         let line = if bad.line == 0 { String::new() } else { format!(":{}", bad.line) };
         put(&mut page, format_args!("{file}{line}: cannot be read: {}\n\n", bad.why));
     }
-    let mut printed = Vec::new();
+    let mut printed = BTreeSet::new();
     for flaw in &found.flaws {
         one(&mut page, flaw, &mut printed);
     }
@@ -58,7 +59,7 @@ fn steers(letter: char) -> bool {
         || matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut Vec<&'a Edit>) {
+fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut BTreeSet<(&'a str, (usize, usize))>) {
     let (first, rest) = match flaw.spots.split_first() {
         Some((first, rest)) => (format!("{}: ", place(first)), rest),
         None => (String::new(), &[][..]),
@@ -92,14 +93,10 @@ fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut Vec<&'a Edit>) {
     }
     put(page, format_args!("  Fix: {}\n", flaw.fix));
     for edit in &flaw.edits {
-        let same = |known: &&Edit| {
-            (&known.file, known.lines, &known.yaml) == (&edit.file, edit.lines, &edit.yaml)
-        };
-        if printed.iter().any(same) {
+        if !printed.insert((edit.file.as_ref(), edit.lines)) {
             put(page, format_args!("  {} as above\n", heading(edit)));
             continue;
         }
-        printed.push(edit);
         put(page, format_args!("\n  {}:\n\n", heading(edit)));
         for line in edit.yaml.lines() {
             put(page, format_args!("{line}\n"));

@@ -116,8 +116,8 @@ impl Scene<'_, '_> {
             self.spot(&mut flaw, part, ClaimWhat::PrefixReuse, ClaimOf::Engine);
             flaw.component = part.name.to_string();
             let path = "kv_cache_config.enable_block_reuse";
-            flaw.edits.extend(match self.manifests.configs.get(&claim.source) {
-                Some(config) => self.text.set_config(*config, path, "true"),
+            flaw.edits.extend(match part.config_of(claim) {
+                Some(config) => self.text.set_config(config, path, "true"),
                 None if part.backend == Some(Backend::SgLang) => {
                     self.text.replace_flag(part, "--disable-radix-cache", None)
                 }

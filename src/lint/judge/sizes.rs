@@ -175,8 +175,8 @@ impl Scene<'_, '_> {
     fn set_engine_size(&self, part: &Part<'_>, tokens: &str) -> Option<Edit> {
         let path = "kv_cache_config.tokens_per_block";
         let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Engine))?;
-        if let Some(config) = self.manifests.configs.get(&claim.source)
-            && let Some(edit) = self.text.set_config(*config, path, tokens)
+        if let Some(config) = part.config_of(claim)
+            && let Some(edit) = self.text.set_config(config, path, tokens)
         {
             return Some(edit);
         }

@@ -23,6 +23,7 @@ fn part<'a>(object: &Object<'a>, name: &str, form: Form, node: &'a Node) -> Part
         backend: None,
         replicas: 1,
         claims: BTreeMap::new(),
+        config: None,
         unread: None,
     }
 }

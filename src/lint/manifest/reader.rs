@@ -1,12 +1,11 @@
 //! Objects and what they refer to, through the decoders of a live cluster.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::parts::{graph_parts, main_of, single, workload};
-use super::{Config, Object, Part, Sheet};
+use super::{Config, Object, Part, Sheet, folder};
 use crate::domain::{Basis, Claim, ConfigSource, EngineFile, Fact, Role, Subject, Timestamp};
 use crate::frame::{Frame, KubeChange, Origin};
 use crate::lint::{Source, Unreadable};
@@ -19,7 +18,6 @@ pub(super) struct Reader<'a, 'b> {
     pub(super) files: Vec<&'a Sheet>,
     pub(super) sources: &'b [Source],
     pub(super) refused: &'b mut Vec<Unreadable>,
-    pub(super) configs: BTreeMap<Arc<str>, Config<'a>>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -37,7 +35,7 @@ impl<'a> Reader<'a, '_> {
         }
         let mut value = value;
         let mut hidden = Vec::new();
-        self.resolve(object.namespace, &mut value, &mut hidden);
+        self.resolve(object, &mut value, &mut hidden);
         let Some(facts) = self.decode(object, kind, &value) else { return Vec::new() };
         self.fill(object, &mut parts, &facts);
         for part in &mut parts {
@@ -80,8 +78,8 @@ impl<'a> Reader<'a, '_> {
                         part.role = component.role;
                         part.backend = component.backend;
                         part.replicas = component.replicas.unwrap_or(1);
-                        part.unread =
-                            self.adopt(object, component.engine_file.as_mut(), &mut cluster);
+                        let file = component.engine_file.as_mut();
+                        self.adopt(object, part, file, &mut cluster);
                     }
                     cluster.set_graph(&graph);
                 }
@@ -90,7 +88,7 @@ impl<'a> Reader<'a, '_> {
                     if let Some(part) = parts.first_mut() {
                         part.role = pod.role;
                         part.backend = pod.backend;
-                        part.unread = self.adopt(object, pod.engine_file.as_mut(), &mut cluster);
+                        self.adopt(object, part, pod.engine_file.as_mut(), &mut cluster);
                     }
                     cluster.set_pod(&pod, Timestamp::default());
                 }
@@ -112,48 +110,63 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Finds the configuration file that an engine was told to read. Returns its path when it is not
-    /// among what was given.
+    /// Finds the configuration file that an engine was told to read, or notes that it was not given.
     fn adopt(
         &mut self,
         object: &Object<'a>,
+        part: &mut Part<'a>,
         file: Option<&mut EngineFile>,
         cluster: &mut Cluster,
-    ) -> Option<Arc<str>> {
-        let file = file?;
-        let (config, value) = match &file.source {
-            ConfigSource::ConfigMap { name, key } => {
-                let map = self.map(object.namespace, name)?;
-                let node = map.node.get("data")?.get(key)?;
-                (Config { file: map.sheet.file, node }, node.text()?.to_owned())
-            }
-            ConfigSource::Image => match self.file_at(&file.path) {
-                Some(sheet) => {
-                    let node = &sheet.document.root;
-                    let name = Arc::clone(&self.sources.get(sheet.file)?.name);
-                    file.source = ConfigSource::ConfigMap { name, key: "engine.json".into() };
-                    (Config { file: sheet.file, node }, node.json().to_string())
-                }
-                None => return Some(Arc::clone(&file.path)),
-            },
+    ) {
+        let Some(file) = file else { return };
+        let Some((config, value)) = self.config(object, file) else {
+            part.unread = Some(Arc::clone(&file.path));
+            return;
         };
-        let ConfigSource::ConfigMap { name, key } = &file.source else { return None };
+        let ConfigSource::ConfigMap { name, key } = &file.source else { return };
         let value = json!({"metadata": {"name": name.as_ref()}, "data": {key.as_ref(): value}});
-        self.configs.insert(format!("ConfigMap {name}, {key}").into(), config);
-        for fact in self.decode(object, "ConfigMap", &value)?.other {
+        part.config = Some((format!("ConfigMap {name}, {key}").into(), config));
+        let facts = self.decode(object, "ConfigMap", &value).unwrap_or_default();
+        for fact in facts.other {
             if let Fact::ConfigFile(settings) = fact {
                 cluster.set_file(&settings);
             }
         }
-        None
     }
 
-    fn map(&self, namespace: &str, name: &str) -> Option<&Object<'a>> {
-        let near = |map: &&&Object<'_>| {
-            map.name == name
-                && (map.namespace == namespace || map.namespace.is_empty() || namespace.is_empty())
+    /// Returns the configuration that `file` stands for, with its text. One that is a file here is read as
+    /// if a `ConfigMap` held it.
+    fn config(&self, object: &Object<'a>, file: &mut EngineFile) -> Option<(Config<'a>, String)> {
+        match &file.source {
+            ConfigSource::ConfigMap { name, key } => {
+                let map = self.map(object, name)?;
+                let node = map.node.get("data")?.get(key)?;
+                Some((Config { file: map.sheet.file, node }, node.text()?.to_owned()))
+            }
+            ConfigSource::Image => {
+                let sheet = self.file_at(&file.path)?;
+                let node = &sheet.document.root;
+                let name = Arc::clone(&self.sources.get(sheet.file)?.name);
+                file.source = ConfigSource::ConfigMap { name, key: "engine.json".into() };
+                Some((Config { file: sheet.file, node }, node.json().to_string()))
+            }
+        }
+    }
+
+    /// Returns the `ConfigMap` that `object` means: of its namespace, the nearest in files.
+    fn map(&self, object: &Object<'a>, name: &str) -> Option<&Object<'a>> {
+        let file = object.sheet.file;
+        let meant = |map: &&&Object<'_>| {
+            let (mine, its) = (object.namespace, map.namespace);
+            map.name == name && (mine == its || mine.is_empty() || its.is_empty())
         };
-        self.maps.iter().find(near).copied()
+        let near = |map: &&&Object<'_>| {
+            let its = map.sheet.file;
+            let beside = folder(self.sources, its) == folder(self.sources, file);
+            // Of equally near ones the first.
+            (its == file, beside, std::cmp::Reverse(its))
+        };
+        self.maps.iter().filter(meant).max_by_key(near).copied()
     }
 
     /// Returns the plain file whose path ends like `path`, when there is one that does so best.
@@ -170,18 +183,18 @@ impl<'a> Reader<'a, '_> {
 
     /// Puts values in the place of references to `ConfigMap`s, and text in the place of numbers, which
     /// the API server would refuse. `hidden` are the `ConfigMap`s that were not given.
-    fn resolve(&self, namespace: &str, value: &mut Value, hidden: &mut Vec<String>) {
+    fn resolve(&self, object: &Object<'a>, value: &mut Value, hidden: &mut Vec<String>) {
         match value {
             Value::Array(items) => {
                 for item in items {
-                    self.resolve(namespace, item, hidden);
+                    self.resolve(object, item, hidden);
                 }
             }
             Value::Object(entries) => {
                 for key in ["env", "envs"] {
                     if let Some(Value::Array(list)) = entries.get_mut(key) {
                         for entry in list {
-                            self.resolve_entry(namespace, entry);
+                            self.resolve_entry(object, entry);
                         }
                     }
                 }
@@ -202,13 +215,13 @@ impl<'a> Reader<'a, '_> {
                     None => entries.remove("envFrom"),
                 };
                 if let Some(Value::Array(from)) = from {
-                    let mut list = self.variables_of(namespace, &from, hidden);
+                    let mut list = self.variables_of(object, &from, hidden);
                     if let Some(Value::Array(own)) = entries.get(key) {
                         list.extend(own.clone());
                     }
                     entries.insert(key.to_owned(), Value::Array(list));
                 }
-                entries.values_mut().for_each(|inner| self.resolve(namespace, inner, hidden));
+                entries.values_mut().for_each(|inner| self.resolve(object, inner, hidden));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
@@ -217,7 +230,7 @@ impl<'a> Reader<'a, '_> {
     /// Returns the variables that `ConfigMap`s bring.
     fn variables_of(
         &self,
-        namespace: &str,
+        object: &Object<'a>,
         from: &[Value],
         hidden: &mut Vec<String>,
     ) -> Vec<Value> {
@@ -225,7 +238,7 @@ impl<'a> Reader<'a, '_> {
         for source in from {
             let Some(name) = source["configMapRef"]["name"].as_str() else { continue };
             let prefix = source["prefix"].as_str().unwrap_or_default();
-            match self.map(namespace, name).and_then(|map| map.node.get("data")) {
+            match self.map(object, name).and_then(|map| map.node.get("data")) {
                 Some(data) => list.extend(data.entries().iter().map(|(key, value)| {
                     json!({"name": format!("{prefix}{}", key.text), "value": value.text()})
                 })),
@@ -235,10 +248,10 @@ impl<'a> Reader<'a, '_> {
         list
     }
 
-    fn resolve_entry(&self, namespace: &str, entry: &mut Value) {
+    fn resolve_entry(&self, object: &Object<'a>, entry: &mut Value) {
         let from = &entry["valueFrom"]["configMapKeyRef"];
         let known = from["name"].as_str().zip(from["key"].as_str()).and_then(|(name, key)| {
-            Some(self.map(namespace, name)?.node.get("data")?.string(key)?.to_owned())
+            Some(self.map(object, name)?.node.get("data")?.string(key)?.to_owned())
         });
         let text = match &entry["value"] {
             Value::Number(number) => Some(number.to_string()),
