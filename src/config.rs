@@ -100,6 +100,7 @@ pub struct Layers<'a> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     said: BTreeMap<String, Said>,
+    path: Option<PathBuf>,
 }
 
 impl Config {
@@ -112,6 +113,7 @@ impl Config {
             if !problems.is_empty() {
                 return Err(ConfigError::File { path: path.to_owned(), problems });
             }
+            config.path = Some(path.to_owned());
             for Given { name, text, line } in given {
                 config.said.insert(name, Said { text, origin: Origin::File(line) });
             }
@@ -186,6 +188,13 @@ impl Config {
     /// Returns who said what `setting` is.
     pub fn origin(&self, setting: &Setting) -> Origin {
         self.said.get(setting.name).map_or(Origin::Default, |said| said.origin.clone())
+    }
+
+    /// Returns the mistake of something that the file sets and that cannot be used.
+    pub fn mistake(&self, name: &str, origin: &Origin, why: &str) -> ConfigError {
+        let line = if let Origin::File(line) = origin { *line } else { 0 };
+        let problems = vec![Problem { line, what: format!("`{name}`: {why}") }];
+        ConfigError::File { path: self.path.clone().unwrap_or_default(), problems }
     }
 
     /// Returns the value of `setting` where the file gave it, and nobody above.

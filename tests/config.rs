@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::diagnosis::rules::generated;
+use crate::support::pty::Pty;
 use crate::support::{fixture, scratch};
 
 /// Runs kvtop for a user whose config folder is `home`.
@@ -112,6 +113,30 @@ fn a_file_that_was_asked_for_must_be_there() {
     let output = kvtop(&home, &[], &["stat", "--config", "/nowhere/config.toml"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output).contains("`/nowhere/config.toml`"), "{}", text(&output));
+}
+
+#[test]
+fn keys_can_be_changed_and_clashes_name_their_line() {
+    let other = home("[keys]\ntoggle-help = \"F2\"\nquit = [\"Q\", \"F10\"]\n");
+    let vars = [("XDG_CONFIG_HOME", other.to_str().unwrap())];
+    let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo"], &vars, (120, 36));
+    pty.wait_for("the hints", |screen| screen.contains("F2 help") && screen.contains("Q quit"));
+    pty.send("q?");
+    pty.send("\u{1b}OQ");
+    pty.wait_for("the help", |screen| screen.contains("Esc closes"));
+    pty.send("Q");
+    assert_eq!(pty.exit_code(), 0);
+
+    let unknown = home("[keys]\nfreeze = \"f\"\n");
+    let said = text(&kvtop(&unknown, &[], &["config", "check"]));
+    assert!(said.contains("config.toml:2: unknown key `keys.freeze`"), "{said}");
+    assert!(said.contains("`keys.toggle-freeze`"), "{said}");
+    let clash = home("[keys]\ntoggle-freeze = \"z\"\n");
+    let output = kvtop(&clash, &[], &["config", "check"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output);
+    let why = "config.toml:2: `keys.toggle-freeze`: `z` is already the key of `toggle-zoom`";
+    assert!(said.contains(why), "{said}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub struct Known<'a> {
     /// What `[thresholds]` may set.
     pub thresholds: Vec<&'a str>,
     /// What `[keys]` may bind.
-    pub actions: Vec<&'a str>,
+    pub actions: Vec<String>,
 }
 
 /// Reads a file: its values, and its mistakes.
@@ -76,7 +76,14 @@ impl Reader<'_> {
 
     fn entry(&mut self, name: &str, at: usize, value: &Spanned<DeValue<'_>>, depth: usize) {
         if let Some(kind) = self.kind(name) {
-            let text = scalar(value.get_ref());
+            let text = match (kind, value.get_ref()) {
+                (Kind::Keys, DeValue::Array(keys)) => {
+                    let keys: Option<Vec<_>> =
+                        keys.iter().map(|key| scalar(key.get_ref())).collect();
+                    keys.map(|keys| keys.join(" "))
+                }
+                (_, value) => scalar(value),
+            };
             match text.ok_or_else(|| wanted(kind)).and_then(|text| fit(kind, text)) {
                 Ok(text) => {
                     let line = self.line(at);
@@ -109,6 +116,7 @@ impl Reader<'_> {
         match section {
             "contexts" => rest.strip_suffix(".color").map(|_| CONTEXT_COLOR.kind),
             "thresholds" => self.known.thresholds.contains(&rest).then_some(Kind::Number),
+            "keys" => self.known.actions.iter().any(|action| action == rest).then_some(Kind::Keys),
             _ => None,
         }
     }
@@ -136,7 +144,12 @@ impl Reader<'_> {
 
 /// Returns the one of `names` that is most like `name`.
 pub fn nearest(name: &str, names: impl IntoIterator<Item = String>) -> Option<String> {
-    names.into_iter().min_by_key(|known| strsim::damerau_levenshtein(name, known))
+    let last = name.rsplit('.').next().unwrap_or(name);
+    names.into_iter().min_by_key(|known| {
+        // `freeze` means `toggle-freeze`, however many letters it lacks.
+        let is_part = last.len() > 3 && known.contains(last);
+        if is_part { 1 } else { strsim::damerau_levenshtein(name, known) }
+    })
 }
 
 fn scalar(value: &DeValue<'_>) -> Option<String> {

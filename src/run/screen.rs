@@ -194,6 +194,7 @@ fn options(config: &Config) -> Result<TerminalOptions, RunError> {
         themes: settings::themes(),
         level,
         glyphs,
+        keys: settings::keymap(config)?,
         window: WINDOWS.into_iter().find(|span| text::span(*span) == window),
         bell: config.flag(known::BELL),
         notify: match config.text(known::NOTIFY) {

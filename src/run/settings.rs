@@ -13,8 +13,9 @@ use super::headless::print;
 use crate::cli::{self, Cli, ConfigCommand, NatsFile};
 use crate::config::file::{self, Known};
 use crate::config::setting::{self as known, Setting};
-use crate::config::{Config, ConfigError, Layers, page, paths};
+use crate::config::{Config, ConfigError, Layers, Origin, page, paths};
 use crate::exit::Exit;
+use crate::tui::keymap::{Change, Keymap, names};
 use crate::tui::theme::Themes;
 
 /// The file's name below the user's folder.
@@ -84,7 +85,20 @@ fn word<V: ValueEnum>(choice: &V) -> String {
 
 /// Returns the names that the config file may use besides the settings.
 fn names() -> Known<'static> {
-    Known::default()
+    Known { thresholds: Vec::new(), actions: names::actions() }
+}
+
+/// Returns the keys that hold.
+pub(super) fn keymap(config: &Config) -> Result<Keymap, ConfigError> {
+    let given: Vec<_> = config.section("keys").collect();
+    let split = |keys: &str| keys.split_whitespace().map(str::to_owned).collect();
+    let changes: Vec<Change> =
+        given.iter().map(|(action, keys, _)| ((*action).to_owned(), split(keys))).collect();
+    Keymap::with(&changes).map_err(|(at, why)| {
+        let (action, origin) =
+            given.get(at).map_or(("", &Origin::Default), |(action, _, origin)| (*action, origin));
+        config.mistake(&format!("keys.{action}"), origin, &why)
+    })
 }
 
 /// Returns what holds, and fills in what the command line left open.
@@ -159,6 +173,7 @@ fn check(cli: &mut Cli) -> Result<Exit, RunError> {
     };
     let set = file::read(&text, &names()).0.len();
     let config = settle(cli)?;
+    keymap(&config)?;
     let themes = themes();
     let mut used = vec![known::THEME];
     if config.text(known::THEME) == Some(super::terminal::AUTO) {

@@ -20,6 +20,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::tui::command::Action;
+use crate::tui::keymap::Keymap;
 use crate::tui::theme::{Glyphs, Level, ThemeError, Themes};
 
 /// What the terminal is like, and what the user wants of it.
@@ -35,6 +36,8 @@ pub struct TerminalOptions {
     pub level: Level,
     /// The characters to draw with.
     pub glyphs: &'static Glyphs,
+    /// The keys.
+    pub keys: Keymap,
     /// Time that graphs cover at first, when another than usual is wanted.
     pub window: Option<Duration>,
     /// How to tell the desktop of each new critical finding.

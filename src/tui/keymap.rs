@@ -1,15 +1,16 @@
 //! Every key there is, in one table. Help and footer are written from it.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::KeyCode;
 
 mod focus;
 pub mod names;
+mod own;
 mod table;
 
-use super::command::{Command, Edit};
-use super::views;
+use super::command::Command;
 
 pub use focus::{Context, Feed, Focus};
+pub use own::{Change, Keymap};
 pub use table::BINDINGS;
 
 /// A key as the table names it. Shift is part of the character.
@@ -36,41 +37,23 @@ pub struct Binding {
     pub hint: Option<&'static str>,
 }
 
-/// Returns what `event` means while `focus` is open; none when it means nothing.
-pub fn command(focus: Focus, event: KeyEvent) -> Option<Command> {
-    if event.kind == KeyEventKind::Release {
-        return None;
-    }
-    let control = event.modifiers.contains(KeyModifiers::CONTROL);
-    let pressed = Key { code: event.code, control };
-    let found = bindings(focus).find(|binding| binding.keys.contains(&pressed));
-    match (found, focus, event.code) {
-        (Some(binding), _, _) => Some(binding.command),
-        (None, Focus::Line | Focus::Filter, KeyCode::Char(c)) if !control => {
-            Some(Command::Edit(Edit::Insert(c)))
-        }
-        (None, _, _) => None,
-    }
-}
-
-/// Returns the bindings that hold while `focus` is open. Views that are not built have no key.
-pub fn bindings(focus: Focus) -> impl Iterator<Item = &'static Binding> {
-    BINDINGS
-        .iter()
-        .filter(move |binding| binding.contexts.iter().any(|context| focus.holds(*context)))
-        .filter(|binding| !matches!(binding.command, Command::Show(view) if !views::is_built(view)))
-}
-
 #[cfg(test)]
 mod tests {
+    use crossterm::event::{KeyEvent, KeyModifiers};
+
     use super::*;
-    use crate::tui::command::{Scroll, View};
+    use crate::tui::command::{Edit, Scroll, View};
+    use crate::tui::views;
+
+    fn command(focus: Focus, event: KeyEvent) -> Option<Command> {
+        Keymap::default().command(focus, event)
+    }
 
     #[test]
     fn no_key_has_two_meanings_in_a_context() {
         for focus in Focus::all() {
             let mut seen: Vec<(Key, &str)> = Vec::new();
-            for binding in bindings(focus) {
+            for binding in Keymap::default().bindings(focus) {
                 for key in binding.keys {
                     let other = seen.iter().find(|(known, _)| known == key);
                     assert!(

@@ -5,7 +5,7 @@ pub mod picker;
 use ratatui::layout::Rect;
 
 use super::filter::SYNTAX;
-use super::keymap::{self, Focus};
+use super::keymap::{Focus, Keymap};
 use super::panels::workers::Col;
 use super::text;
 use super::theme::{Glyphs, Role};
@@ -18,14 +18,14 @@ const WIDTH: u16 = 84;
 const TERM: usize = 10;
 
 /// Returns the lines of the help.
-fn lines(focus: Focus, glyphs: &Glyphs) -> Vec<[Part; 2]> {
+fn lines(keys: &Keymap, focus: Focus, glyphs: &Glyphs) -> Vec<[Part; 2]> {
     let heading = |title: &str| [part(title, Role::Title), part("", Role::Fg)];
     let term = |term: &str, meaning: &str, role: Role| {
         [part(format!("  {}", text::pad(term, TERM)), role), part(meaning, Role::Fg)]
     };
     let blank = || [part("", Role::Fg), part("", Role::Fg)];
     let mut lines = vec![heading("Keys")];
-    for binding in keymap::bindings(focus).filter(|binding| !binding.help.is_empty()) {
+    for binding in keys.bindings(focus).filter(|binding| !binding.help.is_empty()) {
         lines.push(term(binding.shown, binding.help, Role::Key));
     }
     lines.extend([blank(), heading("Marks")]);
@@ -47,8 +47,8 @@ fn lines(focus: Focus, glyphs: &Glyphs) -> Vec<[Part; 2]> {
 }
 
 /// Returns the last row to which the help can be scrolled in an area of that height.
-pub fn last(focus: Focus, glyphs: &Glyphs, height: u16) -> usize {
-    lines(focus, glyphs).len().saturating_sub(usize::from(height.saturating_sub(2)).max(1))
+pub fn last(keys: &Keymap, focus: Focus, glyphs: &Glyphs, height: u16) -> usize {
+    lines(keys, focus, glyphs).len().saturating_sub(usize::from(height.saturating_sub(2)).max(1))
 }
 
 /// Returns the middle of `area`.
@@ -62,13 +62,13 @@ fn centred(area: Rect, width: u16, height: u16) -> Rect {
 }
 
 /// Draws the help over `area`, from row `first` on.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, focus: Focus, first: usize) {
-    let lines = lines(focus, canvas.glyphs());
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, keys: &Keymap, focus: Focus, first: usize) {
+    let lines = lines(keys, focus, canvas.glyphs());
     let wanted = text::coordinate(lines.len()).saturating_add(2);
     let (width, height) = (area.width.min(WIDTH), area.height.min(wanted));
     let over = centred(area, width, height);
     canvas.clear(over);
-    let first = first.min(last(focus, canvas.glyphs(), height));
+    let first = first.min(last(keys, focus, canvas.glyphs(), height));
     let page = usize::from(height.saturating_sub(2));
     let mut notes = vec![part("Esc closes", Role::Muted)];
     if lines.len() > page {

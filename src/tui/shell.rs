@@ -12,7 +12,7 @@ use ratatui::layout::Rect;
 
 use super::command::{Action, Command, Scroll, View};
 use super::findings::Fact;
-use super::keymap::{self, Focus};
+use super::keymap::{Focus, Keymap};
 use super::layout::{self, Class, Layout, Needs, Strip};
 use super::line;
 use super::overlay;
@@ -74,6 +74,7 @@ pub struct Shell {
     size: (u16, u16),
     lag: Duration,
     asked: Option<ViewQuery>,
+    keys: Keymap,
 }
 
 impl Shell {
@@ -105,7 +106,13 @@ impl Shell {
             size: (80, 24),
             lag: Duration::ZERO,
             asked: None,
+            keys: Keymap::default(),
         }
+    }
+
+    /// Listens to these keys instead of the usual ones.
+    pub fn listen_to(&mut self, keys: Keymap) {
+        self.keys = keys;
     }
 
     /// Has graphs cover this time at first.
@@ -173,7 +180,7 @@ impl Shell {
 
     /// Returns what a key means now.
     pub fn command(&self, event: KeyEvent, snapshot: &Snapshot) -> Option<Command> {
-        keymap::command(self.focus(snapshot), event)
+        self.keys.command(self.focus(snapshot), event)
     }
 
     /// Applies `command`; returns what the program has to do, if anything.
@@ -298,7 +305,7 @@ impl Shell {
     fn scroll(&mut self, by: Scroll, live: &Snapshot) {
         if let Open::Help(first) = self.open {
             let height = self.size.1;
-            let last = overlay::last(self.view_focus(live), Glyphs::UNICODE, height);
+            let last = overlay::last(&self.keys, self.view_focus(live), Glyphs::UNICODE, height);
             let page = usize::from(height.saturating_sub(views::scroll::AROUND)).max(1);
             self.open = Open::Help(views::moved(first, by, page, last));
         } else if let Open::Picker(picker) = &mut self.open {

@@ -89,6 +89,7 @@ impl<H: Hooks> Ui<H> {
         let picture = Arc::clone(&wiring.pictures.borrow_and_update());
         let now = Instant::now();
         let mut shell = Shell::new(&options.theme, options.themes.names());
+        shell.listen_to(options.keys.clone());
         if let Some(window) = options.window {
             shell.begin_with(window);
         }

@@ -3,14 +3,15 @@
 use ratatui::layout::Rect;
 
 use crate::tui::filter::SYNTAX;
-use crate::tui::keymap::{self, Focus};
+use crate::tui::keymap::{Focus, Keymap};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
 /// Draws the hints that fit, whole ones only. Help and quit never go.
-pub fn hints(canvas: &mut Canvas<'_>, area: Rect, focus: Focus) {
-    let mut hints: Vec<[Part; 2]> = keymap::bindings(focus)
+pub fn hints(canvas: &mut Canvas<'_>, area: Rect, keys: &Keymap, focus: Focus) {
+    let mut hints: Vec<[Part; 2]> = keys
+        .bindings(focus)
         .filter_map(|binding| {
             let hint = binding.hint?;
             Some([

@@ -46,7 +46,10 @@ impl Shell {
             _ => self.footer(&mut canvas, layout.footer, live),
         }
         match &self.open {
-            Open::Help(first) => overlay::draw(&mut canvas, area, self.view_focus(live), *first),
+            Open::Help(first) => {
+                let focus = self.view_focus(live);
+                overlay::draw(&mut canvas, area, &self.keys, focus, *first);
+            }
             Open::Picker(picker) => overlay::picker::draw(&mut canvas, area, picker),
             Open::Nothing | Open::Line(_) | Open::Filter(_) => {}
         }
@@ -77,7 +80,7 @@ impl Shell {
                 footer::message(canvas, area, &message.text, role);
             }
             (Open::Nothing | Open::Help(_) | Open::Picker(_), None) => {
-                footer::hints(canvas, area, self.focus(live));
+                footer::hints(canvas, area, &self.keys, self.focus(live));
             }
         }
     }
