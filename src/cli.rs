@@ -204,6 +204,9 @@ pub struct DemoArgs {
     /// Seed of the simulation; the same seed gives the same events
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+    /// Tell what there is to see, step by step
+    #[arg(long)]
+    pub tour: bool,
 }
 
 /// `kvtop replay`.

@@ -16,5 +16,6 @@ pub mod panels;
 pub mod shell;
 pub mod text;
 pub mod theme;
+pub mod tour;
 pub mod views;
 pub mod widgets;

@@ -117,14 +117,14 @@ fn a_file_that_was_asked_for_must_be_there() {
 
 #[test]
 fn keys_can_be_changed_and_clashes_name_their_line() {
-    let other = home("[keys]\ntoggle-help = \"F2\"\nquit = [\"Q\", \"F10\"]\n");
+    let other = home("[keys]\ntoggle-help = \"F2\"\nquit = [\"W\", \"F10\"]\n");
     let vars = [("XDG_CONFIG_HOME", other.to_str().unwrap())];
     let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo"], &vars, (120, 36));
-    pty.wait_for("the hints", |screen| screen.contains("F2 help") && screen.contains("Q quit"));
+    pty.wait_for("the hints", |screen| screen.contains("F2 help") && screen.contains("W quit"));
     pty.send("q?");
     pty.send("\u{1b}OQ");
     pty.wait_for("the help", |screen| screen.contains("Esc closes"));
-    pty.send("Q");
+    pty.send("W");
     assert_eq!(pty.exit_code(), 0);
 
     let unknown = home("[keys]\nfreeze = \"f\"\n");

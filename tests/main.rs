@@ -29,5 +29,6 @@ mod simulation;
 mod support;
 mod terminal;
 mod themes;
+mod tour;
 mod wire;
 mod zmq;

@@ -64,6 +64,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "record" -d 'Write every
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "snapshot" -d 'Print the state once'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "stat" -d 'Print one line a second'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "check" -d 'Say what is wrong, once, for monitoring systems: exit code 0 good, 1 warning, 2 critical, 3 unknown'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "lint" -d 'Judge manifests and engine configurations before they are deployed: exit code 0 well, 1 findings, 3 not everything could be read'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "explain" -d 'Print what a finding means, how it is judged and what mends it'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "rbac" -d 'Print the Kubernetes role that kvtop needs, to paste'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "themes" -d 'Themes: list them, show one, compute whether they can be read'
@@ -103,6 +104,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l glyphs -d 'Which ch
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l tour -d 'Tell what there is to see, step by step'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l speed -d 'How many times faster than it happened' -r
@@ -298,6 +300,41 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l bell -d 'Ring the 
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s o -l output -d 'Format' -r -f -a "text\t'For people'
+json\t'The contract of docs/reference/json.md'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l context -d 'Kubernetes context to use' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l as -d 'Kubernetes user to impersonate' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l request-timeout -d 'How long one request to the API server may take' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-context -d 'NATS context to use (see `nats context`)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-creds -d 'NATS credentials file' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-user -d 'NATS user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-password-file -d 'File with the NATS password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l config -d 'Config file to use instead of the user\'s' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+ascii\t'Plain ASCII'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
+false\t''"
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l kubeconfig -d 'Kubernetes configuration to use' -r -F

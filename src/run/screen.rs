@@ -62,7 +62,7 @@ pub(super) async fn demo(
     config: &Config,
 ) -> Result<Exit, RunError> {
     let scenario = scenario(&args.scenario)?;
-    let options = options(config)?;
+    let options = TerminalOptions { tour: args.tour, ..options(config)? };
     let simulation = Simulation::new(scenario, args.seed, clock::now());
     let (about, fix) = (simulation.about(), simulation.fix_text().unwrap_or_default());
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
@@ -195,6 +195,7 @@ fn options(config: &Config) -> Result<TerminalOptions, RunError> {
         level,
         glyphs,
         keys: settings::keymap(config)?,
+        tour: false,
         window: WINDOWS.into_iter().find(|span| text::span(*span) == window),
         bell: config.flag(known::BELL),
         notify: match config.text(known::NOTIFY) {

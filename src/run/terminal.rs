@@ -38,6 +38,8 @@ pub struct TerminalOptions {
     pub glyphs: &'static Glyphs,
     /// The keys.
     pub keys: Keymap,
+    /// True to begin with the tour of the demo.
+    pub tour: bool,
     /// Time that graphs cover at first, when another than usual is wanted.
     pub window: Option<Duration>,
     /// How to tell the desktop of each new critical finding.

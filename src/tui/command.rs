@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::tour::Move;
 use crate::snapshot::ViewQuery;
 
 /// Something a person wants. Panels and the shell see these, never keys.
@@ -87,6 +88,8 @@ pub enum Command {
     DemoFix,
     /// Move within a recording.
     Replay(ReplayCommand),
+    /// Move within the tour of a demo.
+    Tour(Move),
 }
 
 /// A screenful, reached by its number. Which of them are built, `views` knows.

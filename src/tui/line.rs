@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::command::{Command, Copied, Format, HashText};
+use super::tour::Move;
 use super::views;
 
 /// The spans that graphs can cover.
@@ -21,6 +22,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     let mut lines = Vec::new();
     if demo {
         lines.push((String::from("demo fix"), "apply the fix of the demo"));
+        lines.push((String::from("tour"), "what to look at, step by step"));
     }
     lines.push((String::from("copy fix"), "the patch of the worst finding"));
     lines.push((String::from("copy kubectl"), "the command of the worst finding"));
@@ -53,6 +55,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
     let line = words(typed);
     let (verb, rest) = line.split_once(' ').unwrap_or((&line, ""));
     match (verb, rest) {
+        ("tour", "") => Ok(Command::Tour(Move::Toggle)),
         ("demo", "fix") if demo => Ok(Command::DemoFix),
         ("demo", "fix") => Err(String::from("`demo fix` works in a demo only")),
         ("demo", _) => Err(String::from("the demo knows `demo fix`")),

@@ -3,6 +3,7 @@
 mod copy;
 mod edit;
 mod screen;
+mod tour;
 mod view;
 
 use std::time::Duration;
@@ -75,6 +76,10 @@ pub struct Shell {
     lag: Duration,
     asked: Option<ViewQuery>,
     keys: Keymap,
+    /// The step of the tour.
+    tour: Option<usize>,
+    /// The whole screen; the view has what the tour leaves.
+    screen: (u16, u16),
 }
 
 impl Shell {
@@ -107,6 +112,8 @@ impl Shell {
             lag: Duration::ZERO,
             asked: None,
             keys: Keymap::default(),
+            tour: None,
+            screen: (80, 24),
         }
     }
 
@@ -159,7 +166,8 @@ impl Shell {
 
     /// Notes the size of the screen; returns a query when the last one no longer fits.
     pub fn resize(&mut self, width: u16, height: u16, live: &Snapshot) -> Option<Action> {
-        self.size = (width, height);
+        self.screen = (width, height);
+        self.size = self.divided(self.screen).0;
         self.ask(live)
     }
 
@@ -205,6 +213,7 @@ impl Shell {
             Command::ToggleHelp if matches!(self.open, Open::Help(_)) => self.open = Open::Nothing,
             Command::ToggleHelp => self.open = Open::Help(0),
             Command::OpenLine => self.open = Open::Line(String::new()),
+            Command::Tour(by) => return self.move_tour(by, snapshot),
             Command::OpenExport => self.open = Open::Line(String::from("export ")),
             Command::Export(format) => return Some(Action::Export(format)),
             Command::OpenFind => self.open = Open::Line(String::from("find ")),

@@ -90,6 +90,9 @@ impl<H: Hooks> Ui<H> {
         let now = Instant::now();
         let mut shell = Shell::new(&options.theme, options.themes.names());
         shell.listen_to(options.keys.clone());
+        if options.tour {
+            shell.begin_tour();
+        }
         if let Some(window) = options.window {
             shell.begin_with(window);
         }

@@ -19,6 +19,8 @@ pub enum Context {
     Replay,
     /// The same, of a demo that can be mended.
     Mendable,
+    /// The same, of any demo.
+    Demo,
     /// While the help is open.
     Help,
     /// While there is something to pick.
@@ -32,8 +34,10 @@ pub enum Context {
 /// Where pictures come from, as far as keys depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
-    /// A deployment, or a demo with nothing to mend.
+    /// A deployment.
     Plain,
+    /// A demo with nothing to mend.
+    Demo,
     /// A recording.
     Replay,
     /// A demo whose fix is yet to be applied.
@@ -42,14 +46,15 @@ pub enum Feed {
 
 impl Feed {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Plain, Self::Replay, Self::Mendable];
+    pub const ALL: [Self; 4] = [Self::Plain, Self::Demo, Self::Replay, Self::Mendable];
 
     /// Returns the kind of a picture's feed.
     pub fn of(feed: &snapshot::Feed) -> Self {
         match feed {
             snapshot::Feed::Replay(_) => Self::Replay,
             snapshot::Feed::Demo(demo) if !demo.fixed && !demo.fix.is_empty() => Self::Mendable,
-            snapshot::Feed::Live | snapshot::Feed::Demo(_) => Self::Plain,
+            snapshot::Feed::Demo(_) => Self::Demo,
+            snapshot::Feed::Live => Self::Plain,
         }
     }
 }
@@ -82,7 +87,8 @@ impl Focus {
             (_, Context::Everywhere)
             | (Self::View(..), Context::Views)
             | (Self::View(_, Feed::Replay), Context::Replay)
-            | (Self::View(_, Feed::Mendable), Context::Mendable)
+            | (Self::View(_, Feed::Mendable), Context::Mendable | Context::Demo)
+            | (Self::View(_, Feed::Demo), Context::Demo)
             | (Self::Help, Context::Help)
             | (Self::Picker, Context::Picker)
             | (Self::Line, Context::Line)

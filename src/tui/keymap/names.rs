@@ -4,7 +4,7 @@ use std::fmt;
 
 use crossterm::event::KeyCode;
 
-use super::{BINDINGS, Binding, Context, Key};
+use super::{BINDINGS, Binding, Context, Key, Keymap};
 use crate::tui::command::Command;
 
 /// Keys that are no character, by name.
@@ -106,6 +106,12 @@ pub fn actions() -> Vec<String> {
     names
 }
 
+/// Returns the name of the first key of a command; nothing when it has none.
+pub fn first_key(keys: &Keymap, command: Command) -> String {
+    let binding = keys.all().find(|binding| binding.command == command);
+    binding.map_or_else(String::new, |binding| binding.shown.to_owned())
+}
+
 /// Returns where a binding holds, for people.
 pub fn place(binding: &Binding) -> String {
     let mut places: Vec<String> = Vec::new();
@@ -115,7 +121,7 @@ pub fn place(binding: &Binding) -> String {
             Context::Views => "views".to_owned(),
             Context::In(view) => view.word().to_owned(),
             Context::InUnlessReplay(view) => format!("{} but in a replay", view.word()),
-            Context::Mendable => "demo".to_owned(),
+            Context::Mendable => "demo with a fix".to_owned(),
             other => format!("{other:?}").to_lowercase(),
         };
         if !places.contains(&place) {

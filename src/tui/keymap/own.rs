@@ -89,6 +89,11 @@ impl Keymap {
         }
     }
 
+    /// Returns every binding.
+    pub fn all(&self) -> impl Iterator<Item = &Binding> {
+        self.bindings.iter()
+    }
+
     /// Returns the bindings that hold while `focus` is open and have a key. Views that are not built
     /// have none.
     pub fn bindings(&self, focus: Focus) -> impl Iterator<Item = &Binding> {

@@ -6,6 +6,7 @@ use super::{Binding, Context, Key};
 use crate::tui::command::{
     Command, Copied, Edit, ReplayCommand, Scroll, TreeCommand as Tree, View,
 };
+use crate::tui::tour::Move;
 
 const fn char(c: char) -> Key {
     Key { code: KeyCode::Char(c), control: false }
@@ -46,6 +47,7 @@ const TREE: &[Context] = &[Context::In(View::Tree)];
 /// A recording is paused by `p`.
 const PIN: &[Context] = &[Context::InUnlessReplay(View::Tree)];
 const MENDABLE: &[Context] = &[Context::Mendable];
+const DEMO: &[Context] = &[Context::Demo];
 const LINE: &[Context] = &[Context::Line];
 const TYPED: &[Context] = &[Context::Line, Context::Filter];
 const EVENTS: &[Context] = &[Context::In(View::Events)];
@@ -236,6 +238,9 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[char('Y')], "Y", VIEWS, Command::Copy(Copied::Fix), "copy the fix of a finding"),
     bind(&[char('C')], "C", VIEWS, Command::Copy(Copied::Kubectl), "copy its kubectl command"),
     bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy what is selected"),
+    bind(&[char('>')], ">", DEMO, Command::Tour(Move::Next), "next step of the tour"),
+    bind(&[char('<')], "<", DEMO, Command::Tour(Move::Back), "step of the tour before"),
+    bind(&[char('Q')], "Q", DEMO, Command::Tour(Move::Toggle), "end the tour, or begin it"),
     bind(&[char('e')], "e", VIEWS, Command::OpenExport, "write the view into a file"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
     bind(

@@ -17,9 +17,12 @@ use crate::tui::{layout, overlay};
 impl Shell {
     /// Draws `live`, or the picture that is held, on the whole of `frame`.
     pub fn draw(&self, live: &Snapshot, theme: &Theme, frame: &mut Frame<'_>) {
-        let area = frame.area();
+        let whole = frame.area();
         let mut canvas = Canvas::new(frame.buffer_mut(), theme);
-        canvas.clear(area);
+        canvas.clear(whole);
+        let ((width, height), strip) = self.divided((whole.width, whole.height));
+        let area = Rect { width, height, ..whole };
+        self.draw_tour(&mut canvas, strip, live);
         let layout = self.layout(area, live);
         let rows = self.banner(area, live);
         let now = self.now(live);

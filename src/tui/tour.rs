@@ -1,0 +1,302 @@
+//! The tour of a demo: what to look at, and what it means. `docs/DEMO.md` is written from the same
+//! steps.
+
+pub mod strip;
+
+use std::fmt::Write as _;
+
+use super::command::{Command, View};
+use super::{findings, text, views};
+use crate::snapshot::{DemoState, Feed, Snapshot};
+
+/// A step of the tour.
+#[derive(Clone, Copy)]
+pub struct Step {
+    /// What it is about.
+    pub title: &'static str,
+    /// The key that does by hand what the step does by itself; empty when it does nothing.
+    pub key: &'static str,
+    /// What there is to see.
+    pub say: &'static str,
+    /// When it belongs to the tour.
+    pub when: When,
+    /// What it does.
+    pub enter: &'static [Command],
+    /// What the picture says of it now.
+    pub live: fn(&Snapshot) -> Option<String>,
+}
+
+/// When a step belongs to a tour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// Always.
+    Always,
+    /// In scenarios that can be mended.
+    Mendable,
+    /// In the others.
+    Well,
+    /// When this view is built.
+    Built(View),
+}
+
+/// Moves a tour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// To the next step; after the last one it ends.
+    Next,
+    /// To the step before.
+    Back,
+    /// Begin, or end it.
+    Toggle,
+}
+
+const fn step(title: &'static str, key: &'static str, say: &'static str) -> Step {
+    Step { title, key, say, when: When::Always, enter: &[], live: nothing }
+}
+
+/// Every step, in order.
+pub const STEPS: [Step; 11] = [
+    Step {
+        live: about,
+        enter: &[Command::Show(View::Overview)],
+        ..step(
+            "A deployment",
+            "1",
+            "Two workers behind one frontend, and users who come back with long prompts. Requests \
+             complete and answers are right: from outside, nothing looks broken. All of it is \
+             simulated; kvtop reads the same bytes as from a real deployment.",
+        )
+    },
+    Step {
+        live: banner,
+        when: When::Mendable,
+        ..step(
+            "The banner",
+            "",
+            "What is wrong, in one sentence: the cause, how sure that is, and the fix. It stays on \
+             every view. CONFIRMED takes two kinds of evidence, one of them what was seen to happen.",
+        )
+    },
+    Step {
+        live: banner,
+        when: When::Well,
+        ..step(
+            "No banner",
+            "",
+            "When nothing is wrong there is no banner. A check that lacks evidence is unknown, and \
+             unknown is never green: kvtop says what it would need to see.",
+        )
+    },
+    Step {
+        when: When::Built(View::Workers),
+        enter: &[Command::Show(View::Workers)],
+        live: workers,
+        ..step(
+            "Workers",
+            "2",
+            "CACHED is what a router that saw every event holds of a worker, ORPH% the share of its \
+             stores that the router refuses because the parent is unknown.",
+        )
+    },
+    Step {
+        when: When::Built(View::Routing),
+        enter: &[Command::Show(View::Routing)],
+        live: overlap,
+        ..step(
+            "Routing",
+            "4",
+            "Every decision with the terms of its cost. Where no decision finds a cached block, the \
+             router is a load balancer, and the cache helps by chance only.",
+        )
+    },
+    Step {
+        enter: &[Command::TopFinding],
+        live: evidence,
+        ..step(
+            "Evidence",
+            "f",
+            "Each finding with what speaks for it, where that was read, and what would refute it. \
+             Then the fix, to paste; kvtop applies nothing.",
+        )
+    },
+    Step {
+        when: When::Mendable,
+        live: fix,
+        ..step(
+            "The fix",
+            "Y",
+            "Y copies the fix, C the command where one is known. Somebody else applies it. Here it \
+             can be tried: the next step applies it to the simulation, as X does.",
+        )
+    },
+    Step {
+        when: When::Mendable,
+        enter: &[Command::DemoFix, Command::Show(View::Overview)],
+        live: cached,
+        ..step(
+            "Mended",
+            "X",
+            "ORPH% falls, CACHED climbs, and decisions find blocks again. The banner says RESOLVED \
+             only after half a minute of proof: silence is no proof.",
+        )
+    },
+    Step {
+        when: When::Built(View::Tree),
+        enter: &[Command::Show(View::Tree)],
+        live: cached,
+        ..step(
+            "The tree",
+            "3",
+            "The prefixes that are cached, hottest first, and who holds them. l opens one, h closes \
+             it; it grows while you look.",
+        )
+    },
+    Step {
+        enter: &[Command::Show(View::Overview)],
+        ..step(
+            "Freeze",
+            "Space",
+            "Space holds the picture while data flows on; Space lets it go again. A recording \
+             (kvtop record, kvtop replay) can be stepped through, back and forth.",
+        )
+    },
+    Step {
+        ..step(
+            "Take it along",
+            "e",
+            "e writes the view into a file: svg for a slide, md for a ticket. In a pipeline the same \
+             verdict is `kvtop check; echo $?`. q leaves; thank you for looking.",
+        )
+    },
+];
+
+/// Returns the steps of the tour of a demo.
+pub fn steps(demo: &DemoState) -> Vec<&'static Step> {
+    let belongs = |step: &&Step| match step.when {
+        When::Always => true,
+        When::Mendable => !demo.fix.is_empty(),
+        When::Well => demo.fix.is_empty(),
+        When::Built(view) => views::is_built(view),
+    };
+    STEPS.iter().filter(belongs).collect()
+}
+
+fn nothing(_: &Snapshot) -> Option<String> {
+    None
+}
+
+fn about(live: &Snapshot) -> Option<String> {
+    let Feed::Demo(demo) = &live.feed else { return None };
+    Some(demo.about.clone())
+}
+
+fn banner(live: &Snapshot) -> Option<String> {
+    let top = findings::alert(live).top?;
+    Some(format!("{} {}: {}", top.id, findings::grade(top), top.summary))
+}
+
+fn evidence(live: &Snapshot) -> Option<String> {
+    let top = findings::alert(live).top?;
+    let count = top.evidence.iter().filter(|proof| !proof.against).count();
+    let pieces = if count == 1 { "piece" } else { "pieces" };
+    Some(format!("{}: {count} {pieces} of evidence", top.id))
+}
+
+fn fix(live: &Snapshot) -> Option<String> {
+    let Feed::Demo(demo) = &live.feed else { return None };
+    Some(if demo.fixed { "It is applied.".to_owned() } else { demo.fix.clone() })
+}
+
+fn workers(live: &Snapshot) -> Option<String> {
+    let share = live.totals.orphan_share?;
+    let cached = text::thousands(live.totals.accepted);
+    Some(format!("ORPH% {} in all, {cached} blocks cached", text::percent(share)))
+}
+
+fn overlap(live: &Snapshot) -> Option<String> {
+    let (known, zero) = (live.router.overlap_known, live.router.overlap_zero);
+    let counts = (text::thousands(zero), text::thousands(known));
+    (known > 0).then(|| format!("{} of {} requests found nothing cached", counts.0, counts.1))
+}
+
+fn cached(live: &Snapshot) -> Option<String> {
+    let (accepted, held) = (live.tree.accepted_blocks, live.tree.held_blocks);
+    let counts = (text::thousands(accepted), text::thousands(held));
+    // Before the first event nothing is known of the tree.
+    (live.frames > 0)
+        .then(|| format!("{} blocks as the router counts them, {} held", counts.0, counts.1))
+}
+
+/// Returns docs/DEMO.md.
+pub fn script() -> String {
+    let mut page = String::from(
+        "# The demo, step by step\n\n\
+         Generated from the steps of the tour (`KVTOP_BLESS=1 cargo test` rewrites it).\n\n\
+         ```\nkvtop demo --tour              # the mismatch: publishers hash 32 tokens, engines cut 16\n\
+         kvtop demo healthy --tour      # the same tour of any other scenario\n```\n\n\
+         A strip beside the view tells what this page tells. `>` goes on, `<` goes back, `Q` ends the \
+         tour and\nbegins it again; every other key works as usual, so that questions can be followed. \
+         No cluster, no server\nand no network are needed, and `--seed` gives the same events each \
+         time.\n\n\
+         | | step | key | when | say |\n|---|---|---|---|---|\n",
+    );
+    // Views that are not built yet are left out of the tour, and so of its script.
+    let built = |step: &&Step| !matches!(step.when, When::Built(view) if !views::is_built(view));
+    for (at, step) in STEPS.iter().filter(built).enumerate() {
+        let key = if step.key.is_empty() { String::new() } else { format!("`{}`", step.key) };
+        let when = match step.when {
+            When::Always | When::Built(_) => "",
+            When::Mendable => "something is wrong",
+            When::Well => "nothing is wrong",
+        };
+        let (number, title, say) = (at + 1, step.title, step.say);
+        // Writing to a string cannot fail.
+        writeln!(page, "| {number} | {title} | {key} | {when} | {say} |").unwrap_or_default();
+    }
+    page.push_str(
+        "\nThe fix is on the workers: `tokens_per_block` of TensorRT-LLM, `--block-size` of vLLM. The \
+         steps \"The fix\"\nand \"Mended\" are of scenarios that can be mended.\n\n\
+         For a projector: `--theme light` or `--theme high-contrast`; `t` changes it while it runs. \
+         Without a\nterminal to show: `kvtop snapshot --demo mismatch --for 2m -o svg > slide.svg`.\n",
+    );
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn demo(fix: &str) -> DemoState {
+        DemoState {
+            scenario: "any".to_owned(),
+            about: "about".to_owned(),
+            fixed: false,
+            fix: fix.to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_scenarios_that_can_be_mended_tell_of_a_fix() {
+        let titles =
+            |fix: &str| -> Vec<&str> { steps(&demo(fix)).iter().map(|step| step.title).collect() };
+        assert!(titles("roll them").contains(&"The fix"));
+        assert!(!titles("roll them").contains(&"No banner"));
+        assert!(!titles("").contains(&"Mended"));
+        assert!(titles("").contains(&"No banner"));
+    }
+
+    #[test]
+    fn steps_name_keys_that_do_what_they_do() {
+        use crate::tui::keymap::BINDINGS;
+        for step in STEPS.iter().filter(|step| !step.key.is_empty()) {
+            let bound = BINDINGS.iter().filter(|binding| binding.shown == step.key);
+            let does: Vec<Command> = bound.map(|binding| binding.command).collect();
+            assert!(!does.is_empty(), "{}", step.title);
+            let first =
+                step.enter.first().filter(|command| **command != Command::Show(View::Overview));
+            if let Some(command) = first {
+                assert!(does.contains(command), "{}: {does:?}", step.title);
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The strip that tells the tour: beside the view where there is room, else below it.
+
+use ratatui::layout::Rect;
+
+use super::Step;
+use crate::snapshot::Snapshot;
+use crate::tui::text;
+use crate::tui::theme::Role;
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::panel::{self, Heading};
+
+/// Columns of the strip beside the view.
+const WIDTH: u16 = 36;
+/// Columns from which on the strip stands beside.
+const BESIDE: u16 = 80 + WIDTH;
+/// Rows of the strip below the view, and the rows that a screen needs for it.
+const BELOW: [(u16, u16); 3] = [(24, 7), (20, 6), (8, 1)];
+
+/// Divides the screen between the view and the strip, which may be empty.
+pub fn divide(screen: Rect) -> (Rect, Rect) {
+    if screen.width >= BESIDE && screen.height >= 12 {
+        let view = Rect { width: screen.width - WIDTH, ..screen };
+        return (view, Rect { x: screen.x + view.width, width: WIDTH, ..screen });
+    }
+    let rows = BELOW.iter().find(|(least, _)| screen.height >= *least).map_or(0, |(_, rows)| *rows);
+    let view = Rect { height: screen.height - rows, ..screen };
+    (view, Rect { y: screen.y + view.height, height: rows, ..screen })
+}
+
+/// Draws step `at` of `steps`.
+pub fn draw(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    steps: &[&Step],
+    at: usize,
+    keys: &[(String, &'static str)],
+    live: &Snapshot,
+) {
+    let Some(step) = steps.get(at) else { return };
+    let count = format!("{}/{}", at + 1, steps.len());
+    if area.height < 3 {
+        let mut row = vec![part(format!(" Tour {count}  {}  ", step.title), Role::Title)];
+        row.extend(hints(keys));
+        canvas.parts(area, 0, 0, &row);
+        return;
+    }
+    let is_tall = area.height > BELOW[0].1;
+    let title =
+        if is_tall { format!("Tour {count}") } else { format!("Tour {count}: {}", step.title) };
+    let notes = if is_tall { Vec::new() } else { hints(keys) };
+    let inner = panel::draw(canvas, area, &Heading { title, notes, focused: false });
+    if inner.is_empty() {
+        return;
+    }
+    let room = inner.height - u16::from(is_tall);
+    if is_tall {
+        canvas.parts(inner, 0, room, &hints(keys));
+    }
+    let rows = rows(step, inner.width.into(), is_tall, live);
+    for (y, (line, role)) in rows.iter().take(room.into()).enumerate() {
+        canvas.put(inner, 0, text::coordinate(y), line, *role);
+    }
+}
+
+fn hints(keys: &[(String, &'static str)]) -> Vec<Part> {
+    keys.iter()
+        .flat_map(|(key, does)| {
+            [part(key.clone(), Role::Key), part(format!(" {does}  "), Role::Fg)]
+        })
+        .collect()
+}
+
+/// Returns the text of a step: what it means, and what the picture says of it.
+fn rows(step: &Step, columns: usize, beside: bool, live: &Snapshot) -> Vec<(String, Role)> {
+    let mut rows = Vec::new();
+    let wrapped = |text: &str, role: Role| {
+        let lines = text::wrap(&text::clean(text), columns);
+        lines.into_iter().map(move |line| (line, role)).collect::<Vec<_>>()
+    };
+    let gap = || (String::new(), Role::Fg);
+    if beside {
+        let key = if step.key.is_empty() { String::new() } else { format!(" ({})", step.key) };
+        rows.extend([(format!("{}{key}", step.title), Role::Title), gap()]);
+    }
+    rows.extend(wrapped(step.say, Role::Fg));
+    if let Some(said) = (step.live)(live) {
+        rows.extend(beside.then(gap));
+        rows.extend(wrapped(&said, Role::Key));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_strip_never_takes_the_view_away() {
+        for (width, height) in [(20, 3), (60, 12), (80, 24), (116, 36), (200, 60), (1, 1)] {
+            let screen = Rect::new(0, 0, width, height);
+            let (view, strip) = divide(screen);
+            assert!(view.width >= width.min(80) && view.height >= height.min(7), "{screen}");
+            assert_eq!(view.area() + strip.area(), screen.area(), "{screen}");
+            assert!(!view.intersects(strip) || strip.is_empty(), "{screen}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The tour of the demo, in a pseudo-terminal and as a script.
+
+use std::path::Path;
+
+use crate::diagnosis::rules::generated;
+use crate::support::pty::Pty;
+
+#[test]
+fn the_script_of_the_demo_is_that_of_the_tour() {
+    generated(Path::new("docs/DEMO.md"), &kvtop::tui::tour::script());
+}
+
+#[test]
+fn the_tour_leads_from_the_banner_to_the_fix_and_ends() {
+    let arguments = ["demo", "--tour"];
+    let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &[], (120, 36));
+    pty.wait_for("the first step", |screen| screen.contains("Tour 1/") && screen.contains("STORE"));
+    let mut seen = String::new();
+    for step in 2..40 {
+        let before = pty.screen(|screen| screen.contents());
+        let last = before.contains("> end");
+        pty.send(">");
+        if last {
+            pty.wait_for("no strip", |screen| !screen.contains("Tour "));
+            break;
+        }
+        let count = format!("Tour {step}/");
+        pty.wait_for("the next step", |screen| screen.contains(&count));
+        let screen = pty.screen(|screen| screen.contents());
+        if screen.contains("│ Mended") {
+            pty.wait_for("the fix applied", |screen| {
+                screen.contains("fix applied") || !screen.contains("X applies the fix")
+            });
+        }
+        seen += &screen;
+    }
+    for title in ["│ The banner", "│ Evidence", "│ The fix", "│ Mended", "│ Take it along"]
+    {
+        assert!(seen.contains(title), "{title}");
+    }
+    pty.send("Q");
+    pty.wait_for("the tour again", |screen| screen.contains("Tour 1/"));
+    pty.resize((80, 24));
+    pty.wait_for("the strip below", |screen| {
+        screen.lines().nth(17).is_some_and(|row| row.contains("Tour 1/") && row.contains("> next"))
+    });
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn a_scenario_without_a_fault_has_a_tour_too() {
+    let arguments = ["demo", "healthy", "--tour"];
+    let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &[], (120, 36));
+    pty.wait_for("the first step", |screen| screen.contains("Tour 1/"));
+    pty.send(">");
+    pty.wait_for("the second", |screen| screen.contains("No banner"));
+    pty.send("<");
+    pty.wait_for("the first again", |screen| screen.contains("Tour 1/"));
+    pty.send("Q");
+    pty.wait_for("no strip", |screen| !screen.contains("Tour "));
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
