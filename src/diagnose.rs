@@ -16,7 +16,7 @@ pub use evidence::{
     AdvertisedPlane, Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence, Regret,
     RouterEvidence, RouterKind, Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence, Unheard,
 };
-pub use fix::{Api, Change, Component, Fix, Part, Rendered, Targets};
+pub use fix::{Change, Fix, Part, Rendered, Target};
 pub use hysteresis::{Check, Diagnosis, Raised};
 pub use rules::RULES;
 pub use thresholds::Thresholds;

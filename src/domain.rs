@@ -10,6 +10,7 @@ mod fact;
 mod finding;
 mod id;
 mod kv;
+mod manifest;
 mod tree;
 mod unit;
 mod version;
@@ -28,6 +29,7 @@ pub use fact::{
 pub use finding::{Grade, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
+pub use manifest::{GraphApi, ManifestList, ManifestPart};
 pub use tree::{
     BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeNode, TreePlace, TreeRow, TreeRowKind,
     TreeSearch, TreeSharing, TreeSort,

@@ -4,6 +4,7 @@ mod alarms;
 mod balance;
 mod captures;
 mod detection;
+mod fixes;
 pub(crate) mod rules;
 mod settings;
 

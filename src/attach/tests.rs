@@ -233,6 +233,8 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
     let planned = Graph {
         name: "two".into(),
         namespace: "prod".into(),
+        api: None,
+        generation: None,
         backend: None,
         dynamo_namespace: None,
         components: vec![Component {
@@ -242,6 +244,7 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
             replicas: None,
             ready: None,
             engine_file: Some(file("m3")),
+            manifest: crate::domain::ManifestPart::default(),
         }],
     };
     let seen = Seen { graphs: vec![&planned], ..seen(&pods) };

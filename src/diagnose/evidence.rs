@@ -9,7 +9,6 @@ use std::time::Duration;
 
 pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
 
-use super::fix::Targets;
 use super::thresholds::Thresholds;
 use crate::domain::{Backend, DpRank, Peers, Releases, Timestamp, WorkerId, WorkerRank};
 use crate::model::{RouterTally, SizeByStores, Tally};
@@ -45,8 +44,6 @@ pub struct Evidence {
     pub tree: TreeEvidence,
     /// How events reach kvtop.
     pub plane: PlaneEvidence,
-    /// What a fix would be applied to, when it is known.
-    pub targets: Option<Targets>,
 }
 
 /// Somebody whose release is known to some extent.

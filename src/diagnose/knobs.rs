@@ -17,6 +17,13 @@ pub(super) const OVERLAP: &Names = &[
     ((1, 2), "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT"),
 ];
 
+/// The flags of the same, of every version.
+pub(super) const OVERLAP_FLAGS: &[&str] = &[
+    "--kv-overlap-score-weight",
+    "--router-kv-overlap-score-weight",
+    "--router-kv-overlap-score-credit",
+];
+
 /// Whether the router follows KV events.
 pub(super) const KV_EVENTS: &Names =
     &[((0, 9), "DYN_KV_EVENTS"), ((1, 0), "DYN_ROUTER_USE_KV_EVENTS")];
@@ -72,10 +79,21 @@ impl Evidence {
         format!("{} (from Dynamo {major}.{minor}; {})", set(newest), older.join(", "))
     }
 
-    /// Returns the change of a variable of the frontend, when it is known what it is called.
-    pub(super) fn set_on_frontend(&self, names: &Names, value: &str) -> Option<Change> {
-        let name = self.knob(names)?;
-        Some(Change::Env { on: Part::Frontend, name: name.to_owned(), value: value.to_owned() })
+    /// Returns the change of a setting of the frontend, when it is known what its variable is called.
+    pub(super) fn set_on_frontend(
+        &self,
+        names: &Names,
+        flags: &'static [&'static str],
+        value: &str,
+    ) -> Option<Change> {
+        let variable = Some(self.knob(names)?.to_owned());
+        Some(Change::Set {
+            on: Part::Frontend,
+            variable,
+            flags,
+            inside: None,
+            value: value.to_owned(),
+        })
     }
 
     /// Returns true in versions whose frontend forgets its index when it restarts: up to 0.9 unless

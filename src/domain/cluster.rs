@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::manifest::{GraphApi, ManifestPart};
 use super::{ClaimOf, ClaimValue, ClaimWhat, Timestamp, WorkerId};
 
 /// What a process does in a deployment.
@@ -242,6 +243,8 @@ pub struct Component {
     pub ready: Option<u64>,
     /// The configuration file of their engine.
     pub engine_file: Option<EngineFile>,
+    /// Where its manifest holds what a fix changes.
+    pub manifest: ManifestPart,
 }
 
 /// A `DynamoGraphDeployment`.
@@ -251,6 +254,10 @@ pub struct Graph {
     pub name: Arc<str>,
     /// Its namespace in Kubernetes.
     pub namespace: Arc<str>,
+    /// The form in which it was read.
+    pub api: Option<GraphApi>,
+    /// Its number, which grows with every change of its specification.
+    pub generation: Option<u64>,
     /// The engine it names for all components.
     pub backend: Option<Backend>,
     /// Dynamo's namespace, when its manifest fixes one.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{Engine, MINUTE};
 use crate::diagnose::{
-    Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Targets, TreeEvidence,
+    Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Target, TreeEvidence,
 };
 use crate::domain::{Pod, Release, Releases, Subject, Timestamp, WorkerId};
 use crate::model::{DecisionRecord, Family, RankRecord, WorkerRecord};
@@ -44,16 +44,17 @@ impl Engine {
             settings: self.settings(),
             tree: self.tree_evidence(),
             plane: self.plane_evidence(),
-            targets: self.targets(),
             ..Evidence::default()
         }
     }
 
-    /// Returns what a fix would be applied to. None: graph deployments are kept without their API version and
-    /// the order of their components, and a patch that is wrong is worse than the sentence alone.
-    #[expect(clippy::unused_self, reason = "the graph deployment belongs to the engine")]
-    fn targets(&self) -> Option<Targets> {
-        None
+    /// Returns what a fix would be applied to: the graph deployment that is looked at, when it is one.
+    fn target(&self) -> Target<'_> {
+        let name = super::picture::looked_at(self);
+        let graph = self.cluster.graphs().find(|graph| name.as_deref() == Some(&*graph.name));
+        let mut namespaces = self.cluster.pods().map(|record| record.pod.namespace.as_ref());
+        let first = graph.map(|graph| graph.namespace.as_ref()).or_else(|| namespaces.next());
+        Target { namespace: first.filter(|name| !name.is_empty()), graph }
     }
 
     /// Returns the releases that everybody may run.

@@ -17,7 +17,7 @@ use crate::snapshot::{
 };
 use crate::wire::Shape;
 
-pub(super) use cluster::is_chosen;
+pub(super) use cluster::{is_chosen, looked_at};
 pub(super) use explore::of as explore;
 pub(super) use workers::{capacity, ranks_now, subjects, utilization};
 

@@ -7,6 +7,7 @@ mod command;
 mod engine_config;
 mod graph;
 mod image;
+mod manifest;
 mod metadata;
 mod pod;
 mod settings;

@@ -156,10 +156,7 @@ fn a_frontend_that_does_not_route_by_cached_blocks_is_told_how_to() {
     assert_eq!(said(&hot, "KVT005"), "The router chooses at random (temperature 0.5).");
     assert!(fix(&weightless, "KVT005").contains("DYN_KV_OVERLAP_SCORE_WEIGHT=1.0"));
     assert_eq!(said(&other_era, "KVT005"), "unknown", "0.9 does not read the name of 1.0");
-    assert_eq!(
-        fix(&flagged, "KVT005"),
-        "Remove --router-mode from the frontend, or set DYN_ROUTER_MODE=kv instead."
-    );
+    assert_eq!(fix(&flagged, "KVT005"), "Start the frontend with --router-mode kv.");
     assert_eq!(said(&recorded().seen(), "KVT005"), "unknown");
     // One of the two recorded workers takes all; the other is there to be chosen.
     let two = recorded().routes(20, 3).says(

@@ -65,7 +65,7 @@ impl Rule for Affinity {
             ),
             evidence.frontend_restarts(),
         )
-        .through(evidence.set_on_frontend(knobs::OVERLAP, "1.5"))
+        .through(evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "1.5"))
         .into()
     }
 }

@@ -50,7 +50,7 @@ impl Rule for ApproximateMode {
                 ),
                 evidence.frontend_restarts(),
             )
-            .through(evidence.set_on_frontend(knobs::KV_EVENTS, "true").filter(|_| events.flag().is_none()))
+            .through(evidence.set_on_frontend(knobs::KV_EVENTS, &[], "true").filter(|_| events.flag().is_none()))
             .into(),
             Some(_) => Verdict::clear("the router is set to follow KV events"),
             None if tally.parent_full + tally.parent_empty + tally.remove > 0 => {

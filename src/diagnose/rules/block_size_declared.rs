@@ -85,9 +85,11 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Findi
         competing: vec!["KVT001 names what is in effect, where something is.".into()],
         fix: Some(Fix {
             sentence: format!("Set DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend."),
-            change: Some(Change::Env {
+            change: Some(Change::Set {
                 on: Part::Frontend,
-                name: "DYN_KV_CACHE_BLOCK_SIZE".to_owned(),
+                variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),
+                flags: &["--kv-cache-block-size"],
+                inside: None,
                 value: w.to_string(),
             }),
             restarts: evidence.frontend_restarts(),

@@ -82,5 +82,12 @@ impl Rule for FrontendsDisagree {
 /// The variable that shares the load, in versions that read one.
 fn replica_sync(evidence: &Evidence) -> Option<Change> {
     let name = evidence.knob(knobs::REPLICA_SYNC)?.strip_suffix("=true")?;
-    Some(Change::Env { on: Part::Frontend, name: name.to_owned(), value: "true".to_owned() })
+    let variable = Some(name.to_owned());
+    Some(Change::Set {
+        on: Part::Frontend,
+        variable,
+        flags: &[],
+        inside: None,
+        value: "true".to_owned(),
+    })
 }

@@ -65,7 +65,7 @@ impl Rule for Imbalance {
             ),
             evidence.frontend_restarts(),
         )
-        .through(evidence.set_on_frontend(knobs::OVERLAP, "0.5"))
+        .through(evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "0.5"))
         .into()
     }
 }

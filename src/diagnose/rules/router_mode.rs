@@ -35,18 +35,18 @@ impl Rule for RouterMode {
             let proof = Proof::new("router mode", mode.value.to_string(), mode.source.to_string());
             let summary = format!("The frontend routes by {}, not by cached blocks.", mode.value);
             let finding = off(summary, Grade::ConfigOnly, proof.at(mode.at));
-            let change = Some(variable("DYN_ROUTER_MODE", "kv"));
-            return set(finding, evidence, Some(mode), change, "DYN_ROUTER_MODE=kv");
+            let change = Some(variable("DYN_ROUTER_MODE", &["--router-mode"], "kv"));
+            return set(finding, evidence, Some(mode), change, ("DYN_ROUTER_MODE=kv", "kv"));
         }
         let printed = evidence.router.weight.filter(|_| routed > 0);
         let weight = settings.overlap_weight.as_ref();
-        let one = || evidence.set_on_frontend(knobs::OVERLAP, "1.0");
+        let one = || evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "1.0");
         let text = evidence.knob_text(knobs::OVERLAP, "=1.0");
         if printed == Some(0.0) {
             let proof = Proof::new("weight of the overlap", "0", "routers' logs");
             let summary = "The router gives cached blocks no weight.";
             let finding = off(summary, Grade::Confirmed, proof);
-            return set(finding, evidence, weight, one(), &text);
+            return set(finding, evidence, weight, one(), (&text, "1.0"));
         }
         if let Some(set_to) = weight
             && set_to.value <= 0.0
@@ -55,7 +55,7 @@ impl Rule for RouterMode {
             let proof = Proof::new("weight of the overlap", "0", set_to.source.to_string());
             let summary = "The router is set to give cached blocks no weight.";
             let finding = off(summary, Grade::ConfigOnly, proof.at(set_to.at));
-            return set(finding, evidence, weight, one(), &text);
+            return set(finding, evidence, weight, one(), (&text, "1.0"));
         }
         if let Some(heat) = &settings.temperature
             && heat.value > 0.0
@@ -64,8 +64,8 @@ impl Rule for RouterMode {
                 Proof::new("router temperature", heat.value.to_string(), heat.source.to_string());
             let summary = format!("The router chooses at random (temperature {}).", heat.value);
             let finding = off(summary, Grade::ConfigOnly, proof.at(heat.at));
-            let change = Some(variable("DYN_ROUTER_TEMPERATURE", "0"));
-            return set(finding, evidence, Some(heat), change, "DYN_ROUTER_TEMPERATURE=0");
+            let change = Some(variable("DYN_ROUTER_TEMPERATURE", &["--router-temperature"], "0"));
+            return set(finding, evidence, Some(heat), change, ("DYN_ROUTER_TEMPERATURE=0", "0"));
         }
         let mut workers: Vec<_> = evidence.present().map(|rank| rank.rank).collect();
         workers.dedup();
@@ -94,25 +94,22 @@ fn off(summary: impl Into<String>, grade: Grade, proof: Proof) -> Finding {
         .means("Requests go where their prefix is cached by chance only.", "Another setting.")
 }
 
-/// Returns the finding with the variable that mends it; a flag that sets the same must go first.
+/// Returns the finding with the setting that mends it: of the flag, where one set it.
 fn set<T>(
     finding: Finding,
     evidence: &Evidence,
     was: Option<&Setting<T>>,
     change: Option<Change>,
-    text: &str,
+    (text, value): (&str, &str),
 ) -> Verdict {
-    let flag = was.and_then(Setting::flag);
-    let sentence = match flag {
-        Some(flag) => format!("Remove {flag} from the frontend, or set {text} instead."),
+    let sentence = match was.and_then(Setting::flag) {
+        Some(flag) => format!("Start the frontend with {flag} {value}."),
         None => format!("Set {text} on the frontend."),
     };
-    finding
-        .mended_by(sentence, evidence.frontend_restarts())
-        .through(change.filter(|_| flag.is_none()))
-        .into()
+    finding.mended_by(sentence, evidence.frontend_restarts()).through(change).into()
 }
 
-fn variable(name: &str, value: &str) -> Change {
-    Change::Env { on: Part::Frontend, name: name.to_owned(), value: value.to_owned() }
+fn variable(name: &str, flags: &'static [&'static str], value: &str) -> Change {
+    let variable = Some(name.to_owned());
+    Change::Set { on: Part::Frontend, variable, flags, inside: None, value: value.to_owned() }
 }

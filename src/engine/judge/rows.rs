@@ -7,7 +7,7 @@ use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
 impl Engine {
     /// Returns what is wrong, as rows.
     pub(in crate::engine) fn findings(&self) -> Vec<FindingRow> {
-        let targets = self.targets();
+        let target = self.target();
         let rows = self.diagnosis.raised().into_iter().map(|raised| {
             let finding = raised.finding;
             let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
@@ -28,7 +28,7 @@ impl Engine {
                 refuted_by: finding.refuted_by.clone(),
                 competing: finding.competing.clone(),
                 fix: finding.fix.as_ref().map(|fix| {
-                    let shown = fix.render(targets.as_ref());
+                    let shown = fix.render(target);
                     FixRow {
                         sentence: shown.sentence,
                         yaml: shown.yaml,

@@ -87,7 +87,7 @@ pub(in crate::engine) fn is_chosen(engine: &Engine, subject: &Subject) -> bool {
 }
 
 /// Returns the graph deployment that was chosen, that all of Dynamo's pods belong to, or else the only one there is.
-pub(super) fn looked_at(engine: &Engine) -> Option<String> {
+pub(in crate::engine) fn looked_at(engine: &Engine) -> Option<String> {
     if engine.options.dgd.is_some() {
         return engine.options.dgd.clone();
     }

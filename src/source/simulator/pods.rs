@@ -1,4 +1,5 @@
-//! Pods, as Kubernetes shows them: trimmed to what matters, as a source would have trimmed them.
+//! Pods and their graph deployment, as Kubernetes shows them: trimmed to what matters, as a source would
+//! have trimmed them.
 
 use serde_json::{Value, json};
 
@@ -9,8 +10,114 @@ use crate::wire::encode::Family;
 /// The graph deployment that the pods belong to.
 const DEPLOYMENT: &str = "gtc-demo";
 
-/// Returns the pod of a worker on node `node`.
-pub(super) fn worker(family: Family, name: &str, config: &WorkerConfig, node: usize) -> String {
+/// Returns the pod of the worker in `place` of `workers`, which is the number of its node too.
+pub(super) fn worker(family: Family, name: &str, workers: &[WorkerConfig], place: usize) -> String {
+    let Some(config) = workers.get(place) else { return String::new() };
+    let mut env = worker_env();
+    env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": NAMESPACE }));
+    let component = component(workers, place);
+    let pod = Pod { name, component: &component, kind: "worker", node: place };
+    pod.json(family, &worker_command(), &json!(worker_args(config)), &json!(env))
+}
+
+/// Returns the pod of a frontend whose settings declare `card` tokens per block.
+pub(super) fn frontend(family: Family, name: &str, card: u32) -> String {
+    let mut env = frontend_env(card);
+    env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": NAMESPACE }));
+    let command = json!(["python3", "-m", "dynamo.frontend"]);
+    let pod = Pod { name, component: "Frontend", kind: "frontend", node: 0 };
+    pod.json(family, &command, &json!([]), &json!(env))
+}
+
+/// Returns the graph deployment of `workers` and a frontend that declares `card` tokens per block;
+/// `generation` grows with every change of it.
+pub(super) fn graph(
+    family: Family,
+    workers: &[WorkerConfig],
+    card: u32,
+    generation: u64,
+) -> String {
+    // The newer form is in the documentation from 1.5 on.
+    let beta = family >= Family::V1_5;
+    let mut parts = vec![part(
+        beta,
+        "Frontend",
+        "frontend",
+        1,
+        json!({
+            "image": image(family), "env": frontend_env(card),
+        }),
+    )];
+    for (place, config) in workers.iter().enumerate() {
+        let name = component(workers, place);
+        if parts.iter().any(|(known, _)| *known == name) {
+            continue;
+        }
+        let replicas = workers.iter().filter(|other| *other == config).count();
+        let container = json!({
+            "image": image(family), "command": worker_command(), "args": worker_args(config),
+            "env": worker_env(),
+        });
+        parts.push(part(beta, &name, "worker", replicas, container));
+    }
+    let (version, spec) = if beta {
+        let list: Vec<Value> = parts.into_iter().map(|(_, part)| part).collect();
+        ("v1beta1", json!({ "backendFramework": "trtllm", "components": list }))
+    } else {
+        let map: serde_json::Map<String, Value> = parts.into_iter().collect();
+        ("v1alpha1", json!({ "backendFramework": "trtllm", "services": map }))
+    };
+    json!({
+        "apiVersion": format!("nvidia.com/{version}"),
+        "kind": "DynamoGraphDeployment",
+        "metadata": { "name": DEPLOYMENT, "namespace": KUBE_NAMESPACE, "generation": generation },
+        "spec": spec,
+    })
+    .to_string()
+}
+
+/// Returns a component of a graph deployment with its name.
+fn part(
+    beta: bool,
+    name: &str,
+    kind: &str,
+    replicas: usize,
+    mut container: Value,
+) -> (String, Value) {
+    let part = if beta {
+        container["name"] = "main".into();
+        let template = json!({ "spec": { "containers": [container] } });
+        json!({ "name": name, "type": kind, "replicas": replicas, "podTemplate": template })
+    } else {
+        let env = container["env"].take();
+        if let Some(fields) = container.as_object_mut() {
+            fields.remove("env");
+        }
+        json!({
+            "componentType": kind, "replicas": replicas, "envs": env,
+            "extraPodSpec": { "mainContainer": container },
+        })
+    };
+    (name.to_owned(), part)
+}
+
+/// Workers that are set up alike are one component.
+fn component(workers: &[WorkerConfig], place: usize) -> String {
+    let mut kinds: Vec<&WorkerConfig> = Vec::new();
+    for config in workers.iter().take(place + 1) {
+        if !kinds.contains(&config) {
+            kinds.push(config);
+        }
+    }
+    let kind = kinds.iter().position(|kind| Some(*kind) == workers.get(place)).unwrap_or(0);
+    if kind == 0 { "TrtllmWorker".to_owned() } else { format!("TrtllmWorker{}", kind + 1) }
+}
+
+fn worker_command() -> Value {
+    json!(["python3", "-m", "dynamo.trtllm"])
+}
+
+fn worker_args(config: &WorkerConfig) -> Vec<String> {
     let engine = json!({ "kv_cache_config": { "tokens_per_block": config.engine } }).to_string();
     let mut args = vec!["--model-path", MODEL, "--override-engine-args", &engine];
     let size = config.publisher.to_string();
@@ -21,25 +128,22 @@ pub(super) fn worker(family: Family, name: &str, config: &WorkerConfig, node: us
     if config.publishes {
         args.push("--publish-events-and-metrics");
     }
-    let env = json!([
-        { "name": "DYN_NAMESPACE", "value": NAMESPACE },
-        { "name": "DYN_SYSTEM_PORT", "value": "9090" },
-    ]);
-    let command = json!(["python3", "-m", "dynamo.trtllm"]);
-    let pod = Pod { name, component: "TrtllmWorker", kind: "worker", node };
-    pod.json(family, &command, &json!(args), &env)
+    args.into_iter().map(str::to_owned).collect()
 }
 
-/// Returns the pod of a frontend whose settings declare `card` tokens per block.
-pub(super) fn frontend(family: Family, name: &str, card: u32) -> String {
-    let env = json!([
-        { "name": "DYN_NAMESPACE", "value": NAMESPACE },
-        { "name": "DYN_ROUTER_MODE", "value": "kv" },
-        { "name": "DYN_KV_CACHE_BLOCK_SIZE", "value": card.to_string() },
-    ]);
-    let command = json!(["python3", "-m", "dynamo.frontend"]);
-    let pod = Pod { name, component: "Frontend", kind: "frontend", node: 0 };
-    pod.json(family, &command, &json!([]), &env)
+fn worker_env() -> Vec<Value> {
+    vec![json!({ "name": "DYN_SYSTEM_PORT", "value": "9090" })]
+}
+
+fn frontend_env(card: u32) -> Vec<Value> {
+    vec![
+        json!({ "name": "DYN_ROUTER_MODE", "value": "kv" }),
+        json!({ "name": "DYN_KV_CACHE_BLOCK_SIZE", "value": card.to_string() }),
+    ]
+}
+
+fn image(family: Family) -> String {
+    format!("nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:{}.0", family.name())
 }
 
 /// What pods differ in.
@@ -70,10 +174,7 @@ impl Pod<'_> {
                 "nodeName": format!("gpu-{}", self.node),
                 "containers": [{
                     "name": "main",
-                    "image": format!(
-                        "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:{}.0",
-                        family.name()
-                    ),
+                    "image": image(family),
                     "command": command,
                     "args": args,
                     "env": env,
@@ -94,7 +195,7 @@ mod tests {
         let config =
             WorkerConfig { engine: 16, publisher: 32, card: 32, capacity: 1, publishes: true };
 
-        let pod = worker(Family::V0_9, "w", &config, 1);
+        let pod = worker(Family::V0_9, "w", &[config], 0);
 
         assert!(pod.contains(r#"{\"kv_cache_config\":{\"tokens_per_block\":16}}"#), "{pod}");
         assert!(pod.contains(r#""--kv-block-size","32""#), "{pod}");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::config::WorkerConfig;
 use super::discovery::{self, Record};
 use super::hash::instance_id;
 use super::logs::Joins;
@@ -21,6 +22,7 @@ const BETWEEN_PODS: Duration = Duration::from_secs(6);
 impl Simulation {
     /// The cluster starts.
     pub(super) fn boot(&mut self, now: Timestamp) {
+        self.graph(now, KubeChange::Added, 1);
         self.start_frontend(now);
         for place in 0..self.config.workers.len() {
             self.start_worker(now, place);
@@ -43,6 +45,7 @@ impl Simulation {
 
     /// Plans to replace the workers in `places` one by one, from `now` on.
     pub(super) fn roll(&mut self, now: Timestamp, places: &[usize]) {
+        self.graph(now, KubeChange::Modified, 2);
         let mut at = now.after(BEFORE_ROLL);
         for place in places {
             self.queue.plan(at, Event::Stop(*place));
@@ -81,8 +84,7 @@ impl Simulation {
 
     /// A pod for the worker in `place` is ready.
     pub(super) fn start_worker(&mut self, now: Timestamp, place: usize) {
-        let setup = if self.repaired { &self.config.repaired } else { &self.config.workers };
-        let Some(config) = setup.get(place).copied() else { return };
+        let Some(config) = self.setup().get(place).copied() else { return };
         let pod = pod_name(place, self.rolls[place]);
         self.rolls[place] += 1;
         let mut worker = Worker::new(&pod, config, &self.config, now);
@@ -156,9 +158,25 @@ impl Simulation {
     /// The pod of the worker in `place` comes or goes.
     fn pod_of(&mut self, now: Timestamp, place: usize, change: KubeChange) {
         if let Some(worker) = self.workers.get(place) {
-            let pod = pods::worker(self.config.family, &worker.pod, &worker.config, place);
+            let mut workers = self.setup().to_vec();
+            if let Some(config) = workers.get_mut(place) {
+                *config = worker.config;
+            }
+            let pod = pods::worker(self.config.family, &worker.pod, &workers, place);
             self.tap.pod(now, change, pod);
         }
+    }
+
+    /// The graph deployment is made, or changed to what the workers are rolled with.
+    fn graph(&mut self, now: Timestamp, change: KubeChange, generation: u64) {
+        let card = self.config.workers.first().map_or(0, |worker| worker.card);
+        let graph = pods::graph(self.config.family, self.setup(), card, generation);
+        self.tap.graph(now, change, graph);
+    }
+
+    /// Returns how workers are set up that start now.
+    fn setup(&self) -> &[WorkerConfig] {
+        if self.repaired { &self.config.repaired } else { &self.config.workers }
     }
 
     /// The pod of the frontend comes or goes.

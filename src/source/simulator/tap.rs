@@ -76,6 +76,12 @@ impl Tap {
         self.frames.push(Frame::new(at, origin, pod));
     }
 
+    /// The graph deployment comes or changes.
+    pub(super) fn graph(&mut self, at: Timestamp, change: KubeChange, graph: String) {
+        let origin = Origin::Kube { kind: "DynamoGraphDeployment".into(), change };
+        self.frames.push(Frame::new(at, origin, graph));
+    }
+
     /// A worker publishes a KV event.
     pub(super) fn kv(&mut self, at: Timestamp, rank: WorkerRank, id: u64, change: Change<'_>) {
         let event = RouterEvent { rank, tier: Tier::Device, event_id: id, change };

@@ -6,10 +6,13 @@ use serde_json::Value;
 
 use super::command::{Command, Env, Module};
 use super::image::{self, Version};
+use super::manifest;
 use super::pod::{dynamo_namespace, engine_file, main_container};
 use super::settings::{Process, role_of};
 use super::{Object, list, shared, string};
-use crate::domain::{Backend, Basis, Claim, Component, Fact, Graph, Subject};
+use crate::domain::{
+    Backend, Basis, Claim, Component, Fact, Graph, GraphApi, ManifestPart, Subject,
+};
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
 
@@ -23,6 +26,7 @@ struct Part<'a> {
     volumes: &'a Value,
     value: &'a Value,
     status: &'a Value,
+    manifest: ManifestPart,
 }
 
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
@@ -48,8 +52,15 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     });
     let dynamo_namespace =
         fixed.map(shared).or_else(|| Some(dynamo_namespace(object.namespace(), &object.name)));
+    let api = match string(&object.value, "apiVersion") {
+        Some("nvidia.com/v1alpha1") => Some(GraphApi::V1Alpha1),
+        Some("nvidia.com/v1beta1") => Some(GraphApi::V1Beta1),
+        _ => None,
+    };
     facts.other.push(Fact::Graph(Box::new(Graph {
         namespace: shared(object.namespace()),
+        api,
+        generation: object.value["metadata"]["generation"].as_u64(),
         name: object.name,
         backend,
         dynamo_namespace,
@@ -71,9 +82,10 @@ fn parts(object: &Value) -> Vec<Part<'_>> {
         volumes: &service["extraPodSpec"]["volumes"],
         value: service,
         status: &status["services"][name],
+        manifest: manifest::of_service(name, service),
     });
     let components = list(&spec["components"]);
-    let new = components.filter_map(|component| {
+    let new = components.enumerate().filter_map(|(place, component)| {
         let pod = &component["podTemplate"]["spec"];
         let name = string(component, "name")?;
         Some(Part {
@@ -85,6 +97,7 @@ fn parts(object: &Value) -> Vec<Part<'_>> {
             volumes: &pod["volumes"],
             value: component,
             status: &status["components"][name],
+            manifest: manifest::of_component(place, component),
         })
     });
     old.chain(new).collect()
@@ -106,6 +119,7 @@ fn read(object: &Object, part: &Part<'_>, backend: Option<Backend>) -> (Componen
         replicas: part.value["replicas"].as_u64(),
         ready: part.status["readyReplicas"].as_u64(),
         engine_file: None,
+        manifest: part.manifest.clone(),
     };
     for (position, command) in Command::all_of(part.container, &env).iter().enumerate() {
         let role = role_of(command, part.kind, part.sub_kind);

@@ -5,42 +5,123 @@ use std::sync::Arc;
 use crate::diagnose::evidence::{Evidence, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Fix, Part};
 use crate::diagnose::knobs;
-use crate::domain::{ClaimOf, Release};
+use crate::domain::{Backend, ClaimOf, Release};
 
+/// What restarts when workers are set up anew.
+const WORKERS: &str = "every worker, one after the other; their caches start empty";
+
+/// Engine and publisher of workers differ.
 pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeClaim)>) -> Fix {
     let publisher = sizes.map(|(publisher, _)| publisher.tokens);
     let publisher = publisher.or_else(|| evidence.worker_size().map(|claim| claim.tokens));
     let size = publisher.map_or("the size they publish".to_owned(), |size| size.to_string());
-    let engine = match sizes {
+    let other = match sizes {
         Some((_, engine)) => {
             format!(", or publish the engine's size (--kv-block-size {})", engine.tokens)
         }
         None => ", or publish the engine's size (--kv-block-size)".to_owned(),
     };
+    let place = engine_setting(evidence, sizes);
+    let (place, change) = match (place, publisher, sizes) {
+        (Place::ConfigMap { name, key }, Some(size), _) => {
+            let text = format!("in ConfigMap {name}, key {key}");
+            let lines = vec!["kv_cache_config:".to_owned(), format!("  tokens_per_block: {size}")];
+            let config_map = name.into();
+            (text, Some(Change::Config { config_map, key: key.into(), lines }))
+        }
+        (Place::Override, Some(size), _) => {
+            let change = Change::Set {
+                on: Part::Workers,
+                variable: None,
+                flags: &["--override-engine-args"],
+                inside: Some("tokens_per_block"),
+                value: size.to_string(),
+            };
+            ("in --override-engine-args".to_owned(), Some(change))
+        }
+        (_, _, Some((_, engine))) => {
+            let text = "in the engine's configuration".to_owned();
+            (text, worker_size_flag(evidence, engine.tokens))
+        }
+        (_, _, None) => ("in the engine's configuration".to_owned(), None),
+    };
+    let vllm = match evidence.backend() {
+        Some(Backend::TrtLlm) => String::new(),
+        _ => format!(" (vLLM: --block-size {size})"),
+    };
     Fix {
         sentence: format!(
-            "Roll the workers one by one with tokens_per_block: {size} in the engine's configuration \
-             (vLLM: --block-size {size}){engine}. Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does \
-             not help."
+            "Roll the workers one by one with tokens_per_block: {size} {place}{vllm}{other}. Changing \
+             DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help."
         ),
-        change: None,
-        restarts: "every worker, one after the other; their caches start empty".into(),
+        change,
+        restarts: WORKERS.into(),
     }
 }
 
+/// Where the engine's size is set.
+enum Place<'a> {
+    ConfigMap { name: &'a str, key: &'a str },
+    Override,
+    Elsewhere,
+}
+
+fn engine_setting<'a>(
+    evidence: &'a Evidence,
+    sizes: Option<(&SizeClaim, &SizeClaim)>,
+) -> Place<'a> {
+    let of = |claim: &&SizeClaim| {
+        sizes.is_none_or(|(_, engine)| (claim.worker, &claim.pod) == (engine.worker, &engine.pod))
+    };
+    let claims = evidence.sizes_of(ClaimOf::Engine).filter(of);
+    let mut places = claims.filter_map(|claim| {
+        let (place, name) = claim.source.rsplit_once(", ")?;
+        match place.strip_prefix("ConfigMap ") {
+            Some(map) => Some(Place::ConfigMap { name: map, key: name }),
+            None => (name == "--override-engine-args").then_some(Place::Override),
+        }
+    });
+    places.next().unwrap_or(Place::Elsewhere)
+}
+
+/// The flag that sets a worker's publisher and card, where one does.
+fn worker_size_flag(evidence: &Evidence, tokens: u32) -> Option<Change> {
+    let flags: &[&str] = match (evidence.backend()?, evidence.releases.most) {
+        // From 1.4 on both follow the engine.
+        (Backend::TrtLlm, Some(most)) if most < Release::new(1, 4) => &["--kv-block-size"],
+        (Backend::Vllm, _) => &["--block-size"],
+        (Backend::SgLang, _) => &["--page-size"],
+        (Backend::TrtLlm | Backend::Mocker, _) => return None,
+    };
+    let value = tokens.to_string();
+    Some(Change::Set { on: Part::Workers, variable: None, flags, inside: None, value })
+}
+
+/// Router and workers differ.
 pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     if evidence.settings.router_kind == RouterKind::OwnSize {
         return own_router_fix(evidence, router, workers);
     }
-    Fix {
-        sentence: format!(
-            "Roll the workers one by one with --kv-block-size {workers} (vLLM: --block-size {workers}), so \
-             that their model cards say what they publish; the router takes its size from the card. A \
-             router of its own (dynamo.router) needs {} {workers}.",
+    let own = match evidence.settings.router_kind {
+        RouterKind::Frontend => String::new(),
+        RouterKind::OwnSize | RouterKind::Unknown => format!(
+            " A router of its own (dynamo.router) needs {} {workers}.",
             evidence.knob_text(knobs::ROUTER_SIZE, "")
         ),
-        change: None,
-        restarts: "every worker, one after the other; their caches start empty".into(),
+    };
+    let flag = match evidence.backend() {
+        Some(Backend::TrtLlm) => format!("--kv-block-size {workers}"),
+        Some(Backend::Vllm | Backend::Mocker) => format!("--block-size {workers}"),
+        Some(Backend::SgLang) => format!("--page-size {workers}"),
+        None => format!("--kv-block-size {workers} (vLLM: --block-size {workers})"),
+    };
+    Fix {
+        sentence: format!(
+            "Roll the workers one by one with {flag}, so that their model cards say what they publish; \
+             the router takes its size from the card.{own}"
+        ),
+        change: worker_size_flag(evidence, workers),
+        restarts: WORKERS.into(),
     }
 }
 
@@ -69,7 +150,13 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     let value = workers.to_string();
     Fix {
         sentence,
-        change: variable.map(|name| Change::Env { on: Part::Router, name, value }),
+        change: variable.map(|name| Change::Set {
+            on: Part::Router,
+            variable: Some(name),
+            flags: &["--block-size", "--router-block-size"],
+            inside: None,
+            value,
+        }),
         restarts: "the router; it reads its index anew".into(),
     }
 }

@@ -1,0 +1,46 @@
+//! Where a graph deployment's manifest holds what a fix changes.
+
+use std::sync::Arc;
+
+/// Which form a graph deployment was read in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphApi {
+    /// `nvidia.com/v1alpha1`: services by name.
+    V1Alpha1,
+    /// `nvidia.com/v1beta1`: a list of components.
+    V1Beta1,
+}
+
+impl GraphApi {
+    /// Returns the version as manifests name it.
+    pub const fn version(self) -> &'static str {
+        match self {
+            Self::V1Alpha1 => "v1alpha1",
+            Self::V1Beta1 => "v1beta1",
+        }
+    }
+}
+
+/// A list in a manifest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ManifestList {
+    /// Its JSON pointer, from the object on.
+    pub path: Arc<str>,
+    /// Its items: names of variables, words of a command. None when the manifest has no such list, or
+    /// one that is too long to be kept.
+    pub items: Option<Vec<Arc<str>>>,
+    /// True when it is there, kept or not.
+    pub present: bool,
+}
+
+/// What of a component's manifest a fix may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ManifestPart {
+    /// Its place in the list of components, from 0 (v1beta1).
+    pub place: Option<usize>,
+    /// Lists of variables, the one for new ones first; of two that hold the same, the later wins.
+    pub variables: Vec<ManifestList>,
+    /// Lists of words that its process is started with, the one for new ones last; empty when a shell
+    /// takes them apart.
+    pub words: Vec<ManifestList>,
+}
