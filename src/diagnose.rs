@@ -19,7 +19,7 @@ pub use evidence::{
 pub use fix::{Change, Fix, Part, Rendered, Target};
 pub use hysteresis::{Check, Diagnosis, Raised};
 pub use rules::RULES;
-pub use thresholds::Thresholds;
+pub use thresholds::{Key, ThresholdError, Thresholds};
 pub use verdict::{Finding, Proof, Verdict};
 
 /// A rule. Must depend on nothing but the evidence, the time included.

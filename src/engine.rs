@@ -21,7 +21,7 @@ use explorer::Explorer;
 use journal::Journal;
 use meters::Meters;
 
-use crate::diagnose::Diagnosis;
+use crate::diagnose::{Diagnosis, Thresholds};
 use crate::domain::{Fact, Subject, Timestamp, VersionSign};
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Outcome, Semantics};
@@ -63,11 +63,19 @@ pub struct EngineOptions {
     pub dgd: Option<String>,
     /// Bound of the mirror's memory, in bytes.
     pub memory_limit: usize,
+    /// Where rules draw their lines.
+    pub thresholds: Thresholds,
 }
 
 impl Default for EngineOptions {
     fn default() -> Self {
-        Self { label: String::new(), version: None, dgd: None, memory_limit: 1 << 30 }
+        Self {
+            label: String::new(),
+            version: None,
+            dgd: None,
+            memory_limit: 1 << 30,
+            thresholds: Thresholds::default(),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Where rules draw their lines.
 
-use std::time::Duration;
+mod keys;
+
+pub use keys::{Key, ThresholdError};
 
 /// Numbers that rules compare with. Counts gate rules, not seconds: a short recording can prove a cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,9 +59,9 @@ pub struct Thresholds {
     pub min_unreadable: u64,
     /// Share of messages that cannot be read.
     pub unreadable_share: f64,
-    /// How long a publisher must be out of reach: kvtop connects at first, and a worker that ends
+    /// Seconds that a publisher must be out of reach: kvtop connects at first, and a worker that ends
     /// closes its socket before its record is gone. No count of events would tell.
-    pub out_of_reach: Duration,
+    pub unreached_seconds: u64,
 }
 
 impl Default for Thresholds {
@@ -91,7 +93,7 @@ impl Default for Thresholds {
             min_decode_failed: 3,
             min_unreadable: 20,
             unreadable_share: 0.1,
-            out_of_reach: Duration::from_secs(10),
+            unreached_seconds: 10,
         }
     }
 }

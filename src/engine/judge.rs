@@ -34,6 +34,7 @@ impl Engine {
             at,
             since: attached,
             attached,
+            thresholds: self.options.thresholds,
             releases: self.releases(&family),
             mixed: self.mixed(&family),
             ranks: self.rank_evidence(),
@@ -44,7 +45,6 @@ impl Engine {
             settings: self.settings(),
             tree: self.tree_evidence(),
             plane: self.plane_evidence(),
-            ..Evidence::default()
         }
     }
 

@@ -8,9 +8,9 @@ use crate::support::{fixture, frames, played};
 
 /// Applies the patch of a printed `kubectl patch --type=json` as an API server does (RFC 6902).
 fn applied(command: &str, object: &Value) -> Value {
-    let (_, patch) = command.split_once("--type=json -p ").unwrap();
-    let patch = patch.strip_prefix('\'').unwrap().strip_suffix('\'').unwrap();
-    let operations: Vec<Value> = serde_json::from_str(&patch.replace(r"'\''", "'")).unwrap();
+    let (_, quoted) = command.split_once("--type=json -p ").unwrap();
+    let quoted = quoted.strip_prefix('\'').unwrap().strip_suffix('\'').unwrap();
+    let operations: Vec<Value> = serde_json::from_str(&quoted.replace(r"'\''", "'")).unwrap();
     let mut object = object.clone();
     for operation in &operations {
         let path = operation["path"].as_str().unwrap();
@@ -84,7 +84,8 @@ fn a_recorded_deployment_of_v1beta1_keeps_its_components() {
     // Its engine's configuration is in the image, where nobody sees it; without it a default holds.
     let args = "/spec/components/1/podTemplate/spec/containers/0/args";
     let args = object.pointer_mut(args).unwrap().as_array_mut().unwrap();
-    args.retain(|word| word != "--extra-engine-args" && !word.as_str().unwrap().ends_with(".yaml"));
+    let file = args.iter().position(|word| word == "--extra-engine-args").unwrap();
+    args.drain(file..=file + 1);
     let (_, seen) =
         played(&[Frame::new(recorded[0].at, recorded[0].origin.clone(), object.to_string())]);
     let fix = found(&seen, "KVT016").and_then(|finding| finding.fix.clone()).unwrap();

@@ -35,7 +35,8 @@ impl Rule for EventPlane {
         let tally = &evidence.router.tally;
         let plane = &evidence.plane;
         let limits = &evidence.thresholds;
-        let away = |it: &&Unheard| evidence.at.since(it.since) >= limits.out_of_reach;
+        let away =
+            |it: &&Unheard| evidence.at.since(it.since).as_secs() >= limits.unreached_seconds;
         let unheard = plane.unheard.iter().find(away);
         if tally.events > 0 {
             if let Some(unheard) = unheard {
@@ -63,7 +64,8 @@ impl Rule for EventPlane {
 fn elsewhere(evidence: &Evidence) -> Option<&AdvertisedPlane> {
     let plane = &evidence.plane;
     // Sources are opened right after records are read.
-    let settled = evidence.at.since(evidence.attached) >= evidence.thresholds.out_of_reach;
+    let settled =
+        evidence.at.since(evidence.attached).as_secs() >= evidence.thresholds.unreached_seconds;
     let open = |source: &str| plane.open.iter().any(|open| open.as_ref() == source);
     plane.advertised.iter().find(|it| settled && !open(it.source))
 }

@@ -1,0 +1,314 @@
+//! The names of the thresholds, for configuration files and documentation.
+
+use super::Thresholds;
+
+/// One threshold.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// Its name, which is that of its field.
+    pub name: &'static str,
+    /// What it is counted in: `count`, `seconds`, `share` (0 to 1) or `factor`.
+    pub unit: &'static str,
+    /// The smallest value that makes sense.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// What it means.
+    pub meaning: &'static str,
+    get: fn(&Thresholds) -> f64,
+    set: fn(&mut Thresholds, f64),
+}
+
+/// A setting that is refused.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ThresholdError {
+    /// There is none of this name.
+    Unknown {
+        /// The name.
+        name: String,
+        /// The name that is most like it.
+        nearest: &'static str,
+    },
+    /// The value makes no sense.
+    Range {
+        /// The threshold.
+        name: &'static str,
+        /// The value.
+        value: f64,
+        /// The smallest that does.
+        least: f64,
+        /// The largest.
+        most: f64,
+        /// True when it must be a whole number.
+        whole: bool,
+    },
+}
+
+impl std::fmt::Display for ThresholdError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown { name, nearest } => {
+                write!(out, "there is no threshold `{name}`; the nearest is `{nearest}`")
+            }
+            Self::Range { name, value, least, most, whole } => {
+                let kind = if *whole { "a whole number" } else { "a number" };
+                write!(out, "`{name}` is {value}; it must be {kind} from {least} to {most}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ThresholdError {}
+
+impl Key {
+    /// Returns its value when nobody sets it.
+    pub fn default(&self) -> f64 {
+        (self.get)(&Thresholds::default())
+    }
+
+    /// Returns its value in `thresholds`.
+    pub fn of(&self, thresholds: &Thresholds) -> f64 {
+        (self.get)(thresholds)
+    }
+}
+
+macro_rules! count {
+    ($name:ident, $unit:literal, $least:literal, $meaning:literal) => {
+        Key {
+            name: stringify!($name),
+            unit: $unit,
+            least: $least,
+            most: 1e9,
+            meaning: $meaning,
+            get: |thresholds| thresholds.$name as f64,
+            set: |thresholds, value| thresholds.$name = whole(value),
+        }
+    };
+}
+
+macro_rules! number {
+    ($name:ident, $unit:literal, $least:literal, $most:literal, $meaning:literal) => {
+        Key {
+            name: stringify!($name),
+            unit: $unit,
+            least: $least,
+            most: $most,
+            meaning: $meaning,
+            get: |thresholds| thresholds.$name,
+            set: |thresholds, value| thresholds.$name = value,
+        }
+    };
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 0 to 1e9")]
+fn whole(value: f64) -> u64 {
+    value as u64
+}
+
+impl Thresholds {
+    /// Every threshold.
+    pub const KEYS: &[Key] = &[
+        count!(min_stores, "count", 1.0, "Stores that a share of stores needs."),
+        number!(
+            empty_share,
+            "share",
+            0.0,
+            1.0,
+            "Share of empty stores from which on a publisher refuses its engine's blocks."
+        ),
+        number!(
+            empty_share_well,
+            "share",
+            0.0,
+            1.0,
+            "Share of empty stores below which a publisher is well."
+        ),
+        count!(
+            min_removals,
+            "count",
+            1.0,
+            "Removals that prove that stores are missing, when all are unknown."
+        ),
+        count!(
+            min_routed_removals,
+            "count",
+            1.0,
+            "Requests that must have been routed beside removals without stores."
+        ),
+        count!(min_blind, "count", 1.0, "Requests without overlap that prove a blind router."),
+        count!(min_held, "count", 1.0, "Blocks that workers must hold for it."),
+        count!(min_reuse, "count", 1.0, "Stores that must show reuse for it."),
+        count!(min_parent_warnings, "count", 1.0, "Warnings about parents that the mirror holds."),
+        count!(
+            min_lengths,
+            "count",
+            1.0,
+            "Prompts of known length that must have failed to tell the publisher's block size."
+        ),
+        number!(
+            all_share,
+            "share",
+            0.0,
+            1.0,
+            "Share of stores that a router without history refuses, at least, where the past is not known."
+        ),
+        count!(
+            min_silent_routed,
+            "count",
+            1.0,
+            "Requests that a silent worker must have been given."
+        ),
+        count!(
+            min_silent_routed_unseen,
+            "count",
+            1.0,
+            "The same where no router says what it found."
+        ),
+        count!(
+            min_decisions,
+            "count",
+            1.0,
+            "Decisions that statements about balance and choice need."
+        ),
+        count!(
+            settle_seconds,
+            "seconds",
+            0.0,
+            "Seconds after a worker came or left from which on workers can be compared."
+        ),
+        number!(
+            loss_share,
+            "share",
+            0.0,
+            1.0,
+            "Share of stores refused from which on events are missing."
+        ),
+        number!(
+            gap_share,
+            "share",
+            0.0,
+            1.0,
+            "Share of messages missing from which on it matters."
+        ),
+        number!(
+            return_share,
+            "share",
+            0.0,
+            1.0,
+            "Share of stored blocks that had been removed lately."
+        ),
+        count!(min_sampled, "count", 1.0, "Sampled blocks that this share needs."),
+        number!(
+            pressure,
+            "share",
+            0.0,
+            1.0,
+            "KV utilization from which on there is pressure, 0 to 1."
+        ),
+        number!(gini, "share", 0.0, 1.0, "Inequality of requests between workers (Gini), 0 to 1."),
+        number!(regret, "share", 0.0, 1.0, "Share of cached blocks passed up for load."),
+        number!(phantom, "factor", 1.0, 10.0, "Factor by which a rank may exceed its capacity."),
+        count!(
+            min_decode_failed,
+            "count",
+            1.0,
+            "Lines of workers that cannot read their engines' events."
+        ),
+        count!(min_unreadable, "count", 1.0, "Messages that cannot be read."),
+        number!(unreadable_share, "share", 0.0, 1.0, "Share of messages that cannot be read."),
+        count!(
+            unreached_seconds,
+            "seconds",
+            1.0,
+            "Seconds that a publisher must be out of reach of kvtop."
+        ),
+    ];
+
+    /// Sets the threshold called `name`.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name, or the value makes no sense for it; nothing is set then.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), ThresholdError> {
+        let Some(key) = Self::KEYS.iter().find(|key| key.name == name) else {
+            let nearest = Self::KEYS.iter().min_by_key(|key| distance(key.name, name));
+            let nearest = nearest.map_or("", |key| key.name);
+            return Err(ThresholdError::Unknown { name: name.to_owned(), nearest });
+        };
+        let (name, least, most) = (key.name, key.least, key.most);
+        let whole = ["count", "seconds"].contains(&key.unit);
+        if !(least..=most).contains(&value) || (whole && value.fract() != 0.0) {
+            return Err(ThresholdError::Range { name, value, least, most, whole });
+        }
+        (key.set)(self, value);
+        Ok(())
+    }
+
+    /// Returns the defaults with what `table` sets.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is refused, in the table's order.
+    pub fn from_table<'a>(
+        table: impl IntoIterator<Item = (&'a str, f64)>,
+    ) -> Result<Self, Vec<ThresholdError>> {
+        let mut thresholds = Self::default();
+        let set = table.into_iter().filter_map(|(name, value)| thresholds.set(name, value).err());
+        let refused: Vec<ThresholdError> = set.collect();
+        if refused.is_empty() { Ok(thresholds) } else { Err(refused) }
+    }
+}
+
+/// Returns how many letters differ between two names (Levenshtein).
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().take(64).collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, wanted) in other.iter().enumerate() {
+            let same = diagonal + usize::from(letter != *wanted);
+            diagonal = row[column + 1];
+            row[column + 1] = same.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_threshold_can_be_set_and_has_a_default_within_its_range() {
+        for key in Thresholds::KEYS {
+            let mut thresholds = Thresholds::default();
+            thresholds.set(key.name, key.most).unwrap();
+
+            assert!((key.of(&thresholds) - key.most).abs() < 1e-9, "{}", key.name);
+            assert!((key.least..=key.most).contains(&key.default()), "{}", key.name);
+            assert!(key.meaning.ends_with('.'), "{}", key.name);
+        }
+        // As many as there are fields of eight bytes.
+        assert_eq!(Thresholds::KEYS.len(), size_of::<Thresholds>() / 8);
+    }
+
+    #[test]
+    fn what_is_unknown_or_out_of_range_is_refused_with_a_hint() {
+        let table = [("gini", 0.5), ("min_store", 5.0), ("pressure", 95.0), ("min_held", 2.5)];
+
+        let refused = Thresholds::from_table(table).unwrap_err();
+
+        let said: Vec<String> = refused.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            said,
+            [
+                "there is no threshold `min_store`; the nearest is `min_stores`",
+                "`pressure` is 95; it must be a number from 0 to 1",
+                "`min_held` is 2.5; it must be a whole number from 1 to 1000000000",
+            ]
+        );
+        let set = Thresholds::from_table([("gini", 0.5)]).unwrap();
+        assert_eq!(set, Thresholds { gini: 0.5, ..Thresholds::default() });
+        assert!(Thresholds::from_table([("gini", f64::NAN)]).is_err());
+    }
+}
