@@ -130,6 +130,9 @@ pub struct SourceArgs {
     /// Bound of the mirror's memory, such as 512MiB; 1GiB when not given
     #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
     pub max_memory: Option<usize>,
+    /// What the config file says of thresholds: name and value.
+    #[arg(skip)]
+    pub thresholds: Vec<(String, String)>,
     /// What the config file says of NATS.
     #[arg(skip)]
     pub nats_file: NatsFile,

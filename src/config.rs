@@ -87,7 +87,7 @@ pub struct Layers<'a> {
     /// The file, if there is one, and its text.
     pub file: Option<(&'a Path, &'a str)>,
     /// Names that the file may use besides the settings.
-    pub known: &'a Known<'a>,
+    pub known: &'a Known,
     /// The environment.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// The flags that were given, by setting.

@@ -14,10 +14,11 @@ mod publishers;
 mod recorder;
 mod records;
 mod screen;
-mod settings;
+pub mod settings;
 mod snapshot;
 pub mod terminal;
 mod themes;
+mod thresholds;
 mod waiting;
 
 use std::io;

@@ -57,7 +57,11 @@ const LAYERS: &[Layer] = &[
     Layer { name: "metrics", layers: &["domain"], crates: &[] },
     Layer { name: "model", layers: &["domain"], crates: &[] },
     Layer { name: "attach", layers: &["domain", "model"], crates: &[] },
-    Layer { name: "diagnose", layers: &["domain", "mirror", "model", "metrics"], crates: &[] },
+    Layer {
+        name: "diagnose",
+        layers: &["domain", "mirror", "model", "metrics"],
+        crates: &["serde"],
+    },
     Layer {
         name: "lint",
         layers: &["domain", "frame", "wire", "model", "diagnose"],

@@ -140,6 +140,30 @@ fn keys_can_be_changed_and_clashes_name_their_line() {
 }
 
 #[test]
+fn thresholds_move_the_lines_of_rules() {
+    let file = fixture("captures/0.9.0-mm_pub32_eng16.frames.gz");
+    let check = ["check", "--replay", file.to_str().unwrap()];
+    let usual = kvtop(&home(""), &[], &check);
+    assert_eq!(usual.status.code(), Some(2), "{}", text(&usual));
+
+    // No recording holds this many stores.
+    let of_stores = "arrived without blocks";
+    assert!(text(&usual).contains(of_stores), "{}", text(&usual));
+    let blunt = kvtop(&home("[thresholds]\nmin-stores = 100000000\n"), &[], &check);
+    assert!(!text(&blunt).contains(of_stores), "{}", text(&blunt));
+
+    for (config, why) in [
+        ("[thresholds]\nmin-store = 3\n", "config.toml:2: unknown key `thresholds.min-store`"),
+        ("[thresholds]\nmin-stores = 0.5\n", "config.toml:2: `thresholds.min-stores`"),
+        ("[thresholds]\n\ngini = -1\n", "config.toml:3: `thresholds.gini`: `-1` is no number"),
+    ] {
+        let output = kvtop(&home(config), &[], &["config", "check"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output).contains(why), "{}", text(&output));
+    }
+}
+
+#[test]
 fn the_reference_of_settings_is_generated() {
-    generated(Path::new("docs/reference/config.md"), &kvtop::config::page::manual());
+    generated(Path::new("docs/reference/config.md"), &kvtop::run::settings::manual());
 }

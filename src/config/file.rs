@@ -27,15 +27,15 @@ pub struct Given {
 
 /// Names that the file may use besides [`SETTINGS`].
 #[derive(Clone, Debug, Default)]
-pub struct Known<'a> {
+pub struct Known {
     /// What `[thresholds]` may set.
-    pub thresholds: Vec<&'a str>,
+    pub thresholds: Vec<String>,
     /// What `[keys]` may bind.
     pub actions: Vec<String>,
 }
 
 /// Reads a file: its values, and its mistakes.
-pub fn read(text: &str, known: &Known<'_>) -> (Vec<Given>, Vec<Problem>) {
+pub fn read(text: &str, known: &Known) -> (Vec<Given>, Vec<Problem>) {
     let mut reader = Reader { text, known, given: Vec::new(), problems: Vec::new() };
     match DeTable::parse(text) {
         Ok(table) => reader.table("", table.get_ref(), 0),
@@ -52,7 +52,7 @@ pub fn read(text: &str, known: &Known<'_>) -> (Vec<Given>, Vec<Problem>) {
 
 struct Reader<'a> {
     text: &'a str,
-    known: &'a Known<'a>,
+    known: &'a Known,
     given: Vec<Given>,
     problems: Vec<Problem>,
 }
@@ -115,7 +115,9 @@ impl Reader<'_> {
         let (section, rest) = name.split_once('.')?;
         match section {
             "contexts" => rest.strip_suffix(".color").map(|_| CONTEXT_COLOR.kind),
-            "thresholds" => self.known.thresholds.contains(&rest).then_some(Kind::Number),
+            "thresholds" => {
+                self.known.thresholds.iter().any(|name| name == rest).then_some(Kind::Number)
+            }
             "keys" => self.known.actions.iter().any(|action| action == rest).then_some(Kind::Keys),
             _ => None,
         }

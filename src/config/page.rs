@@ -10,7 +10,8 @@ use super::setting::{CONTEXT_COLOR, Kind, SETTINGS, Setting};
 const COLUMNS: usize = 96;
 
 /// Returns a config file that sets nothing: every setting, its meaning and its default, as comments.
-pub fn template() -> String {
+/// `thresholds` are names and defaults.
+pub fn template(thresholds: &[(String, String)]) -> String {
     let mut page = String::from(
         "# Settings of kvtop. Flags and KVTOP_* variables win over this file.\n\
          # `kvtop config check` finds mistakes, `kvtop config show` says what holds and why.\n",
@@ -35,6 +36,14 @@ pub fn template() -> String {
         "\n# Keys of actions, by the names that `kvtop keys` prints: one, a list, or [] for none.\n\
          # [keys]\n# toggle-freeze = [\"Space\", \"F5\"]\n",
     );
+    if !thresholds.is_empty() {
+        page.push_str(
+            "\n# Where rules draw their lines, see docs/reference/config.md.\n# [thresholds]\n",
+        );
+        for (name, value) in thresholds {
+            put(&mut page, format_args!("# {name} = {value}\n"));
+        }
+    }
     page
 }
 
@@ -99,8 +108,8 @@ pub(super) fn shown(kind: Kind, value: &str) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Returns docs/reference/config.md.
-pub fn manual() -> String {
+/// Returns docs/reference/config.md; `thresholds` are names and defaults.
+pub fn manual(thresholds: &[(String, String)]) -> String {
     let mut page = String::from(
         "# Configuration\n\n\
          Generated from the settings (`KVTOP_BLESS=1 cargo test` rewrites it).\n\n\
@@ -141,6 +150,15 @@ pub fn manual() -> String {
              \"red\"\n\n[keys]\ntoggle-freeze = [\"Space\", \"F5\"]\nnext-theme = []\n```\n"
         ),
     );
+    page.push_str(
+        "\n## Thresholds\n\n`[thresholds]` moves the lines that rules draw: counts (`min-…`, whole \
+         numbers) of what must have been\nseen, and shares from 0 to 1. [findings.md](findings.md) \
+         says what each rule compares. The defaults are those\nthat [DIAGNOSIS.md](../DIAGNOSIS.md) \
+         measures; other values are at your own risk.\n\n| key | default |\n|---|---|\n",
+    );
+    for (name, value) in thresholds {
+        put(&mut page, format_args!("| `thresholds.{name}` | `{value}` |\n"));
+    }
     page
 }
 
@@ -167,9 +185,9 @@ mod tests {
 
     #[test]
     fn the_template_sets_nothing_and_can_be_uncommented() {
-        assert_eq!(read(&template(), &Known::default()), (Vec::new(), Vec::new()));
+        assert_eq!(read(&template(&[]), &Known::default()), (Vec::new(), Vec::new()));
         let entry = |line: &&str| line.starts_with('#') && line.contains(" = ");
-        let lines = template();
+        let lines = template(&[]);
         let bare: Vec<String> = lines
             .lines()
             .filter(|line| !line.contains("keys") && !line.contains("toggle"))

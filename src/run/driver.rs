@@ -205,12 +205,14 @@ pub(super) fn demo_feed(scenario: &str, about: &str, fix: &str, fixed: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diagnose::Thresholds;
 
     #[tokio::test(start_paused = true)]
     async fn time_in_which_the_process_stood_still_is_not_played() {
         let path =
             concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/captures/0.9.0-evict.frames.gz");
-        let player = Player::open(std::path::Path::new(path), 1 << 30).unwrap();
+        let player =
+            Player::open(std::path::Path::new(path), 1 << 30, Thresholds::default()).unwrap();
         let start = player.position();
         let (pictures, picture) = watch::channel(Arc::default());
         let (_queries, asked) = watch::channel(ViewQuery::default());

@@ -11,6 +11,7 @@ use super::RunError;
 use super::live::{self, Attach, Live};
 use super::player::{Player, options_for};
 use super::recorder::Recorder;
+use super::thresholds;
 use super::waiting::Waiting;
 use crate::cli::{RbacArgs, RecordArgs, SourceArgs, StatArgs};
 use crate::clock;
@@ -70,7 +71,8 @@ pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot
 /// Plays a whole recording as fast as it can be read; returns its end, too.
 pub(super) fn played(path: &Path, source: &SourceArgs) -> Result<(Engine, Timestamp), RunError> {
     let mut recording = Recording::open(path)?;
-    let mut engine = Engine::new(options_for(&recording, path, source.max_memory()));
+    let mut engine =
+        Engine::new(options_for(&recording, path, source.max_memory(), thresholds::of(source)));
     let mut lot: Vec<Frame> = Vec::with_capacity(LOT);
     let mut at = Timestamp::default();
     loop {
@@ -239,7 +241,7 @@ fn idle(player: &Player, interval: Duration) -> Duration {
 /// Prints the lines of a recording: one for each interval of its own time, but for
 /// hours without a frame.
 fn stat_of(path: &Path, args: &StatArgs, source: &SourceArgs) -> Result<Exit, RunError> {
-    let mut player = Player::open(path, source.max_memory())?;
+    let mut player = Player::open(path, source.max_memory(), thresholds::of(source))?;
     print(&format!("{}\n", report::stat_header()))?;
     let mut printed = 0;
     while player.position() < player.end() {

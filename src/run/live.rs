@@ -11,10 +11,12 @@ use super::cluster::{self, ClusterSpec, EtcdOptions};
 use super::discovery::{self, Records};
 use super::publishers::Publishers;
 use super::records;
+use super::thresholds;
 use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::SourceArgs;
 use crate::domain::SourceState;
 use crate::engine::{Engine, EngineOptions};
+
 use crate::frame::Frame;
 use crate::source::etcd;
 use crate::source::kube::{self, KubeOptions};
@@ -215,6 +217,7 @@ pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
     EngineOptions {
         label: label.to_owned(),
         memory_limit: args.max_memory(),
+        thresholds: thresholds::of(args),
         ..EngineOptions::default()
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::cli::SPEEDS;
+use crate::diagnose::Thresholds;
 use crate::domain::Timestamp;
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
@@ -34,10 +35,14 @@ pub struct Player {
 
 impl Player {
     /// Opens the recording at `path`, reads it once to find its end, and stands at its beginning.
-    pub fn open(path: &Path, memory_limit: usize) -> Result<Self, RecordError> {
+    pub fn open(
+        path: &Path,
+        memory_limit: usize,
+        thresholds: Thresholds,
+    ) -> Result<Self, RecordError> {
         let (start, end) = bounds(path)?;
         let recording = Recording::open(path)?;
-        let options = options_for(&recording, path, memory_limit);
+        let options = options_for(&recording, path, memory_limit, thresholds);
         let mut player = Self {
             path: path.to_owned(),
             engine: Engine::new(options.clone()),
@@ -205,6 +210,7 @@ pub(super) fn options_for(
     recording: &Recording,
     path: &Path,
     memory_limit: usize,
+    thresholds: Thresholds,
 ) -> EngineOptions {
     let version = recording.header().dynamo.clone();
     EngineOptions {
@@ -212,6 +218,7 @@ pub(super) fn options_for(
         version: (!version.is_empty())
             .then(|| (crate::wire::printable(&version, 20).into_owned(), "recording".to_owned())),
         memory_limit,
+        thresholds,
         ..EngineOptions::default()
     }
 }

@@ -14,6 +14,7 @@ use super::live::{self, Live};
 use super::player::Player;
 use super::settings;
 use super::terminal::{self, Hooks, NoHooks, Notify, TerminalOptions};
+use super::thresholds;
 use crate::cli::{DemoArgs, Offset, ReplayArgs, SourceArgs};
 use crate::clock;
 use crate::config::Config;
@@ -98,7 +99,7 @@ pub(super) async fn replay(
     source: &SourceArgs,
     config: &Config,
 ) -> Result<Exit, RunError> {
-    let mut player = Player::open(&args.file, source.max_memory())?;
+    let mut player = Player::open(&args.file, source.max_memory(), thresholds::of(source))?;
     let options = options(config)?;
     player.set_speed(args.speed);
     match args.at {

@@ -10,10 +10,12 @@ use clap::ValueEnum;
 
 use super::RunError;
 use super::headless::print;
+use super::thresholds;
 use crate::cli::{self, Cli, ConfigCommand, NatsFile};
 use crate::config::file::{self, Known};
 use crate::config::setting::{self as known, Setting};
 use crate::config::{Config, ConfigError, Layers, Origin, page, paths};
+use crate::diagnose::Thresholds;
 use crate::exit::Exit;
 use crate::tui::keymap::{Change, Keymap, names};
 use crate::tui::theme::Themes;
@@ -84,8 +86,8 @@ fn word<V: ValueEnum>(choice: &V) -> String {
 }
 
 /// Returns the names that the config file may use besides the settings.
-fn names() -> Known<'static> {
-    Known { thresholds: Vec::new(), actions: names::actions() }
+fn names() -> Known {
+    Known { thresholds: thresholds::names(), actions: names::actions() }
 }
 
 /// Returns the keys that hold.
@@ -120,6 +122,11 @@ pub(super) fn settle(cli: &mut Cli) -> Result<Config, ConfigError> {
     source.no_port_forward = !config.flag(known::PORT_FORWARD);
     // Checked when it was read.
     source.max_memory = text(known::MAX_MEMORY).and_then(|size| cli::bytes(&size).ok());
+    for (name, text, origin) in config.section("thresholds") {
+        let fits = thresholds::set(&mut Thresholds::default(), name, text);
+        fits.map_err(|why| config.mistake(&format!("thresholds.{name}"), &origin, &why))?;
+        source.thresholds.push((name.to_owned(), text.to_owned()));
+    }
     // Weaker than the variables of NATS, which are read where the connection is made.
     let of_file = |setting| config.of_file(setting).map(str::to_owned);
     source.nats_file =
@@ -148,7 +155,7 @@ pub(super) fn themes() -> Themes {
 /// Does `kvtop config …`.
 pub(super) fn config(cli: &mut Cli, command: ConfigCommand) -> Result<Exit, RunError> {
     match command {
-        ConfigCommand::Init { stdout: true } => print(&page::template())?,
+        ConfigCommand::Init { stdout: true } => print(&template())?,
         ConfigCommand::Init { stdout: false } => {
             let path = path(cli).ok_or(RunError::NoHome)?;
             write(&path).map_err(|source| RunError::Write { path: path.clone(), source })?;
@@ -201,5 +208,15 @@ fn write(path: &Path) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(page::template().as_bytes())
+    file.write_all(template().as_bytes())
+}
+
+/// Returns the file of `kvtop config init`.
+fn template() -> String {
+    page::template(&thresholds::listed())
+}
+
+/// Returns docs/reference/config.md.
+pub fn manual() -> String {
+    page::manual(&thresholds::listed())
 }
