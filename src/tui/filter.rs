@@ -49,9 +49,34 @@ impl Filter {
         self.terms.is_empty()
     }
 
-    /// Returns true for events that it lets through.
-    pub fn matches(&self, row: &EventRow) -> bool {
+    /// Returns true for what it lets through.
+    pub fn matches(&self, row: &Target<'_>) -> bool {
         self.terms.iter().all(|(inverted, term)| term.matches(row) != *inverted)
+    }
+}
+
+/// What a filter looks at.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// Whom it concerns.
+    pub who: &'a str,
+    /// Its kind.
+    pub kind: &'a str,
+    /// Where it is from.
+    pub source: &'a str,
+    /// What else it says.
+    pub text: &'a str,
+    /// How grave it is.
+    pub gravity: Gravity,
+    /// True for blocks that routers refuse.
+    pub orphan: bool,
+}
+
+impl<'a> From<&'a EventRow> for Target<'a> {
+    fn from(row: &'a EventRow) -> Self {
+        let EventRow { who, text, source, gravity, orphan, .. } = row;
+        let (gravity, orphan) = (*gravity, *orphan);
+        Target { who, kind: row.kind.name(), source, text, gravity, orphan }
     }
 }
 
@@ -79,7 +104,7 @@ impl Term {
         })
     }
 
-    fn matches(&self, row: &EventRow) -> bool {
+    fn matches(&self, row: &Target<'_>) -> bool {
         match self {
             Self::Worker(number) => {
                 let wanted = number.strip_prefix('w').unwrap_or(number);
@@ -90,9 +115,9 @@ impl Term {
                         alias == wanted || alias.split('/').next() == Some(wanted)
                     })
                 };
-                is(&row.who) || row.text.split(' ').any(is)
+                is(row.who) || row.text.split(' ').any(is)
             }
-            Self::Kind(name) => row.kind.name().to_lowercase().starts_with(name.as_str()),
+            Self::Kind(name) => row.kind.to_lowercase().starts_with(name.as_str()),
             Self::Source(name) => row.source.to_lowercase().starts_with(name.as_str()),
             Self::Orphan => row.orphan,
             Self::AtLeast(gravity) => row.gravity >= *gravity,
@@ -102,8 +127,8 @@ impl Term {
     }
 }
 
-fn text(row: &EventRow) -> String {
-    format!("{} {} {}", row.who, row.kind.name(), row.text).to_lowercase()
+fn text(row: &Target<'_>) -> String {
+    format!("{} {} {}", row.who, row.kind, row.text).to_lowercase()
 }
 
 /// Returns true when `text` has `letters` in that order.
@@ -141,6 +166,7 @@ mod tests {
         let rows = [&store, &rank, &other, &kube];
         let warning =
             row("frontend", EventKind::Warning, "parent not found for w0/1", Gravity::Bad);
+        let warning = Target::from(&warning);
         assert!(Filter::new("w:0").matches(&warning) && !Filter::new("w:1").matches(&warning));
         let cases: [(&str, [bool; 4]); 16] = [
             ("", [true, true, true, true]),
@@ -162,7 +188,7 @@ mod tests {
             ("! w: ~", [true, true, true, true]),
         ];
         for (text, expected) in cases {
-            assert_eq!(rows.map(|row| Filter::new(text).matches(row)), expected, "{text}");
+            assert_eq!(rows.map(|row| Filter::new(text).matches(&row.into())), expected, "{text}");
         }
     }
 }

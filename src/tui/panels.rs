@@ -21,6 +21,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::judge;
+use super::theme::Role;
 use super::views;
 use super::widgets::canvas::{Canvas, Part};
 use super::widgets::panel::{self, Heading};
@@ -117,6 +118,8 @@ pub struct Scene<'a> {
     pub look: &'a Look,
     /// True when panels have frames.
     pub framed: bool,
+    /// True while the picture is held, so that nothing more will come.
+    pub held: bool,
 }
 
 impl Scene<'_> {
@@ -134,6 +137,14 @@ impl Scene<'_> {
         }
         let focused = self.look.focus == id;
         panel::draw(canvas, area, &Heading { title: title.into(), notes, focused })
+    }
+
+    /// Says that an answer is not in the picture, when it will not come: it is on its way otherwise.
+    fn unanswered(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        if self.held {
+            let said = "not in the picture that is held; Space goes on";
+            canvas.put(area, 0, area.height / 2, said, Role::Muted);
+        }
     }
 
     /// Returns true while orphans prove nothing, because earlier blocks of a worker are not known.

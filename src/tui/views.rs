@@ -55,12 +55,15 @@ pub struct Stage<'a> {
     pub now: Timestamp,
     /// Where its panels are.
     pub layout: &'a Layout,
+    /// True while the picture is held.
+    pub held: bool,
 }
 
 impl<'a> Stage<'a> {
     /// Returns what panels are drawn from.
     pub fn scene(&self, look: &'a Look) -> Scene<'a> {
-        Scene { snapshot: self.snapshot, now: self.now, look, framed: self.layout.framed }
+        let Self { snapshot, now, layout, held } = *self;
+        Scene { snapshot, now, look, framed: layout.framed, held }
     }
 }
 

@@ -215,6 +215,30 @@ fn what_is_copied_is_what_is_selected() {
 }
 
 #[test]
+fn workers_are_filtered_by_name_place_and_state() {
+    let mut picture = pictures::large();
+    picture.workers[3].node = Some(String::from("node-b"));
+    let mut shell = shell();
+    shell.resize(120, 36, &picture);
+    let type_in = |shell: &mut Shell, keys: &str| {
+        for key in keys.chars() {
+            let code = if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) };
+            let command = shell.command(KeyEvent::new(code, KeyModifiers::NONE), &picture).unwrap();
+            shell.update(command, &picture);
+        }
+        draw(shell, &picture, (120, 36))
+    };
+    let screen = type_in(&mut shell, "2/node-b\n");
+    assert!(screen.contains("Workers, 1 of 40 match node-b"), "{screen}");
+    let screen = type_in(&mut shell, "/ bad");
+    assert!(screen.contains("0 of 40 match node-b bad"), "{screen}");
+    shell.update(kvtop::tui::command::Command::Back, &picture);
+    shell.update(kvtop::tui::command::Command::Back, &picture);
+    let screen = type_in(&mut shell, "/bad");
+    assert!(screen.contains("Workers, 1 of 40 match bad") && screen.contains("31.0"), "{screen}");
+}
+
+#[test]
 fn views_are_reached_by_digit_by_name_and_from_the_panel_that_tells_of_them() {
     let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
     let shown = |seat: &mut Seat| {

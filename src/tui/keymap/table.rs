@@ -50,6 +50,7 @@ const MENDABLE: &[Context] = &[Context::Mendable];
 const DEMO: &[Context] = &[Context::Demo];
 const LINE: &[Context] = &[Context::Line];
 const TYPED: &[Context] = &[Context::Line, Context::Filter];
+const FILTERED: &[Context] = &[Context::In(View::Workers), Context::In(View::Events)];
 const EVENTS: &[Context] = &[Context::In(View::Events)];
 
 const fn replay(
@@ -136,7 +137,13 @@ pub const BINDINGS: &[Binding] = &[
         "open",
     ),
     hinted(
-        bind(&[char('/')], "/", EVENTS, Command::OpenFilter, "filter; see below for what it knows"),
+        bind(
+            &[char('/')],
+            "/",
+            FILTERED,
+            Command::OpenFilter,
+            "filter; see below for what it knows",
+        ),
         "filter",
     ),
     hinted(

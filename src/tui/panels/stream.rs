@@ -85,7 +85,7 @@ fn window(
 /// Returns the events that the filter lets through, oldest first.
 pub fn filtered<'a>(snapshot: &'a Snapshot, state: &views::events::State) -> Vec<&'a EventRow> {
     let filter = state.filter();
-    snapshot.events.iter().filter(|row| filter.matches(row)).collect()
+    snapshot.events.iter().filter(|row| filter.matches(&(*row).into())).collect()
 }
 
 /// Returns where the selected event is among `rows`: the newest where none is selected, and the one

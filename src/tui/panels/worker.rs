@@ -41,8 +41,7 @@ pub fn page(area: Rect, framed: bool) -> usize {
 }
 
 fn selected<'a>(scene: &Scene<'a>) -> Option<Entry<'a>> {
-    let state = &scene.look.workers;
-    workers::selected(scene.snapshot, state.sort, state.selected)
+    workers::selected(scene.snapshot, &scene.look.workers)
 }
 
 /// Returns what the engine answered about the selected worker; none while it still answers about

@@ -11,10 +11,12 @@ use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
 use crate::domain::WorkerRank;
-use crate::snapshot::{PodRow, Snapshot, WorkerRow};
+use crate::snapshot::{Gravity, PodRow, Snapshot, WorkerRow};
+use crate::tui::filter::{Filter, Target};
 use crate::tui::judge::{self, Named, State, Verdict};
 use crate::tui::text;
 use crate::tui::theme::Role;
+use crate::tui::views::workers as view;
 use crate::tui::widgets::canvas::{Canvas, part};
 use crate::tui::widgets::table::{Column, Table};
 
@@ -92,13 +94,17 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 /// were chosen.
 pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let state = &scene.look.workers;
-    let entries = entries(scene.snapshot, state.sort);
+    let entries = listed(scene.snapshot, state);
     let count = entries.len();
     let (room, height) = inside(area, scene.framed);
     let selected = position(&entries, state.selected);
     // The mark beside the selected row takes two columns.
     let room = room.saturating_sub(2);
-    let mut table = table(canvas, scene, &entries, &state.columns, (room, height));
+    let mut wanted = state.columns.clone();
+    if room >= WORDS && wanted == Col::usual() {
+        wanted.insert(Col::State);
+    }
+    let mut table = table(canvas, scene, &entries, &wanted, (room, height));
     table.point_at(selected, canvas.glyphs());
     let page = table.page(height).max(1);
     let first = selected / page * page;
@@ -110,10 +116,16 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         let shown = format!("{}-{} of {count}  ", first + 1, (first + page).min(count));
         notes.insert(0, part(shown, Role::Muted));
     }
-    let title = format!("Workers {count}");
+    let all = scene.snapshot.workers.len();
+    let title = if state.typed.trim().is_empty() {
+        format!("Workers {count}")
+    } else {
+        format!("Workers, {count} of {all} match {}", state.typed)
+    };
     let inner = scene.frame(canvas, area, PanelId::WorkerTable, title, notes);
     if count == 0 {
-        canvas.put(inner, 0, 0, waiting(scene), Role::Muted);
+        let none = "no worker matches; Esc clears the filter";
+        canvas.put(inner, 0, 0, if all == 0 { waiting(scene) } else { none }, Role::Muted);
         return;
     }
     table.draw(canvas, inner, inner.height >= 3, first);
@@ -170,12 +182,40 @@ pub fn entries(snapshot: &Snapshot, sort: Sort) -> Vec<Entry<'_>> {
     entries
 }
 
-/// Returns the selected worker: the first in the order where none is selected, or it is gone.
-pub fn selected(snapshot: &Snapshot, sort: Sort, rank: Option<WorkerRank>) -> Option<Entry<'_>> {
-    let row = rank.and_then(|rank| snapshot.workers.iter().find(|row| row.rank == rank));
-    match row {
+/// Returns the workers that the filter lets through, sorted as was chosen.
+pub fn listed<'a>(snapshot: &'a Snapshot, state: &view::State) -> Vec<Entry<'a>> {
+    let mut entries = entries(snapshot, state.sort);
+    let filter = Filter::new(&state.typed);
+    if !filter.is_empty() {
+        entries.retain(|entry| passes(entry, &filter));
+    }
+    entries
+}
+
+fn passes(entry: &Entry<'_>, filter: &Filter) -> bool {
+    let row = entry.row;
+    let said = [&row.pod, &row.node, &row.role].into_iter().flatten();
+    let said: Vec<&str> = said.map(String::as_str).chain([entry.verdict.word]).collect();
+    filter.matches(&Target {
+        who: &row.alias,
+        kind: "",
+        source: "",
+        text: &said.join(" "),
+        gravity: match entry.verdict.state {
+            State::Fail => Gravity::Bad,
+            State::Warn => Gravity::Notice,
+            State::Ok | State::Unknown => Gravity::Normal,
+        },
+        orphan: row.rates.minute.refused > 0.0,
+    })
+}
+
+/// Returns the selected worker: the first of the list where none is selected, or it is gone.
+pub fn selected<'a>(snapshot: &'a Snapshot, state: &view::State) -> Option<Entry<'a>> {
+    let of = |rank| snapshot.workers.iter().find(|row| row.rank == rank);
+    match state.selected.and_then(of) {
         Some(row) => Some(entry(snapshot, &Named::of(&snapshot.findings), row)),
-        None => entries(snapshot, sort).into_iter().next(),
+        None => listed(snapshot, state).into_iter().next(),
     }
 }
 

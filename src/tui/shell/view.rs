@@ -57,8 +57,9 @@ impl Shell {
     /// Returns what a view works on.
     pub(super) fn stage<'a>(&'a self, live: &'a Snapshot, layout: &'a Layout) -> Stage<'a> {
         let snapshot = self.shown(live);
-        let now = if self.frozen.is_some() { snapshot.at } else { self.now(snapshot) };
-        Stage { snapshot, now, layout }
+        let held = self.frozen.is_some();
+        let now = if held { snapshot.at } else { self.now(snapshot) };
+        Stage { snapshot, now, layout, held }
     }
 
     pub(super) fn show(&mut self, view: View) {

@@ -24,7 +24,7 @@ pub const VIEW: View = View {
     about: "which worker?",
     home: PanelId::WorkerTable,
     opened: |look| look.workers.opened,
-    filter: None,
+    filter: Some(|look| &mut look.workers.typed),
     arrange,
     ask,
     update,
@@ -44,6 +44,8 @@ pub struct State {
     pub columns: BTreeSet<Col>,
     /// First row shown of the worker.
     pub first_line: usize,
+    /// The filter, as it was typed.
+    pub typed: String,
 }
 
 impl Default for State {
@@ -54,6 +56,7 @@ impl Default for State {
             sort: Sort::default(),
             columns: Col::usual(),
             first_line: 0,
+            typed: String::new(),
         }
     }
 }
@@ -121,14 +124,14 @@ fn beside(layout: &mut Layout, rest: Rect) {
 
 fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
     let shown = stage.layout.panels.iter().any(|(id, _)| *id != PanelId::WorkerTable);
-    let selected = || table::selected(stage.snapshot, look.workers.sort, look.workers.selected);
+    let selected = || table::selected(stage.snapshot, &look.workers);
     if let Some(entry) = shown.then(selected).flatten() {
         query.ask = Ask::Worker(entry.row.rank);
     }
 }
 
 fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    let entry = table::selected(stage.snapshot, look.workers.sort, look.workers.selected)?;
+    let entry = table::selected(stage.snapshot, &look.workers)?;
     let row = entry.row;
     let pod = row.pod.as_deref().unwrap_or_default();
     let (id, rank) = (row.rank.worker.0, row.rank.dp_rank);
@@ -142,6 +145,10 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         Command::Back if look.workers.opened => open(look, false, stage),
         Command::Back if look.focus != PanelId::WorkerTable => {
             look.focus = PanelId::WorkerTable;
+            Reply::Done
+        }
+        Command::Back if !look.workers.typed.is_empty() => {
+            look.workers.typed.clear();
             Reply::Done
         }
         Command::Scroll(by) if focus == PanelId::WorkerTable => select(look, by, stage),
@@ -171,7 +178,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
 
 /// Shows one worker, or all of them. The first one is selected for good as soon as it is opened.
 fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
-    let selected = table::selected(stage.snapshot, look.workers.sort, look.workers.selected);
+    let selected = table::selected(stage.snapshot, &look.workers);
     if opened && selected.is_none() {
         return Reply::Refused(String::from("no worker was seen yet"));
     }
@@ -183,7 +190,7 @@ fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
 }
 
 fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let entries = table::entries(stage.snapshot, look.workers.sort);
+    let entries = table::listed(stage.snapshot, &look.workers);
     let at = table::position(&entries, look.workers.selected);
     let area = stage.layout.panel(PanelId::WorkerTable).unwrap_or_default();
     let page = table::page(area, stage.layout.framed, entries.len());

@@ -71,5 +71,5 @@ fn seconds(value: f64) -> String {
 
 fn missing(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, id: PanelId, title: &str) {
     let inner = scene.frame(canvas, area, id, title, Vec::new());
-    canvas.put(inner, 1, inner.height / 2, "not in this picture", Role::Muted);
+    scene.unanswered(canvas, inner);
 }

@@ -18,8 +18,7 @@ const NUMBERS: usize = 26;
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let Some(detail) = detail(scene.snapshot) else {
         let inner = scene.frame(canvas, area, PanelId::Shares, "Shares of requests", Vec::new());
-        canvas.put(inner, 0, 0, "not in this picture", Role::Muted);
-        return;
+        return scene.unanswered(canvas, inner);
     };
     let ranks = detail.shares.len() + detail.more;
     let notes = vec![part(format!("{ranks} of {}", scene.snapshot.workers.len()), Role::Muted)];

@@ -75,7 +75,8 @@ fn rows(
     sheet.say("WHEN", &when, Role::Fg);
     sheet.gap();
     let Some(detail) = detail(scene.snapshot, row.number) else {
-        sheet.say("FRAME", "not in this picture", Role::Muted);
+        let held = "not in the picture that is held; Space goes on";
+        sheet.say("FRAME", if scene.held { held } else { "" }, Role::Muted);
         return sheet.rows;
     };
     if let Some(frame) = &detail.frame {

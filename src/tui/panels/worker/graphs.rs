@@ -83,8 +83,7 @@ fn draw(
     let found = entry.and_then(|entry| Some((entry, detail(scene, &entry)?)));
     let Some((entry, detail)) = found else {
         let inner = scene.frame(canvas, area, id, title, Vec::new());
-        canvas.put(inner, 1, inner.height / 2, "not in this picture", Role::Muted);
-        return;
+        return scene.unanswered(canvas, inner);
     };
     let named = lines(detail, entry.row);
     let notes: Vec<Part> =
