@@ -26,7 +26,7 @@ use super::views;
 use super::widgets::canvas::{Canvas, Part};
 use super::widgets::panel::{self, Heading};
 use crate::domain::Timestamp;
-use crate::snapshot::{Knowledge, Snapshot};
+use crate::snapshot::{Answer, Knowledge, Snapshot};
 
 /// A panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,6 +118,9 @@ pub struct Scene<'a> {
     pub look: &'a Look,
     /// True when panels have frames.
     pub framed: bool,
+    /// What the engine answered. It is the picture's own, but what was sent long ago can be told of a
+    /// picture that is held as well.
+    pub answer: &'a Answer,
     /// True while the picture is held, so that nothing more will come.
     pub held: bool,
 }
@@ -142,7 +145,7 @@ impl Scene<'_> {
     /// Says that an answer is not in the picture, when it will not come: it is on its way otherwise.
     fn unanswered(&self, canvas: &mut Canvas<'_>, area: Rect) {
         if self.held {
-            let said = "not in the picture that is held; Space goes on";
+            let said = "not in the held picture";
             canvas.put(area, 0, area.height / 2, said, Role::Muted);
         }
     }

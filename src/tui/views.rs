@@ -17,7 +17,7 @@ use super::command::{self, Command, Pick, Scroll};
 use super::layout::{Class, Layout, Needs};
 use super::panels::{Look, Scene};
 use crate::domain::Timestamp;
-use crate::snapshot::{Snapshot, ViewQuery};
+use crate::snapshot::{Answer, Snapshot, ViewQuery};
 
 /// Every view that is built, in the order of their numbers. The first is the one to begin with.
 const BUILT: &[View] =
@@ -55,6 +55,8 @@ pub struct Stage<'a> {
     pub now: Timestamp,
     /// Where its panels are.
     pub layout: &'a Layout,
+    /// What the engine answered.
+    pub answer: &'a Answer,
     /// True while the picture is held.
     pub held: bool,
 }
@@ -62,8 +64,8 @@ pub struct Stage<'a> {
 impl<'a> Stage<'a> {
     /// Returns what panels are drawn from.
     pub fn scene(&self, look: &'a Look) -> Scene<'a> {
-        let Self { snapshot, now, layout, held } = *self;
-        Scene { snapshot, now, look, framed: layout.framed, held }
+        let Self { snapshot, now, layout, answer, held } = *self;
+        Scene { snapshot, now, look, framed: layout.framed, answer, held }
     }
 }
 

@@ -215,6 +215,18 @@ fn what_is_copied_is_what_is_selected() {
 }
 
 #[test]
+fn the_frame_of_an_event_is_told_although_the_picture_is_held() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+    seat.keys("5 kk\n");
+    let screen = seat.screen();
+    assert!(screen.contains("frozen") && screen.contains("DECODED"), "{screen}");
+    // Graphs of a worker are not: they would tell of another time.
+    seat.keys("2\n");
+    let screen = seat.screen();
+    assert!(screen.contains("not in the held picture"), "{screen}");
+}
+
+#[test]
 fn workers_are_filtered_by_name_place_and_state() {
     let mut picture = pictures::large();
     picture.workers[3].node = Some(String::from("node-b"));

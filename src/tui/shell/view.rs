@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{Open, Shell};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Answer, Snapshot};
 use crate::tui::command::{Command, View};
 use crate::tui::findings;
 use crate::tui::keymap::{Feed, Focus};
@@ -59,7 +59,12 @@ impl Shell {
         let snapshot = self.shown(live);
         let held = self.frozen.is_some();
         let now = if held { snapshot.at } else { self.now(snapshot) };
-        Stage { snapshot, now, layout, held }
+        // A frame does not change, so that the newest picture may tell of it.
+        let answer = match &live.answer {
+            newest @ Answer::Event(_) => newest,
+            _ => &snapshot.answer,
+        };
+        Stage { snapshot, now, layout, answer, held }
     }
 
     pub(super) fn show(&mut self, view: View) {

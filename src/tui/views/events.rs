@@ -86,7 +86,7 @@ fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
     if !look.events.opened {
         return Some(line);
     }
-    Some([vec![line], stream::lines_to_copy(stage.snapshot, row.number)].concat().join("\n"))
+    Some([vec![line], stream::lines_to_copy(stage.answer, row.number)].concat().join("\n"))
 }
 
 fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{filtered, position};
-use crate::snapshot::{Answer, EventDetail, EventRow, FrameView, Snapshot};
+use crate::snapshot::{Answer, EventDetail, EventRow, FrameView};
 use crate::tui::panels::{PanelId, Scene, events, reader};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -36,8 +36,8 @@ pub fn page(area: Rect, framed: bool) -> usize {
 }
 
 /// Returns what the frame of event `number` says and is, to copy it.
-pub fn lines_to_copy(snapshot: &Snapshot, number: u64) -> Vec<String> {
-    let Some(frame) = detail(snapshot, number).and_then(|detail| detail.frame.as_ref()) else {
+pub fn lines_to_copy(answer: &Answer, number: u64) -> Vec<String> {
+    let Some(frame) = detail(answer, number).and_then(|detail| detail.frame.as_ref()) else {
         return Vec::new();
     };
     let head = vec![format!("{}, {} bytes", frame.origin, frame.size)];
@@ -49,8 +49,8 @@ fn selected<'a>(scene: &Scene<'a>) -> Option<&'a EventRow> {
     position(&rows, scene.look.events.selected).and_then(|at| rows.get(at).copied())
 }
 
-fn detail(snapshot: &Snapshot, number: u64) -> Option<&EventDetail> {
-    match &snapshot.answer {
+fn detail(answer: &Answer, number: u64) -> Option<&EventDetail> {
+    match answer {
         Answer::Event(detail) if detail.number == number => Some(detail),
         _ => None,
     }
@@ -74,9 +74,7 @@ fn rows(
     let when = format!("{}Z, {ago} ago, from {}", text::clock_millis(row.at), row.source);
     sheet.say("WHEN", &when, Role::Fg);
     sheet.gap();
-    let Some(detail) = detail(scene.snapshot, row.number) else {
-        let held = "not in the picture that is held; Space goes on";
-        sheet.say("FRAME", if scene.held { held } else { "" }, Role::Muted);
+    let Some(detail) = detail(scene.answer, row.number) else {
         return sheet.rows;
     };
     if let Some(frame) = &detail.frame {
