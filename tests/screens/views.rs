@@ -302,7 +302,7 @@ fn ranks_of_a_worker_stand_together() {
         seat.keys("j");
     }
     let screen = seat.screen();
-    assert!(screen.contains("RANKS") && screen.contains("stores/s"), "{screen}");
+    insta::assert_snapshot!("worker_ranks_120x36", screen);
 }
 
 #[test]

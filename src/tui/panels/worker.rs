@@ -8,7 +8,7 @@ use ratatui::layout::Rect;
 
 use super::workers::{self, Entry};
 use super::{PanelId, Scene, reader};
-use crate::snapshot::{Answer, WorkerDetail};
+use crate::snapshot::{Answer, WorkerDetail, WorkerRow};
 use crate::tui::theme::Glyphs;
 use crate::tui::widgets::canvas::{Canvas, Part};
 use crate::tui::widgets::sheet::Sheet;
@@ -54,14 +54,17 @@ fn detail<'a>(scene: &Scene<'a>, entry: &Entry<'_>) -> Option<&'a WorkerDetail> 
     }
 }
 
+/// Returns its short name: `w0`, or `w0/1` where the rank is not the first.
+fn alias(row: &WorkerRow) -> String {
+    match row.rank.dp_rank.0 {
+        0 => row.alias.clone(),
+        rank => format!("{}/{rank}", row.alias),
+    }
+}
+
 fn name(entry: &Entry<'_>) -> String {
-    let row = entry.row;
-    let alias = if row.rank.dp_rank.0 == 0 {
-        row.alias.clone()
-    } else {
-        format!("{}/{}", row.alias, row.rank.dp_rank)
-    };
-    match &row.pod {
+    let alias = alias(entry.row);
+    match &entry.row.pod {
         Some(pod) => format!("{alias} {pod}"),
         None => alias,
     }

@@ -5,6 +5,7 @@ mod columns;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use cells::{Pen, name, sizes};
 use ratatui::layout::Rect;
@@ -72,9 +73,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if room >= WORDS {
         wanted.insert(Col::State);
     }
-    let table = table(canvas, scene, &entries, &wanted, (room, height));
-    let page = table.page(height).max(1);
+    let page = page(area, scene.framed, count);
     let first = scene.look.first_worker.min(count.saturating_sub(page));
+    let table = table(canvas, scene, (&entries, first..first + page), &wanted, (room, height));
     let mut notes = vec![part(format!("worst first {}", canvas.glyphs().down), Role::Muted)];
     if count > page {
         let shown = format!("{}-{} of {count}  ", first + 1, (first + page).min(count));
@@ -87,7 +88,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     }
     // Two rows of names would leave none for workers.
     let names = inner.height >= 3;
-    table.draw(canvas, inner, names, first);
+    table.draw(canvas, inner, names, 0);
 }
 
 /// Draws the table of the view of workers: with a selection, in the order and with the columns that
@@ -104,10 +105,10 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if room >= WORDS && wanted == Col::usual() {
         wanted.insert(Col::State);
     }
-    let mut table = table(canvas, scene, &entries, &wanted, (room, height));
-    table.point_at(selected, canvas.glyphs());
-    let page = table.page(height).max(1);
+    let page = page(area, scene.framed, count);
     let first = selected / page * page;
+    let mut table = table(canvas, scene, (&entries, first..first + page), &wanted, (room, height));
+    table.point_at(selected - first, canvas.glyphs());
     let glyphs = canvas.glyphs();
     let way = if state.sort.reversed { glyphs.up } else { glyphs.down };
     let by = state.sort.by.map_or("worst first", |col| col.title(glyphs));
@@ -128,7 +129,7 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         canvas.put(inner, 0, 0, if all == 0 { waiting(scene) } else { none }, Role::Muted);
         return;
     }
-    table.draw(canvas, inner, inner.height >= 3, first);
+    table.draw(canvas, inner, inner.height >= 3, 0);
 }
 
 /// Returns how many workers of `count` are seen at once in `area`.
@@ -257,10 +258,12 @@ pub fn position(entries: &[Entry<'_>], selected: Option<WorkerRank>) -> usize {
     selected.and_then(of).unwrap_or(0)
 }
 
+/// Returns the table with its visible rows. All of them decide the widths, so that these stay while
+/// somebody scrolls.
 fn table(
     canvas: &Canvas<'_>,
     scene: &Scene<'_>,
-    entries: &[Entry<'_>],
+    (entries, visible): (&[Entry<'_>], Range<usize>),
     wanted: &BTreeSet<Col>,
     (room, height): (usize, u16),
 ) -> Table {
@@ -298,7 +301,8 @@ fn table(
     let cells = |entry: &Entry<'_>| cols.iter().map(|col| pen.cell(*col, entry)).collect();
     let total = height >= 4 && entries.len() > 1;
     Table {
-        rows: entries.iter().map(cells).collect(),
+        // One more where there is no row for the names.
+        rows: entries.iter().skip(visible.start).take(visible.len() + 1).map(cells).collect(),
         total: total.then(|| cols.iter().map(|col| pen.total(*col)).collect()),
         ..fitting
     }

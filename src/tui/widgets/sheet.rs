@@ -49,6 +49,11 @@ impl Sheet {
         Self { rows: Vec::new(), width, whole, glyphs }
     }
 
+    /// Returns its columns.
+    pub const fn width(&self) -> usize {
+        self.width
+    }
+
     /// Leaves a row blank, unless nothing stands above it.
     pub fn gap(&mut self) {
         if self.rows.last().is_some_and(|row| !row.is_empty()) {

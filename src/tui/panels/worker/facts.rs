@@ -2,11 +2,17 @@
 
 use crate::domain::Tier;
 use crate::snapshot::{Knowledge, PodRow, Sourced, WorkerRow};
+use crate::tui::judge;
 use crate::tui::panels::Scene;
 use crate::tui::panels::workers::Entry;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::part;
 use crate::tui::widgets::sheet::Sheet;
+
+/// Columns of a rank, and of a number of it.
+const RANK: usize = 8;
+const CELL: usize = 8;
 
 pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, glyphs: &Glyphs) {
     let Entry { row, verdict, .. } = *entry;
@@ -186,18 +192,30 @@ fn ranks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs)
         return;
     }
     sheet.gap();
-    for (at, other) in ranks().enumerate() {
-        let label = if at == 0 { "RANKS" } else { "" };
+    let names = ["CACHED", "KV%", "STORE/s", "EVICT/s", "ORPH%"];
+    // Whole columns go where there is no room for all.
+    let shown = names.len().min(sheet.width().saturating_sub(RANK) / CELL);
+    let line = |rank: &str, cells: &[String]| {
+        let cells = cells.iter().take(shown).map(|cell| text::pad_left(cell, CELL));
+        text::pad(rank, RANK) + &cells.collect::<String>()
+    };
+    sheet.rows.push(vec![part(line("RANK", &names.map(String::from)), Role::Title)]);
+    for other in ranks() {
+        let rates = &other.rates.ten_seconds;
+        let known = |value: Option<String>| value.unwrap_or_else(|| glyphs.none.to_owned());
         let used = other.kv_utilization.as_ref().map(|used| text::whole_percent(used.value));
-        let used = used.map_or_else(|| glyphs.none.to_owned(), |used| format!("{used} %"));
-        let said = format!(
-            "{:>3}  {:>6} cached  {used:>5} in use  {:>6} stores/s  {:>6} evicted/s",
-            other.rank.dp_rank.0,
+        let orphans = match judge::orphans(other) {
+            judge::State::Unknown => None,
+            _ => other.orphan_share.map(text::percent),
+        };
+        let cells = [
             text::count(other.accepted),
-            text::short(other.rates.ten_seconds.stores),
-            text::short(other.rates.ten_seconds.removals)
-        );
-        let role = if other.rank == row.rank { Role::Title } else { Role::Fg };
-        sheet.say(label, &said, role);
+            known(used),
+            text::short(rates.stores),
+            text::short(rates.removals),
+            known(orphans),
+        ];
+        let role = if other.rank == row.rank { Role::Key } else { Role::Fg };
+        sheet.rows.push(vec![part(line(&format!("  {}", other.rank.dp_rank), &cells), role)]);
     }
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{detail, selected};
+use super::{alias, detail, selected};
 use crate::snapshot::{Series, WorkerDetail, WorkerRow};
 use crate::tui::judge::{self, State};
 use crate::tui::panels::{PanelId, Scene};
@@ -88,7 +88,7 @@ fn draw(
     let named = lines(detail, entry.row);
     let notes: Vec<Part> =
         named.iter().enumerate().map(|(at, line)| note(canvas, at, line)).collect();
-    let title = format!("{} {title}", entry.row.alias);
+    let title = format!("{} {title}", alias(entry.row));
     let inner = scene.frame(canvas, area, id, title, notes);
     let mut lines = Vec::new();
     for line in &named {
