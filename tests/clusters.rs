@@ -196,3 +196,39 @@ fn a_chosen_deployment_is_shown_without_the_others() {
     };
     assert!(!snapshot.claims.iter().any(|row| foreign(&row.claim)));
 }
+
+#[test]
+fn what_changes_of_a_pod_is_told_once() {
+    let pod = |ready: &str, restarts: u64, waits: Option<&str>| {
+        let state = match waits {
+            Some(reason) => json!({"waiting": {"reason": reason}}),
+            None => json!({"running": {"startedAt": "2026-11-21T00:23:24Z"}}),
+        };
+        let container = json!({"name": "main", "ready": ready == "True", "restartCount": restarts, "state": state});
+        let object = json!({
+            "metadata": {"name": "frontend-1", "uid": "u"},
+            "spec": {"containers": [{"name": "main", "image": "dynamo:0.9.0"}]},
+            "status": {
+                "phase": "Running",
+                "conditions": [{"type": "Ready", "status": ready}],
+                "containerStatuses": [container],
+            },
+        });
+        let origin = Origin::Kube { kind: "Pod".into(), change: KubeChange::Modified };
+        Frame::new(Timestamp(1_000_000), origin, object.to_string())
+    };
+    let frames = [
+        pod("False", 0, None),
+        pod("True", 0, None),
+        pod("True", 0, None),
+        pod("False", 1, Some("CrashLoopBackOff")),
+        pod("False", 1, Some("CrashLoopBackOff")),
+    ];
+
+    let (_, snapshot) = played(&frames);
+
+    let said: Vec<_> = snapshot.events.iter().map(|row| row.text.as_str()).collect();
+    let expected =
+        ["is ready", "restarted, 1 times by now", "CrashLoopBackOff", "is not ready any more"];
+    assert_eq!(said, expected);
+}

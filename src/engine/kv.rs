@@ -255,7 +255,8 @@ fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, why: &str) -> St
     }
 }
 
-fn count_of(blocks: usize) -> String {
+/// Returns a number of blocks in words.
+pub(super) fn count_of(blocks: usize) -> String {
     match blocks {
         0 => "no blocks".to_owned(),
         1 => "1 block".to_owned(),

@@ -3,6 +3,7 @@
 use crate::domain::{ClaimValue, ClearScope, Fact, KvEvent, KvKind, SequenceHash};
 use crate::engine::Engine;
 use crate::engine::kept::KeptFrame;
+use crate::engine::kv::count_of;
 use crate::frame::{Body, Origin};
 use crate::snapshot::{EventDetail, FrameView};
 use crate::wire::{self, Facts};
@@ -87,8 +88,8 @@ fn kv_lines(engine: &Engine, event: &KvEvent, facts: &Facts, lines: &mut Vec<Str
             let parent = parent.map_or_else(|| "the root".to_owned(), hash);
             let blocks = facts.kv.blocks_of(blocks);
             lines.push(format!(
-                "STORED {who} event {id} tier {tier}: {} blocks under {parent}",
-                blocks.len()
+                "STORED {who} event {id} tier {tier}: {} under {parent}",
+                count_of(blocks.len())
             ));
             let row = |block: &crate::domain::Block| {
                 format!("  block {} tokens hash {:016x}", hash(block.sequence), block.tokens.0)
@@ -97,7 +98,8 @@ fn kv_lines(engine: &Engine, event: &KvEvent, facts: &Facts, lines: &mut Vec<Str
         }
         KvKind::Removed { hashes } => {
             let hashes = facts.kv.removed_of(hashes);
-            lines.push(format!("REMOVED {who} event {id} tier {tier}: {} blocks", hashes.len()));
+            let count = count_of(hashes.len());
+            lines.push(format!("REMOVED {who} event {id} tier {tier}: {count}"));
             hashes.iter().map(|block| format!("  block {}", hash(*block))).collect()
         }
         KvKind::Cleared { scope } => {

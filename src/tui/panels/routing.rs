@@ -133,7 +133,7 @@ fn table(scene: &Scene<'_>, room: usize, glyphs: &'static Glyphs) -> Table {
     // The terms of the cost are worth more than a whole name and thousandths of seconds.
     let [name, time] = match room {
         0..70 => [name.min(14), 8],
-        70..100 => [name.min(18), 12],
+        70..100 => [name.min(17), 12],
         _ => [name, 12],
     };
     let routers = scene.snapshot.router.routers.len() > 1;
