@@ -32,12 +32,10 @@ mod sweep;
 mod tests;
 mod tree;
 mod truncating;
-mod walk;
 
 pub use browse::{Browser, Detail, Page, Question, SHOWN_RANKS, Share};
 pub use heat::Heat;
 pub use outcome::{Outcome, OutcomeKind, Refusal};
-pub use walk::{EdgeId, EdgeView};
 
 use crate::domain::{
     ClearScope, KvBatch, KvEvent, KvKind, SequenceHash, Tier, TokensHash, WorkerId, WorkerRank,
