@@ -58,6 +58,8 @@ pub struct Choice {
     pub dgd: Option<String>,
     /// The Dynamo namespace to look at, in place of those of its pods.
     pub dynamo_namespace: Option<String>,
+    /// Whether engines are listened to as well.
+    pub deep: bool,
 }
 
 /// A container whose log is worth following.
@@ -134,6 +136,9 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     }
     wanted.etcd = etcd(&pods);
     wanted.zmq = published(seen, &pods, choice);
+    if choice.deep {
+        wanted.zmq.extend(zmq::engines(&pods));
+    }
     wanted.nats = nats::target(&pods, wanted.zmq.is_empty(), &mut wanted.notes);
     for pod in &pods {
         wanted.logs.extend(logs(pod));

@@ -111,6 +111,10 @@ pub struct SourceArgs {
     /// that discovery names are then left alone
     #[arg(long, global = true, value_name = "URL")]
     pub zmq: Vec<String>,
+    /// Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They
+    /// carry the tokens of prompts, which are dropped at once and never kept or shown
+    #[arg(long, global = true)]
+    pub deep: bool,
     /// Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their
     /// discovery records; `ETCD_ENDPOINTS` when not given
     #[arg(long, global = true, value_name = "URL")]

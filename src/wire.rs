@@ -6,6 +6,7 @@
 
 mod discovery;
 pub mod encode;
+pub mod engine_events;
 mod event_plane;
 pub mod health;
 mod kube_object;

@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "a failed expectation should stop the test")]
 
 mod cluster;
+mod deep;
 mod harm;
 mod hostile;
 mod screen;
@@ -46,7 +47,14 @@ fn kv_events() -> Vec<Vec<Parts>> {
 
 pub(crate) fn target(endpoint: &str) -> ZmqTarget {
     let endpoint = Endpoint::parse(endpoint).unwrap();
-    ZmqTarget { endpoint, pod: None, broker: false, events: true, from: "a test".into() }
+    ZmqTarget {
+        endpoint,
+        pod: None,
+        broker: false,
+        events: true,
+        engine: false,
+        from: "a test".into(),
+    }
 }
 
 /// Limits at which a test need not wait long.
@@ -152,6 +160,19 @@ async fn topics_that_nobody_reads_are_left_to_the_publisher() {
     let topics: Vec<Vec<u8>> =
         attached.messages().into_iter().map(|parts| parts[0].clone()).collect();
     assert_eq!(topics, [&b"kv_metrics"[..], b"namespace.a.component.b.endpoint.c.kv-events"]);
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_of_an_engine_that_was_named_by_mistake_enter_no_frame() {
+    let mut publisher = LibzmqPublisher::start();
+    let mut attached = Attached::to(&[&publisher.endpoint()]);
+    publisher.wait_for("subscribed kv-events");
+
+    publisher.publish(&[vec![b"kv-events".to_vec(), vec![0; 8], b"tokens".to_vec()]]);
+    attached.until_delivered(1).await;
+
+    assert_eq!(attached.messages(), [vec![b"kv-events".to_vec(), vec![0; 8]]]);
     attached.end().await;
 }
 

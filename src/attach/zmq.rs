@@ -20,6 +20,8 @@ pub struct ZmqTarget {
     pub broker: bool,
     /// True when KV events are published there.
     pub events: bool,
+    /// True for the socket of an engine itself.
+    pub engine: bool,
     /// What is published there and who says so, for people.
     pub from: Arc<str>,
 }
@@ -36,6 +38,7 @@ pub fn published(seen: &Seen<'_>, pods: &[&Pod], choice: &Choice) -> Vec<ZmqTarg
             pod: if broker { None } else { who.pod(record, endpoint) },
             broker,
             events: broker || topic == Some(0),
+            engine: false,
             from: from(channel, record, broker).into(),
         };
         if !who.wants(record, channel) {
@@ -63,12 +66,30 @@ pub fn published(seen: &Seen<'_>, pods: &[&Pod], choice: &Choice) -> Vec<ZmqTarg
                 pod: None,
                 broker: true,
                 events: true,
+                engine: false,
                 from: format!("broker, by DYN_ZMQ_BROKER_URL of pod {}", pod.name).into(),
             });
         }
     }
     let mut once = BTreeSet::new();
     found.into_values().filter(|target| once.insert(Arc::clone(&target.endpoint))).collect()
+}
+
+/// Returns the sockets of engines that publish their own events, which name the tokens in a block.
+pub(super) fn engines(pods: &[&Pod]) -> Vec<ZmqTarget> {
+    let of_pod = |pod: &&Pod| {
+        let (ip, port) = (pod.ip.as_ref()?, pod.engine_events?);
+        let ip = if ip.contains(':') { format!("[{ip}]") } else { ip.to_string() };
+        Some(ZmqTarget {
+            endpoint: format!("tcp://{ip}:{port}").into(),
+            pod: Some((Arc::clone(&pod.namespace), Arc::clone(&pod.name))),
+            broker: false,
+            events: false,
+            engine: true,
+            from: format!("engine, by --kv-events-config of pod {}", pod.name).into(),
+        })
+    };
+    pods.iter().filter_map(of_pod).collect()
 }
 
 fn from(channel: &Channel, record: &Advertised, broker: bool) -> String {

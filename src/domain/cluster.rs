@@ -220,6 +220,8 @@ pub struct Pod {
     pub nats: NatsAccess,
     /// How it publishes or receives events, when it was told.
     pub event_plane: Option<Arc<str>>,
+    /// The port at which its engine publishes events of its own.
+    pub engine_events: Option<u16>,
     /// Where its discovery records are in etcd (`ETCD_ENDPOINTS`); none with discovery by Kubernetes.
     pub etcd: Option<Arc<str>>,
     /// Where brokers of ZMQ pass events on (`DYN_ZMQ_BROKER_URL`).

@@ -105,7 +105,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         });
         sources.push(records::spawn(readers, publishers, followed));
         let dynamo_namespace = args.dynamo_namespace.clone();
-        Attach { namespace: None, choice: Choice { dgd: None, dynamo_namespace }, wanted }
+        Attach { namespace: None, choice: Choice { dynamo_namespace, ..Choice::default() }, wanted }
     });
     Ok(Live { frames, sources, label, attach })
 }
@@ -163,7 +163,11 @@ async fn on_kubernetes(
         dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),
         wanted: followed,
     }));
-    let choice = Choice { dgd: args.dgd.clone(), dynamo_namespace: args.dynamo_namespace.clone() };
+    let choice = Choice {
+        dgd: args.dgd.clone(),
+        dynamo_namespace: args.dynamo_namespace.clone(),
+        deep: args.deep,
+    };
     let attach = Attach { namespace: Some(Arc::clone(&namespace)), choice, wanted };
     Ok(Live { frames, sources, label: namespace.to_string(), attach: Some(attach) })
 }
@@ -182,7 +186,14 @@ fn zmq_named(args: &SourceArgs, emitter: &Emitter) -> Result<SourceHandle, BadEn
 fn named(url: &str) -> Result<ZmqTarget, BadEndpoint> {
     let endpoint = Endpoint::parse(url)?;
     // Several may be brokers of one deployment, which only their messages tell.
-    Ok(ZmqTarget { endpoint, pod: None, broker: true, events: true, from: "--zmq".into() })
+    Ok(ZmqTarget {
+        endpoint,
+        pod: None,
+        broker: true,
+        events: true,
+        engine: false,
+        from: "--zmq".into(),
+    })
 }
 
 fn nats_spec(args: &SourceArgs, resolved: Resolved) -> NatsSpec {

@@ -89,6 +89,7 @@ fn target(wanted: &attach::ZmqTarget) -> Result<ZmqTarget, BadEndpoint> {
         pod: wanted.pod.clone(),
         broker: wanted.broker,
         events: wanted.events,
+        engine: wanted.engine,
         from: Arc::clone(&wanted.from),
     })
 }

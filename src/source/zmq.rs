@@ -7,6 +7,7 @@ mod connection;
 mod dedup;
 mod endpoint;
 mod link;
+mod tokens;
 mod zmtp;
 
 use std::collections::HashMap;
@@ -49,6 +50,8 @@ pub struct ZmqTarget {
     pub broker: bool,
     /// True when KV events are published there.
     pub events: bool,
+    /// True for the socket of an engine, of whose events only the tokens in a block are kept.
+    pub engine: bool,
     /// What is published there and who said so, for people.
     pub from: Arc<str>,
 }
@@ -213,7 +216,7 @@ impl Source {
         let link = Link {
             target: target.clone(),
             reach: self.spec.reach.clone(),
-            topics: Arc::clone(&self.topics),
+            topics: if target.engine { [String::new()].into() } else { Arc::clone(&self.topics) },
             limits: self.spec.limits,
             emitter: self.emitter.clone(),
             filter: broker.map(|broker| Filter { shared: Arc::clone(&self.passed), broker }),

@@ -6,7 +6,7 @@
 //! envelope (`transports/event_plane/frame.rs:15`).
 
 use super::msgpack::{Cursor, Malformed};
-use super::{Facts, Reject, kv_msgpack, load, whole};
+use super::{Facts, Reject, engine_events, kv_msgpack, load, whole};
 use crate::domain::{Envelope, Fact};
 use crate::frame::{Body, Frame, Origin};
 
@@ -45,6 +45,11 @@ pub(super) fn decode_zmq(frame: &Frame, facts: &mut Facts) -> Result<(), Reject>
     let Body::Parts(parts) = &frame.body else {
         return Err(Reject::new("a ZMQ message of one part; expected four"));
     };
+    if let [first, pod, kept] = parts.as_slice()
+        && first == engine_events::TOPIC
+    {
+        return engine_events::decode(pod, kept, facts);
+    }
     let [topic, publisher, sequence, framed] = parts.as_slice() else {
         return Err(Reject::new("a ZMQ message without its four parts"));
     };

@@ -90,6 +90,12 @@ impl LibzmqPublisher {
         }
     }
 
+    /// Returns everything that it said until it ended.
+    pub(crate) fn everything(&mut self) -> &[String] {
+        self.heard.extend(self.said.iter());
+        &self.heard
+    }
+
     /// Publishes `messages` in order, and returns once they are handed to libzmq.
     pub(crate) fn publish(&mut self, messages: &[Parts]) {
         let mut sent = 0;

@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
 use super::dedup::Filter;
+use super::tokens::Stripper;
 use super::zmtp::{self, Command, Decoder, Piece};
 use crate::clock;
 use crate::frame::{Body, Frame, Origin};
@@ -24,6 +25,9 @@ const READ: usize = 64 << 10;
 /// Most that may wait to be written. Only a peer that asks for answers and does not read them gets
 /// there.
 const UNWRITTEN: usize = 16 << 10;
+
+/// Parts of a message of an engine's own; those of Dynamo have four.
+const ENGINE_PARTS: usize = 3;
 
 /// How long, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +95,8 @@ pub(super) struct Connection<'a> {
     pub(super) emitter: &'a Emitter,
     /// Lets each message of several brokers pass once.
     pub(super) filter: Option<Filter>,
+    /// Takes the tokens out of what an engine sends.
+    pub(super) stripper: Option<Stripper>,
 }
 
 /// What is told of a connection while it lasts.
@@ -203,7 +209,14 @@ impl Connection<'_> {
         let now = clock::now();
         while let Some(piece) = state.decoder.next(buffer)? {
             match piece {
-                Piece::Message(parts) => {
+                Piece::Message(mut parts) => {
+                    if let Some(stripper) = &mut self.stripper {
+                        let Some(kept) = stripper.keep(&parts) else { continue };
+                        parts = kept;
+                    } else if parts.len() == ENGINE_PARTS {
+                        // An engine's socket was named as a publisher's: its last part has tokens.
+                        parts.truncate(ENGINE_PARTS - 1);
+                    }
                     if self.filter.as_mut().is_some_and(|filter| !filter.passes(&parts)) {
                         continue;
                     }

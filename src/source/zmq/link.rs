@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 use super::ZmqTarget;
 use super::connection::{Connection, End, Told, ZmqLimits};
 use super::dedup::Filter;
+use super::tokens::Stripper;
 use crate::source::Emitter;
 use crate::source::forward::PodPort;
 use crate::source::reach::{Line, Reach};
@@ -114,6 +115,10 @@ impl Link {
             limits: &self.limits,
             emitter: &self.emitter,
             filter: self.filter.as_ref().map(Filter::fresh),
+            stripper: self.target.engine.then(|| {
+                let pod = self.target.pod.as_ref().map(|(_, pod)| Arc::clone(pod));
+                Stripper::new(pod.unwrap_or_default())
+            }),
         };
         let mut told = self;
         connection.run(line, &mut told).await

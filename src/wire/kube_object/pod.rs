@@ -137,6 +137,8 @@ impl<'a> Reading<'a> {
             self.pod.backend = backend;
             self.pod.engine_file = file;
             self.pod.event_plane = command.env().plain("DYN_EVENT_PLANE").map(shared);
+            let config = command.flag(&["--kv-events-config"]).and_then(|found| found.value);
+            self.pod.engine_events = config.and_then(engine_events);
             let brokers = command.env().plain("DYN_ZMQ_BROKER_URL");
             self.pod.zmq_brokers = brokers.map(brokers_for_subscribers).unwrap_or_default();
         }
@@ -169,6 +171,15 @@ impl<'a> Reading<'a> {
             pod.version = image::version(image).map(shared);
         }
     }
+}
+
+/// Reads the port of `{"publisher": "zmq", "endpoint": "tcp://*:20080"}`.
+fn engine_events(config: &str) -> Option<u16> {
+    let config: Value = serde_json::from_str(config).ok()?;
+    if config["publisher"] == "null" || config["enable_kv_cache_events"] == false {
+        return None;
+    }
+    config["endpoint"].as_str()?.rsplit(':').next()?.parse().ok()
 }
 
 /// Reads `xsub=tcp://a:1;tcp://b:1 , xpub=tcp://a:2;tcp://b:2`: those after `xpub` are for subscribers

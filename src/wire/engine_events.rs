@@ -1,0 +1,140 @@
+//! What is kept of an engine's own KV events: the tokens in a block.
+//!
+//! vLLM and `SGLang` publish `[topic, sequence, [time, [event…], dp_rank]]` in `MessagePack`, with events
+//! as arrays or maps; a stored one carries `block_size`, and the tokens of prompts (dynamo-kv-router
+//! 1.6.1, `zmq_wire/types.rs:12` and `:90`). The tokens are passed over before anything is kept.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::msgpack::{Cursor, Malformed};
+use super::text::printable;
+use super::{Facts, Reject};
+use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, Subject};
+
+/// The first part of a frame that holds what was kept.
+pub(super) const TOPIC: &[u8] = b"engine-events";
+
+/// Most events of a message that are looked at.
+const EVENTS: usize = 100_000;
+
+/// What is kept of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EngineBlocks {
+    /// Tokens in a block.
+    pub block_size: u64,
+    /// The rank of the engine.
+    pub dp_rank: u32,
+}
+
+impl EngineBlocks {
+    /// Reads the third part of an engine's message; none when it stores nothing, or cannot be read.
+    pub fn of(payload: &[u8]) -> Option<Self> {
+        read(payload).ok().flatten()
+    }
+
+    /// Returns the parts of the frame that is kept in place of the message of `pod`.
+    pub fn parts(&self, pod: &str) -> Vec<Bytes> {
+        let kept = serde_json::to_vec(self).unwrap_or_default();
+        vec![Bytes::from_static(TOPIC), Bytes::copy_from_slice(pod.as_bytes()), kept.into()]
+    }
+}
+
+fn read(payload: &[u8]) -> Result<Option<EngineBlocks>, Malformed> {
+    let mut cursor = Cursor::new(payload);
+    let fields = cursor.array()?;
+    if fields < 2 {
+        return Ok(None);
+    }
+    cursor.skip()?;
+    let mut size = None;
+    for _ in 0..cursor.array()?.min(EVENTS) {
+        let of_event = event(&mut cursor)?;
+        size = size.or(of_event);
+    }
+    let dp_rank = if fields > 2 { cursor.optional_unsigned()?.unwrap_or(0) } else { 0 };
+    Ok(size.map(|block_size| EngineBlocks {
+        block_size,
+        dp_rank: u32::try_from(dp_rank).unwrap_or(0),
+    }))
+}
+
+/// Reads one event, and returns the tokens in its blocks when it stores some.
+fn event(cursor: &mut Cursor<'_>) -> Result<Option<u64>, Malformed> {
+    let is_map = cursor.peek().is_some_and(|byte| matches!(byte, 0x80..=0x8f | 0xde | 0xdf));
+    let mut size = None;
+    if is_map {
+        for _ in 0..cursor.map()? {
+            match cursor.text()? {
+                b"block_size" => size = cursor.optional_unsigned()?,
+                _ => cursor.skip()?,
+            }
+        }
+        return Ok(size);
+    }
+    let fields = cursor.array()?;
+    if fields == 0 {
+        return Ok(None);
+    }
+    let stores = cursor.text()? == b"BlockStored";
+    // Hashes, parent, tokens, and then the size.
+    for field in 1..fields {
+        if stores && field == 4 {
+            size = cursor.optional_unsigned()?;
+        } else {
+            cursor.skip()?;
+        }
+    }
+    Ok(size)
+}
+
+/// Reads the frame that was kept.
+pub(super) fn decode(pod: &[u8], kept: &[u8], facts: &mut Facts) -> Result<(), Reject> {
+    let bad = |_| Reject::new("what was kept of an engine's events cannot be read");
+    let kept: EngineBlocks = serde_json::from_slice(kept).map_err(bad)?;
+    let pod: Arc<str> = printable(&String::from_utf8_lossy(pod), 253).into();
+    facts.other.push(Fact::Claim(Claim {
+        what: ClaimWhat::BlockSize,
+        of: ClaimOf::Engine,
+        subject: Subject::Pod(Arc::clone(&pod)),
+        value: ClaimValue::Count(kept.block_size),
+        basis: Basis::Observed,
+        source: format!("KV events of the engine of {pod}").into(),
+        raw: format!("block_size: {}", kept.block_size).into(),
+    }));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `[1.5, [event], 1]`.
+    fn message(event: &[u8]) -> Vec<u8> {
+        [b"\x93\xcb\x3f\xf8\0\0\0\0\0\0\x91", event, b"\x01"].concat()
+    }
+
+    #[test]
+    fn the_size_is_read_from_both_forms_and_tokens_are_not() {
+        let blocks = EngineBlocks { block_size: 16, dp_rank: 1 };
+        let kept = Some(blocks);
+        let array = b"\x96\xabBlockStored\x92\x01\x02\xc0\x93\x0b\x0c\x0d\x10\xc0";
+        assert_eq!(EngineBlocks::of(&message(array)), kept);
+        let map = b"\x83\xa4type\xabBlockStored\xa9token_ids\x92\x0b\x0c\xaablock_size\x10";
+        assert_eq!(EngineBlocks::of(&message(map)), kept);
+        let parts = blocks.parts("p");
+        assert_eq!(parts[2], r#"{"block_size":16,"dp_rank":1}"#);
+    }
+
+    #[test]
+    fn what_stores_nothing_or_is_something_else_says_nothing() {
+        for event in [&b"\x92\xacBlockRemoved\x91\x01"[..], b"\x91\xb0AllBlocksCleared", b"\x90"] {
+            assert_eq!(EngineBlocks::of(&message(event)), None);
+        }
+        for bad in [&b""[..], b"\xc0", b"\x92\xc0", b"\x93\xc0\xdd\xff\xff\xff\xff", b"{}"] {
+            assert_eq!(EngineBlocks::of(bad), None);
+        }
+    }
+}
