@@ -125,6 +125,10 @@ pub struct SourceArgs {
     /// File with the password of etcd
     #[arg(long, global = true, value_name = "FILE", requires = "etcd_user")]
     pub etcd_password_file: Option<PathBuf>,
+    /// Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump
+    /// tells the past on Dynamo 1.1 and later
+    #[arg(long, global = true, value_name = "URL")]
+    pub indexer_url: Option<String>,
     /// Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`
     #[arg(long, global = true, value_name = "DIR")]
     pub discovery_dir: Option<PathBuf>,

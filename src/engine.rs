@@ -11,6 +11,7 @@ mod kv;
 mod learn;
 mod meters;
 mod picture;
+mod warm_up;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -20,6 +21,7 @@ use std::time::Duration;
 use explorer::Explorer;
 use journal::Journal;
 use meters::Meters;
+use warm_up::WarmUp;
 
 use crate::diagnose::{Diagnosis, Thresholds};
 use crate::domain::{Fact, Subject, Timestamp, VersionSign};
@@ -99,6 +101,7 @@ pub struct Engine {
     history: History,
     diagnosis: Diagnosis,
     prefixes: Prefixes,
+    warm_up: WarmUp,
     events: EventCounts,
     frames: u64,
     facts: Facts,
@@ -207,6 +210,7 @@ impl Engine {
             history: History::default(),
             diagnosis: Diagnosis::default(),
             prefixes: Prefixes::default(),
+            warm_up: WarmUp::default(),
             events: EventCounts::default(),
             frames: 0,
             facts: Facts::default(),
@@ -252,6 +256,9 @@ impl Engine {
         self.times.cursor = self.times.cursor.max(happened);
         self.journal.frame = Some(kept::light(frame));
         let source = self.note_origin(frame);
+        if let Origin::Indexer { .. } = &frame.origin {
+            return self.take_dump(frame, &source);
+        }
         self.frame_from = self.facts.kv.events().len();
         self.facts.shape = None;
         let decoded = wire::decode(frame, &mut self.facts);
@@ -450,6 +457,7 @@ fn carries_kv(origin: &Origin) -> bool {
         | Origin::Metrics { .. }
         | Origin::Kube { .. }
         | Origin::Etcd { .. }
+        | Origin::Indexer { .. }
         | Origin::Health { .. } => false,
     }
 }
@@ -457,8 +465,9 @@ fn carries_kv(origin: &Origin) -> bool {
 /// Returns the name under which the frames of `origin` are shown.
 fn source_name(origin: &Origin) -> Arc<str> {
     use std::sync::LazyLock;
-    static NAMES: LazyLock<[Arc<str>; 7]> = LazyLock::new(|| {
-        ["nats", "jetstream", "zmq", "logs", "metrics", "kubernetes", "etcd"].map(Arc::from)
+    static NAMES: LazyLock<[Arc<str>; 8]> = LazyLock::new(|| {
+        ["nats", "jetstream", "zmq", "logs", "metrics", "kubernetes", "etcd", "indexer"]
+            .map(Arc::from)
     });
     let index = match origin {
         Origin::Nats { .. } => 0,
@@ -468,6 +477,7 @@ fn source_name(origin: &Origin) -> Arc<str> {
         Origin::Metrics { .. } => 4,
         Origin::Kube { .. } => 5,
         Origin::Etcd { .. } => 6,
+        Origin::Indexer { .. } => 7,
         Origin::Health { source } => return Arc::clone(source),
     };
     Arc::clone(&NAMES[index])
@@ -486,6 +496,7 @@ fn clean(frame: &Frame) -> Cow<'_, Frame> {
         Origin::Metrics { pod, url } => [pod, url],
         Origin::Kube { kind, .. } => [kind, kind],
         Origin::Etcd { key, .. } => [key, key],
+        Origin::Indexer { url } => [url, url],
         Origin::Health { source } => [source, source],
     };
     if names.iter().all(|name| is_clean(name)) {
@@ -501,6 +512,7 @@ fn clean(frame: &Frame) -> Cow<'_, Frame> {
         Origin::Metrics { pod, url } => [pod, url].into_iter().for_each(scrub),
         Origin::Kube { kind, .. } => scrub(kind),
         Origin::Etcd { key, .. } => scrub(key),
+        Origin::Indexer { url } => scrub(url),
         Origin::Health { source } => scrub(source),
     }
     Cow::Owned(frame)

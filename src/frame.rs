@@ -112,6 +112,11 @@ pub enum Origin {
         /// True when it was written, false when it was deleted.
         put: bool,
     },
+    /// All that a standalone indexer holds.
+    Indexer {
+        /// Its address.
+        url: Arc<str>,
+    },
     /// What a source reports of itself.
     Health {
         /// The source.
@@ -130,6 +135,7 @@ impl Origin {
             Self::Metrics { .. } => "metrics",
             Self::Kube { .. } => "kube",
             Self::Etcd { .. } => "etcd",
+            Self::Indexer { .. } => "indexer",
             Self::Health { .. } => "health",
         }
     }

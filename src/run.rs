@@ -29,6 +29,7 @@ use crate::config::ConfigError;
 use crate::exit::Exit;
 use crate::record::RecordError;
 use crate::source::etcd::BadEtcdAddress;
+use crate::source::indexer::BadIndexerUrl;
 use crate::source::kube::KubeConfigError;
 use crate::source::nats::NatsConfigError;
 use crate::source::zmq::BadEndpoint;
@@ -48,6 +49,9 @@ pub enum RunError {
     /// An address of ZMQ that is none.
     #[error(transparent)]
     Zmq(#[from] BadEndpoint),
+    /// An address of an indexer that is none.
+    #[error(transparent)]
+    Indexer(#[from] BadIndexerUrl),
     /// An address of etcd that is none.
     #[error(transparent)]
     Etcd(#[from] BadEtcdAddress),

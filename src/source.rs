@@ -7,6 +7,7 @@
 pub mod etcd;
 pub mod files;
 pub mod forward;
+pub mod indexer;
 pub mod kube;
 pub mod logs;
 pub mod metrics;

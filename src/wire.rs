@@ -9,6 +9,7 @@ pub mod encode;
 pub mod engine_events;
 mod event_plane;
 pub mod health;
+mod indexer_dump;
 mod kube_object;
 mod kv_json;
 mod kv_msgpack;
@@ -114,6 +115,7 @@ pub const DECODERS: &[Decoder] = &[
     Decoder { id: "router-log", accepts: is_log, decode: router_log::decode },
     Decoder { id: "prometheus", accepts: is_metrics, decode: prometheus_text::decode },
     Decoder { id: "discovery-etcd", accepts: is_etcd, decode: discovery::decode_etcd },
+    Decoder { id: "indexer-dump", accepts: is_dump, decode: indexer_dump::decode },
     KUBE[0],
     KUBE[1],
     KUBE[2],
@@ -144,6 +146,10 @@ fn is_metrics(frame: &Frame) -> bool {
 
 fn is_etcd(frame: &Frame) -> bool {
     matches!(frame.origin, Origin::Etcd { .. })
+}
+
+fn is_dump(frame: &Frame) -> bool {
+    matches!(frame.origin, Origin::Indexer { .. })
 }
 
 fn is_health(frame: &Frame) -> bool {

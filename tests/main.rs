@@ -15,6 +15,7 @@ mod discovery;
 mod engine;
 mod export;
 mod forward;
+mod indexer;
 mod kube;
 mod lint;
 mod live;

@@ -179,6 +179,7 @@ fn origins() -> impl Strategy<Value = Origin> {
         Just(Origin::log("a", "pod")),
         Just(Origin::Metrics { pod: "pod".into(), url: "/metrics".into() }),
         Just(Origin::Etcd { key: "v1/mdc/a/b/c/1".into(), put: true }),
+        Just(Origin::Indexer { url: "http://x:1".into() }),
         Just(Origin::Health { source: "nats".into() }),
         kinds(),
     ]

@@ -26,6 +26,7 @@ impl Engine {
         let batch = std::mem::take(&mut self.facts.kv);
         // The events of a burst are from other frames than the present one.
         let present = self.journal.frame.take();
+        self.warm_up.keep(&batch);
         let restarted = self.restarts(&batch);
         let tick = u32::try_from(self.times.cursor.seconds()).unwrap_or(u32::MAX);
         self.outcomes.clear();
@@ -87,7 +88,8 @@ impl Engine {
                 found.push(position);
             }
             if record.last_event_id.is_none() {
-                record.complete = whole_history || (ids_prove && event.event_id == first_id);
+                // A dump may have told its past before its first event came.
+                record.complete |= whole_history || (ids_prove && event.event_id == first_id);
             }
             record.last_event_id = Some(event.event_id);
         }
@@ -276,7 +278,7 @@ fn kv_source(plane: Option<&'static str>) -> Arc<str> {
     Arc::clone(&NAMES[usize::from(plane == Some("ZMQ"))])
 }
 
-fn copy_event(event: &KvEvent, from: &KvBatch, to: &mut KvBatch) {
+pub(super) fn copy_event(event: &KvEvent, from: &KvBatch, to: &mut KvBatch) {
     let head =
         KvHead { at: event.at, rank: event.rank, tier: event.tier, event_id: event.event_id };
     match &event.kind {

@@ -396,6 +396,7 @@ impl Engine {
     }
 
     fn source(&mut self, note: &SourceNote) {
+        self.await_dump(note);
         if let Some(history) = &note.history {
             self.history.note(&history.stream, history.first_seq <= 1);
         }

@@ -84,6 +84,9 @@ enum WireOrigin {
         key: Arc<str>,
         change: String,
     },
+    Indexer {
+        url: Arc<str>,
+    },
     Health {
         source: Arc<str>,
     },
@@ -148,6 +151,7 @@ impl From<&Origin> for WireOrigin {
             Origin::Etcd { key, put } => {
                 Self::Etcd { key, change: if put { "put" } else { "delete" }.to_owned() }
             }
+            Origin::Indexer { url } => Self::Indexer { url },
             Origin::Health { source } => Self::Health { source },
         }
     }
@@ -177,6 +181,7 @@ impl TryFrom<WireOrigin> for Origin {
                 "delete" => Self::Etcd { key, put: false },
                 other => return Err(format!("unknown etcd change `{other}`")),
             },
+            WireOrigin::Indexer { url } => Self::Indexer { url },
             WireOrigin::Health { source } => Self::Health { source },
         })
     }

@@ -19,6 +19,7 @@ use crate::engine::{Engine, EngineOptions};
 
 use crate::frame::Frame;
 use crate::source::etcd;
+use crate::source::indexer::{self, BadIndexerUrl, IndexerSpec};
 use crate::source::kube::{self, KubeOptions};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
@@ -90,6 +91,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     }
     let label = label(args, nats.as_ref(), records.as_ref());
     let mut sources = Vec::new();
+    sources.extend(indexer(args, &emitter)?);
     if let Some(resolved) = nats {
         sources.push(nats::spawn(nats_spec(args, resolved), emitter.clone()));
     }
@@ -140,6 +142,7 @@ async fn on_kubernetes(
     let file = &args.nats_file;
     let nats_named = args.nats_url.is_some() || file.url.is_some() || file.context.is_some();
     let mut sources = Vec::new();
+    sources.extend(indexer(args, &emitter)?);
     if nats_named {
         let env = |name: &str| std::env::var(name).ok();
         let read = |path: &Path| std::fs::read_to_string(path);
@@ -170,6 +173,13 @@ async fn on_kubernetes(
     };
     let attach = Attach { namespace: Some(Arc::clone(&namespace)), choice, wanted };
     Ok(Live { frames, sources, label: namespace.to_string(), attach: Some(attach) })
+}
+
+/// Starts to read the indexer that `args` name, before anything else is heard.
+fn indexer(args: &SourceArgs, emitter: &Emitter) -> Result<Option<SourceHandle>, BadIndexerUrl> {
+    let Some(url) = &args.indexer_url else { return Ok(None) };
+    let spec = IndexerSpec::parse(url, Reach::default())?;
+    Ok(Some(indexer::spawn(spec, emitter.clone())))
 }
 
 /// Starts to listen to the publishers that `args` name.

@@ -95,6 +95,11 @@ impl Notes {
         self.tell_now(now);
     }
 
+    /// Makes a note now, whatever was told before.
+    pub(super) fn tell_at_once(&mut self) {
+        self.tell_now(clock::now());
+    }
+
     /// Returns how long it may be until [`Self::tell`] has something to say, should nothing happen.
     pub(super) fn next(&self) -> Duration {
         if self.changed { PROGRESS } else { HEARTBEAT }

@@ -8,6 +8,8 @@ mod digits;
 mod fast;
 mod tolerant;
 
+pub(super) use tolerant::{RouterEvent, push};
+
 use super::{Facts, Reject, Shape, whole};
 use crate::frame::Frame;
 

@@ -75,6 +75,7 @@ fn origin(origin: &Origin) -> String {
         Origin::Etcd { key, put } => {
             format!("etcd key {key}, {}", if *put { "written" } else { "deleted" })
         }
+        Origin::Indexer { url } => format!("dump of the indexer at {url}"),
         Origin::Health { source } => format!("kvtop's own note about {source}"),
     }
 }

@@ -9,8 +9,9 @@ use crate::domain::{
 };
 use crate::wire::{Reject, Shape};
 
+/// An event, unread but for its form.
 #[derive(Deserialize)]
-struct RouterEvent {
+pub(in crate::wire) struct RouterEvent {
     worker_id: u64,
     #[serde(default)]
     storage_tier: Option<String>,
@@ -61,6 +62,15 @@ pub(super) fn decode(body: &[u8], at: Timestamp, batch: &mut KvBatch) -> Result<
             _ => "KV event: invalid JSON",
         })
     })?;
+    push(wire, at, batch)
+}
+
+/// Adds an event to `batch` and returns its shape.
+pub(in crate::wire) fn push(
+    wire: RouterEvent,
+    at: Timestamp,
+    batch: &mut KvBatch,
+) -> Result<Shape, Reject> {
     let tier = match &wire.storage_tier {
         Some(name) => {
             Tier::from_name(name).ok_or_else(|| Reject::new("KV event: unknown storage tier"))?

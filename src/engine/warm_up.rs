@@ -1,0 +1,110 @@
+//! The past from the dump of a standalone indexer, joined to what came live meanwhile.
+//!
+//! A dump is of some moment between the question and the answer. Whatever came since before the
+//! question is applied once more on top of it: then the last event about a block decides, and where
+//! there is none, the dump.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Engine;
+use super::journal::Head;
+use super::kv::copy_event;
+use crate::domain::{KvBatch, SourceNote, SourceState, WorkerRank};
+use crate::frame::Frame;
+use crate::snapshot::{EventKind, Gravity};
+use crate::wire;
+
+/// The source that asks for a dump.
+const SOURCE: &str = "indexer";
+
+/// Most events that are kept while an answer is awaited. With more, the past stays unknown.
+const EVENTS: usize = 100_000;
+
+/// What came while an answer is awaited.
+#[derive(Debug, Default)]
+pub(super) struct WarmUp {
+    awaited: bool,
+    overflowed: bool,
+    live: KvBatch,
+}
+
+impl WarmUp {
+    /// Keeps `batch` while an answer is awaited.
+    pub(super) fn keep(&mut self, batch: &KvBatch) {
+        if !self.awaited || self.overflowed {
+            return;
+        }
+        if self.live.events().len() + batch.events().len() > EVENTS {
+            (self.overflowed, self.live) = (true, KvBatch::default());
+            return;
+        }
+        for event in batch.events() {
+            copy_event(event, batch, &mut self.live);
+        }
+    }
+}
+
+impl Engine {
+    /// Notes what the source that asks for a dump says of itself.
+    pub(super) fn await_dump(&mut self, note: &SourceNote) {
+        if note.source.as_ref() != SOURCE {
+            return;
+        }
+        let asks = note.state == SourceState::Connecting;
+        if asks && !self.warm_up.awaited {
+            self.apply_kv();
+            self.warm_up = WarmUp { awaited: true, ..WarmUp::default() };
+        } else if matches!(note.state, SourceState::Down | SourceState::Ended) {
+            self.warm_up = WarmUp::default();
+        }
+    }
+
+    /// Takes the dump in `frame` as the past of the ranks in it.
+    pub(super) fn take_dump(&mut self, frame: &Frame, source: &Arc<str>) {
+        self.apply_kv();
+        let warm_up = std::mem::take(&mut self.warm_up);
+        let decoded = wire::decode(frame, &mut self.facts);
+        let dump = std::mem::take(&mut self.facts.kv);
+        if let Err(reject) = decoded {
+            return self.note_reject(frame, &reject.why, source);
+        }
+        // Nobody was seen to ask: the moment of the dump is not known.
+        if !warm_up.awaited || warm_up.overflowed {
+            return self.note_reject(
+                frame,
+                "indexer dump: more came live than is kept for it",
+                source,
+            );
+        }
+        let ranks: BTreeSet<WorkerRank> = dump.events().iter().map(|event| event.rank).collect();
+        let mut joined = KvBatch::default();
+        for event in warm_up.live.events().iter().filter(|event| ranks.contains(&event.rank)) {
+            copy_event(event, &warm_up.live, &mut joined);
+        }
+        let tick = u32::try_from(self.times.cursor.seconds()).unwrap_or(u32::MAX);
+        for rank in &ranks {
+            self.mirror.forget_rank(*rank);
+        }
+        for batch in [&dump, &joined] {
+            self.outcomes.clear();
+            self.mirror.apply(batch, tick, &mut self.outcomes);
+        }
+        for rank in &ranks {
+            if let Some(record) = self.workers.rank_mut(*rank) {
+                record.complete = true;
+            }
+        }
+        let head = Head {
+            at: frame.happened(),
+            who: source,
+            kind: EventKind::Source,
+            gravity: Gravity::Normal,
+            source,
+            orphan: false,
+            class: "",
+        };
+        let (blocks, count) = (dump.blocks().len(), ranks.len());
+        self.journal.add(head, || format!("{blocks} blocks of {count} ranks were read"));
+    }
+}
