@@ -86,7 +86,7 @@ _kvtop() {
 
     case "${cmd}" in
         kvtop)
-            opts="-n -h -V --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain rbac themes keys completions man config"
+            opts="-n -h -V --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain rbac themes keys completions man config"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -172,6 +172,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -212,7 +216,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__check)
-            opts="-o -n -h --output --replay --for --wait --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --replay --for --wait --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -318,6 +322,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -358,7 +366,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__completions)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help bash elvish fish powershell zsh"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -441,6 +449,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -484,7 +496,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help init path check show"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help init path check show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -570,6 +582,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -610,7 +626,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config__subcmd__check)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -693,6 +709,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -736,7 +756,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config__subcmd__init)
-            opts="-n -h --stdout --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --stdout --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -819,6 +839,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -862,7 +886,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config__subcmd__path)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -945,6 +969,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -988,7 +1016,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__config__subcmd__show)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1074,6 +1102,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1114,7 +1146,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__demo)
-            opts="-n -h --seed --tour --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --seed --tour --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1204,6 +1236,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1244,7 +1280,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__explain)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1327,6 +1363,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1370,7 +1410,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__keys)
-            opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1461,6 +1501,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1504,7 +1548,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__lint)
-            opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1598,6 +1642,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1638,7 +1686,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__man)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1724,6 +1772,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1764,7 +1816,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__rbac)
-            opts="-n -h --port-forward --secret --user --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --port-forward --secret --user --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1858,6 +1910,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1898,7 +1954,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__record)
-            opts="-o -n -h --output --for --note --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --for --note --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2000,6 +2056,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2040,7 +2100,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__replay)
-            opts="-n -h --speed --at --paused --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --speed --at --paused --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2134,6 +2194,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2174,7 +2238,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__snapshot)
-            opts="-o -n -h --output --replay --demo --seed --for --view --size --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --replay --demo --seed --for --view --size --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2292,6 +2356,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2332,7 +2400,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__stat)
-            opts="-n -h --interval --count --replay --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --interval --count --replay --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2430,6 +2498,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2470,7 +2542,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__themes)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help list show check"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help list show check"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2556,6 +2628,10 @@ _kvtop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --indexer-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --discovery-dir)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2596,7 +2672,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__themes__subcmd__check)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2679,6 +2755,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2722,7 +2802,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__themes__subcmd__list)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2805,6 +2885,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2848,7 +2932,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__themes__subcmd__show)
-            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --etcd-url --etcd-user --etcd-password-file --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2931,6 +3015,10 @@ _kvtop() {
                     return 0
                     ;;
                 --etcd-password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --indexer-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

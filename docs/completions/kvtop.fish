@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= etcd-url= etcd-user= etcd-password-file= discovery-dir= dynamo-namespace= max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= indexer-url= discovery-dir= dynamo-namespace= max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -43,6 +43,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l zmq -d 'Address of a ZMQ pu
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -56,6 +57,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_needs_command" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_needs_command" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_needs_command" -s V -l version -d 'Print version'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "demo" -d 'Show the live screen over a simulated deployment; needs no cluster and no server'
@@ -92,6 +94,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l zmq -d 'Address of 
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -106,6 +109,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l bell -d 'Ring the t
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l tour -d 'Tell what there is to see, step by step'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l speed -d 'How many times faster than it happened' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l at -d 'Where to start: from the beginning (30s) or before the end (-3m)' -r
@@ -128,6 +132,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l zmq -d 'Address o
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -142,6 +147,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l bell -d 'Ring the
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l paused -d 'Start paused'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s o -l output -d 'The file to write; compressed when it ends in .zst' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l for -d 'How long to record; until interrupted when not given' -r
@@ -165,6 +171,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l zmq -d 'Address o
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -178,6 +185,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s o -l output -d 'Format' -r -f -a "table\t'Aligned columns'
 json\t'The contract of docs/reference/json.md'
@@ -211,6 +219,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l zmq -d 'Address
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -224,6 +233,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l interval -d 'Time between lines' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l count -d 'Lines to print; until interrupted when not given' -r
@@ -247,6 +257,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l zmq -d 'Address of 
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -260,6 +271,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Format' -r -f -a "text\t'One line with performance data, as Nagios and its heirs read it'
 json\t'The contract of docs/reference/json.md'
@@ -286,6 +298,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l zmq -d 'Address of
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -299,6 +312,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s o -l output -d 'Format' -r -f -a "text\t'For people'
 json\t'The contract of docs/reference/json.md'"
@@ -321,6 +335,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l zmq -d 'Address of 
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -334,6 +349,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l context -d 'Kubernetes context to use' -r
@@ -354,6 +370,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l zmq -d 'Address 
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -367,6 +384,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l secret -d 'Add the opt-in role for reading this one Secret, such as the login of NATS' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l user -d 'The user who gets the role; a service account `kvtop` when not given' -r
@@ -389,6 +407,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l zmq -d 'Address of 
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -403,6 +422,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l bell -d 'Ring the t
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Add the opt-in role for port-forwards'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l context -d 'Kubernetes context to use' -r
@@ -423,6 +443,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -436,6 +457,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -f -a "list" -d 'Name every theme, and what it is for'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
@@ -459,6 +481,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -472,6 +495,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l context -d 'Kubernetes context to use' -r
@@ -492,6 +516,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -505,6 +530,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l context -d 'Kubernetes context to use' -r
@@ -525,6 +551,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -538,6 +565,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s o -l output -d 'Format' -r -f -a "text\t'Aligned columns'
 md\t'A Markdown table'"
@@ -560,6 +588,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l zmq -d 'Address of 
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -573,6 +602,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l context -d 'Kubernetes context to use' -r
@@ -593,6 +623,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l zmq -d 'Addr
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -606,6 +637,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l context -d 'Kubernetes context to use' -r
@@ -626,6 +658,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l zmq -d 'Address of a
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -639,6 +672,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l context -d 'Kubernetes context to use' -r
@@ -659,6 +693,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -672,6 +707,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -f -a "path" -d 'Print where it is'
@@ -696,6 +732,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -710,6 +747,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l stdout -d 'Print it instead'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l context -d 'Kubernetes context to use' -r
@@ -730,6 +768,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -743,6 +782,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l context -d 'Kubernetes context to use' -r
@@ -763,6 +803,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -776,6 +817,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l context -d 'Kubernetes context to use' -r
@@ -796,6 +838,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
@@ -809,4 +852,5 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'

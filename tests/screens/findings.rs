@@ -114,7 +114,7 @@ fn enter_reads_and_esc_goes_back_step_by_step() {
     shell.update(Command::Scroll(Scroll::Down), &picture);
     assert!(draw(&mut shell, &picture, (80, 24)).contains("▌▲ KVT010"));
     shell.update(Command::Back, &picture);
-    assert!(draw(&mut shell, &picture, (80, 24)).contains("[1 Overview]"));
+    assert!(draw(&mut shell, &picture, (80, 24)).contains("[1 Over]"));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_tab_counts_and_never_calls_the_unknown_good() {
     assert!(!tab(&Snapshot::default()).contains('✓'));
     let mut shell = shell();
     shell.update(Command::Show(View::Findings), &picture);
-    assert!(draw(&mut shell, &picture, (80, 24)).contains("[6 Findings ✓]"));
+    assert!(draw(&mut shell, &picture, (80, 24)).contains("[6 Find ✓]"));
 }
 
 /// Returns what `what` copies.
