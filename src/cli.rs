@@ -42,6 +42,8 @@ pub enum Command {
     Lint(LintArgs),
     /// Print what a finding means, how it is judged and what mends it
     Explain(ExplainArgs),
+    /// Say what kvtop can see and what it lacks: cluster, rights, events, logs, metrics, terminal
+    Doctor(DoctorArgs),
     /// Print the Kubernetes role that kvtop needs, to paste
     Rbac(RbacArgs),
     /// Themes: list them, show one, compute whether they can be read
@@ -469,6 +471,23 @@ pub enum ConfigCommand {
     Check,
     /// Print every setting that holds, and who said so
     Show,
+}
+
+/// `kvtop doctor`.
+#[derive(Args, Clone, Debug)]
+pub struct DoctorArgs {
+    /// Format
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub output: DoctorFormat,
+}
+
+/// Formats of `kvtop doctor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DoctorFormat {
+    /// A line for each check
+    Text,
+    /// The contract of docs/reference/json.md
+    Json,
 }
 
 /// `kvtop rbac`.

@@ -1,6 +1,7 @@
 //! Headless outputs of a snapshot: JSON, tables, and one line a second.
 
 pub mod check;
+pub mod doctor;
 pub mod json;
 mod line;
 pub mod lint;

@@ -3,6 +3,7 @@
 mod check;
 mod cluster;
 mod discovery;
+mod doctor;
 mod drawn;
 mod driver;
 mod headless;
@@ -180,6 +181,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
             }
             Some(Command::Stat(stat)) => headless::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,
+            Some(Command::Doctor(args)) => doctor::doctor(args, source, &config).await,
             _ => screen::live(source, &config).await,
         }
     });

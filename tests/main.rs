@@ -12,6 +12,7 @@ mod compatibility;
 mod config;
 mod diagnosis;
 mod discovery;
+mod doctor;
 mod engine;
 mod export;
 mod forward;

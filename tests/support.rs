@@ -1,5 +1,6 @@
 //! What tests share.
 
+pub(crate) mod deployment;
 pub(crate) mod endpoint;
 pub(crate) mod etcd;
 pub(crate) mod findings;

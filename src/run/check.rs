@@ -55,7 +55,7 @@ async fn listened(
     args: &CheckArgs,
     source: &SourceArgs,
 ) -> Result<Result<Box<Snapshot>, Exit>, RunError> {
-    let Live { mut frames, sources, label, attach } = live::start(source).await?;
+    let Live { mut frames, sources, label, attach, .. } = live::start(source).await?;
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;

@@ -108,7 +108,7 @@ pub(super) async fn listened(
     source: &SourceArgs,
     length: Duration,
 ) -> Result<Result<(Box<Engine>, Timestamp), Exit>, RunError> {
-    let Live { mut frames, sources, label, attach } = live::start(source).await?;
+    let Live { mut frames, sources, label, attach, .. } = live::start(source).await?;
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
@@ -184,7 +184,7 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
     if let Some(path) = &args.replay {
         return stat_of(path, args, source);
     }
-    let Live { mut frames, sources, label, attach } = live::start(source).await?;
+    let Live { mut frames, sources, label, attach, .. } = live::start(source).await?;
     let mut engine = Engine::new(live::engine_options(&label, source));
     print(&format!("{}\n", report::stat_header()))?;
     let ended = ended();
@@ -264,7 +264,7 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
         ..Header::default()
     };
     let mut recorder = Recorder::start(&args.output, &header)?;
-    let Live { mut frames, sources, label, attach } = match live::start(source).await {
+    let Live { mut frames, sources, label, attach, .. } = match live::start(source).await {
         Ok(live) => live,
         Err(error) => {
             recorder.finish()?;

@@ -20,7 +20,7 @@ use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
 use crate::source::etcd;
 use crate::source::indexer::{self, BadIndexerUrl, IndexerSpec};
-use crate::source::kube::{self, KubeOptions};
+use crate::source::kube::{self, KubeClient, KubeOptions};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
@@ -36,6 +36,8 @@ pub(super) struct Live {
     pub(super) label: String,
     /// Where to say what to open next; none where everything was named.
     pub(super) attach: Option<Attach>,
+    /// The cluster's client; none without Kubernetes.
+    pub(super) client: Option<KubeClient>,
 }
 
 /// How what the engine knows becomes sources.
@@ -109,7 +111,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         let dynamo_namespace = args.dynamo_namespace.clone();
         Attach { namespace: None, choice: Choice { dynamo_namespace, ..Choice::default() }, wanted }
     });
-    Ok(Live { frames, sources, label, attach })
+    Ok(Live { frames, sources, label, attach, client: None })
 }
 
 /// Returns what the screen calls the deployment.
@@ -153,7 +155,7 @@ async fn on_kubernetes(
         sources.push(zmq_named(args, &emitter)?);
     }
     sources.push(cluster::spawn(ClusterSpec {
-        client,
+        client: client.clone(),
         emitter,
         nats: self::options(args),
         nats_named,
@@ -172,7 +174,8 @@ async fn on_kubernetes(
         deep: args.deep,
     };
     let attach = Attach { namespace: Some(Arc::clone(&namespace)), choice, wanted };
-    Ok(Live { frames, sources, label: namespace.to_string(), attach: Some(attach) })
+    let label = namespace.to_string();
+    Ok(Live { frames, sources, label, attach: Some(attach), client: Some(client) })
 }
 
 /// Starts to read the indexer that `args` name, before anything else is heard.
@@ -237,6 +240,7 @@ fn options(args: &SourceArgs) -> NatsOptions {
 pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
     EngineOptions {
         label: label.to_owned(),
+        dgd: args.dgd.clone(),
         memory_limit: args.max_memory(),
         thresholds: thresholds::of(args),
         ..EngineOptions::default()

@@ -35,7 +35,7 @@ const ACTIONS: usize = 16;
 /// Shows a running deployment.
 pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, RunError> {
     let options = options(config)?;
-    let Live { frames, sources, label, attach } = live::start(source).await?;
+    let Live { frames, sources, label, attach, .. } = live::start(source).await?;
     let engine = Engine::new(live::engine_options(&label, source));
     let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
     let (queries, asked) = watch::channel(ViewQuery::default());
@@ -170,15 +170,20 @@ pub(super) fn level(color: Option<&str>) -> Level {
     }
 }
 
-/// Returns what the terminal is like, by its environment and what was asked for.
+/// Returns what a screen would be drawn with, where one can be.
 fn options(config: &Config) -> Result<TerminalOptions, RunError> {
-    let env = |name: &str| std::env::var(name).unwrap_or_default();
     if !io::stdout().is_terminal() {
         return Err(RunError::NoScreen("the output, a file or a pipe,"));
     }
-    if env("TERM") == "dumb" {
+    if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
         return Err(RunError::NoScreen("this terminal (TERM=dumb)"));
     }
+    described(config)
+}
+
+/// Returns what the terminal is like, by its environment and what was asked for.
+pub(super) fn described(config: &Config) -> Result<TerminalOptions, RunError> {
+    let env = |name: &str| std::env::var(name).unwrap_or_default();
     let level = level(config.text(known::COLOR));
     // The first that is set decides, as for the C library.
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(env);

@@ -14,6 +14,7 @@ mod pace;
 mod redact;
 mod refusal;
 mod resource;
+mod rights;
 mod run;
 mod status;
 mod trim;
@@ -37,6 +38,7 @@ pub use options::KubeOptions;
 pub use pace::Pace;
 pub use refusal::Refusal;
 pub(super) use refusal::deepest;
+pub use rights::{Right, Standing, log_right, rights};
 
 use run::{Outside, Source};
 

@@ -112,6 +112,14 @@ impl NatsServer {
         }
     }
 
+    /// Ends the server without a chance to write or to say anything.
+    pub(crate) fn crash(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+    }
+
     /// Starts the server again, on the same port and store.
     pub(crate) fn restart(&mut self) {
         self.stop();

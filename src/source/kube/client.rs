@@ -20,6 +20,8 @@ pub struct KubeClient {
     options: Arc<KubeOptions>,
     namespace: Arc<str>,
     server: Arc<str>,
+    /// What names the server, for people.
+    origin: Arc<str>,
     /// Replaced when credentials are renewed.
     current: Arc<watch::Sender<Client>>,
 }
@@ -41,8 +43,9 @@ pub async fn connect(options: KubeOptions) -> Result<KubeClient, KubeConfigError
     let config = options.resolve().await?;
     let namespace = config.default_namespace.as_str().into();
     let server = config.cluster_url.to_string().trim_end_matches('/').into();
+    let origin = options.origin().into();
     let current = Arc::new(watch::Sender::new(build(config).await?));
-    Ok(KubeClient { options: Arc::new(options), namespace, server, current })
+    Ok(KubeClient { options: Arc::new(options), namespace, server, origin, current })
 }
 
 /// Builds a client on a thread for blocking work, since it runs credential plugins and waits.
@@ -68,6 +71,11 @@ impl KubeClient {
     /// Returns the address of the API server.
     pub fn server(&self) -> &Arc<str> {
         &self.server
+    }
+
+    /// Returns what names the API server, such as ``context `prod` ``, for people.
+    pub fn origin(&self) -> &Arc<str> {
+        &self.origin
     }
 
     /// Returns the client of the moment, for logs and port-forwards. Ask again for each request:

@@ -59,6 +59,17 @@ impl KubeOptions {
         Ok(config)
     }
 
+    /// Returns what names the server, for people.
+    pub(super) fn origin(&self) -> String {
+        match self.kubeconfig() {
+            Ok(Some(kubeconfig)) => {
+                let context = self.context.clone().or(kubeconfig.current_context);
+                format!("context `{}`", context.unwrap_or_default())
+            }
+            Ok(None) | Err(_) => "the service account of this pod".to_owned(),
+        }
+    }
+
     /// Returns the kubeconfig, none when there is a service account instead.
     fn kubeconfig(&self) -> Result<Option<Kubeconfig>, KubeConfigError> {
         if let Some(path) = &self.kubeconfig {

@@ -1,0 +1,186 @@
+//! What Kubernetes lets kvtop see.
+
+use std::collections::BTreeMap;
+
+use super::{Seen, row};
+use crate::domain::{Role, SourceState};
+use crate::report::doctor::{Check, Verdict};
+use crate::snapshot::PodRow;
+use crate::source::kube::{KubeClient, Refusal, Right, Standing, log_right, rights};
+
+const AREA: &str = "kubernetes";
+const RIGHTS: &str = "rights";
+const DEPLOYMENT: &str = "deployment";
+
+/// What is less without a resource.
+const LESS: [(&str, &str); 6] = [
+    ("pods/log", "no warnings, decisions or capacity lines from logs"),
+    (
+        "pods",
+        "no pods: no names, nodes, settings, logs or metrics, and NATS has to be named with --nats-url",
+    ),
+    ("configmaps", "settings in engine configuration files are not seen"),
+    ("endpointslices.discovery.k8s.io", "whether discovery sees a pod is not known"),
+    ("dynamographdeployments.nvidia.com", "settings of manifests are not seen"),
+    (
+        "dynamoworkermetadatas.nvidia.com",
+        "registered block sizes, capacities and ranks are not seen",
+    ),
+];
+
+pub(super) async fn checks(client: &KubeClient, seen: &Seen) -> Vec<Check> {
+    let mut checks = vec![Check::new(AREA, "configuration", Verdict::Ok, client.origin().as_ref())];
+    let server = Check::new(AREA, "API server", Verdict::Ok, client.server().as_ref());
+    match client.version().await {
+        Ok(version) => {
+            checks.push(Check { seen: format!("{}, {version}", client.server()), ..server });
+        }
+        Err(refusal) => {
+            let seen = refusal.to_string();
+            checks.push(Check { verdict: Verdict::Failed, seen, ..server });
+            // Without the server there is nothing to be learned of anything else.
+            return checks;
+        }
+    }
+    let wanted = seen.wanted.clone().unwrap_or_default();
+    let mut all = rights(client, &wanted.config_maps).await;
+    if let Some(target) = wanted.logs.first() {
+        all.push(log_right(client, &target.namespace, &target.pod, &target.container).await);
+    }
+    if refused_credentials(&all) {
+        let why = Refusal::Unauthorized.to_string();
+        checks.push(Check::new(AREA, "credentials", Verdict::Failed, why));
+        return checks;
+    }
+    checks.extend(installed(&all));
+    checks.extend(all.iter().filter_map(of_right));
+    checks.extend(unasked(seen, &all));
+    checks.extend(deployment(client, seen));
+    checks
+}
+
+fn refused_credentials(all: &[Right]) -> bool {
+    let refused = |right: &Right| right.standing == Standing::Failed(Refusal::Unauthorized);
+    all.iter().any(refused)
+}
+
+/// Returns which resources of Dynamo's the cluster has.
+fn installed(all: &[Right]) -> Vec<Check> {
+    let lists = all.iter().filter(|it| it.right.verb == "list");
+    let dynamos = lists.filter(|it| it.right.resource.ends_with(".nvidia.com"));
+    let check = |right: &Right| {
+        let name = format!("CRD {}", right.right.resource);
+        match &right.standing {
+            Standing::NotInstalled => {
+                let seen = "not installed in this cluster";
+                let advice =
+                    "deployments that the operator made have it; without it, pods alone tell";
+                Check::new(AREA, name, Verdict::Warning, seen).advise(advice)
+            }
+            Standing::Failed(why) if right.versions.is_empty() => {
+                Check::new(AREA, name, Verdict::Unknown, why.to_string())
+            }
+            _ => Check::new(AREA, name, Verdict::Ok, right.versions.join(", ")),
+        }
+    };
+    dynamos.map(check).collect()
+}
+
+/// Returns what is said of a right; none where there is nothing to have a right to.
+fn of_right(right: &Right) -> Option<Check> {
+    let name = right.right.to_string();
+    let place = format!("in namespace {}", right.right.namespace);
+    let check = |verdict, seen: String| Check::new(RIGHTS, name, verdict, seen);
+    Some(match &right.standing {
+        Standing::Granted => check(Verdict::Ok, place),
+        Standing::Missing => check(Verdict::Failed, format!("missing {place}")).advise(format!(
+            "{}{}; `kvtop rbac` prints the Role",
+            less(&right.right.resource),
+            if right.right.verb == "watch" { " once they change" } else { "" }
+        )),
+        Standing::NotInstalled => return None,
+        Standing::Failed(why) => check(Verdict::Unknown, why.to_string()),
+    })
+}
+
+fn less(resource: &str) -> &'static str {
+    LESS.iter().find(|(known, _)| *known == resource).map_or("", |(_, less)| less)
+}
+
+/// Returns what was not asked, since nothing called for it, and what only the sources have asked.
+fn unasked(seen: &Seen, all: &[Right]) -> Vec<Check> {
+    let asked = |resource: &str| all.iter().any(|right| *right.right.resource == *resource);
+    let mut checks = Vec::new();
+    for (resource, why) in
+        [("configmaps", "no engine reads one"), ("pods/log", "no container has a log")]
+    {
+        if !asked(resource) {
+            let name = format!("get on {resource}");
+            checks.push(Check::new(RIGHTS, name, Verdict::Unknown, format!("not asked: {why}")));
+        }
+    }
+    let name = "create on pods/portforward";
+    checks.push(match row(&seen.snapshot, "port-forward") {
+        None => Check::new(RIGHTS, name, Verdict::Unknown, "not asked: nothing needed it"),
+        Some(row) if row.why.contains("pods/portforward") => {
+            Check::new(RIGHTS, name, Verdict::Failed, row.why.as_str()).advise(
+                "addresses of the cluster are reached directly or not at all; \
+                 `kvtop rbac --port-forward` prints the Role",
+            )
+        }
+        Some(row) if row.state == SourceState::Live => {
+            Check::new(RIGHTS, name, Verdict::Ok, row.why.as_str())
+        }
+        Some(row) => Check::new(RIGHTS, name, Verdict::Warning, row.why.as_str()),
+    });
+    checks
+}
+
+fn deployment(client: &KubeClient, seen: &Seen) -> Vec<Check> {
+    let mut checks = Vec::new();
+    let graphs: Vec<&str> =
+        seen.snapshot.deployment.graphs.iter().map(|graph| graph.name.as_str()).collect();
+    let pods = &seen.snapshot.pods;
+    let name = "graph deployments";
+    checks.push(match graphs.as_slice() {
+        [] => Check::new(DEPLOYMENT, name, Verdict::Unknown, "none is seen"),
+        some => Check::new(DEPLOYMENT, name, Verdict::Ok, some.join(", ")),
+    });
+    let name = "pods of Dynamo";
+    checks.push(if pods.is_empty() {
+        let why = row(&seen.snapshot, "kubernetes").map(|row| row.why.as_str());
+        let none = format!("none in namespace {}", client.namespace());
+        let why = why.filter(|why| why.contains("no Dynamo deployment")).unwrap_or(&none);
+        Check::new(DEPLOYMENT, name, Verdict::Failed, why)
+    } else {
+        Check::new(DEPLOYMENT, name, Verdict::Ok, counted(pods))
+    });
+    let mut versions: Vec<&str> = pods.iter().filter_map(|pod| pod.version.as_deref()).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    let name = "Dynamo's version";
+    checks.push(match versions.as_slice() {
+        [] => Check::new(DEPLOYMENT, name, Verdict::Unknown, "no image's tag names it"),
+        [one] => Check::new(DEPLOYMENT, name, Verdict::Ok, *one),
+        several => Check::new(DEPLOYMENT, name, Verdict::Warning, several.join(", "))
+            .advise("pods of one deployment should have one version"),
+    });
+    let notes = seen.wanted.iter().flat_map(|wanted| &wanted.notes);
+    // Of pods there is a line already.
+    let notes = notes.filter(|note| !note.starts_with("no pod of Dynamo"));
+    checks.extend(notes.map(|note| Check::new(DEPLOYMENT, "note", Verdict::Warning, note)));
+    checks
+}
+
+/// Returns how many pods there are of each role, and how many are ready.
+fn counted(pods: &[PodRow]) -> String {
+    let mut roles: BTreeMap<Role, (usize, usize)> = BTreeMap::new();
+    for pod in pods {
+        let (all, ready) = roles.entry(pod.role).or_default();
+        *all += 1;
+        *ready += usize::from(pod.ready);
+    }
+    let parts =
+        roles.iter().map(|(role, (all, ready))| format!("{all} {} ({ready} ready)", role.name()));
+    parts.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,62 @@
+//! Whether events, logs and metrics arrive.
+
+use super::{Seen, row};
+use crate::domain::SourceState;
+use crate::report::doctor::{Check, Verdict};
+use crate::snapshot::SourceRow;
+
+const AREA: &str = "sources";
+
+pub(super) fn checks(seen: &Seen) -> Vec<Check> {
+    let mut checks = vec![plane(seen)];
+    checks.push(match row(&seen.snapshot, "nats") {
+        Some(row) => of_nats(row),
+        None => Check::new(AREA, "nats", Verdict::Failed, "no server is known")
+            .advise("name one with --nats-url; without events no cache is shown"),
+    });
+    // Without Kubernetes there are neither.
+    if let Some(wanted) = &seen.wanted {
+        checks.push(of_pods(row(&seen.snapshot, "logs"), "logs", wanted.logs.len()));
+        checks.push(of_pods(row(&seen.snapshot, "metrics"), "metrics", wanted.scrapes.len()));
+    }
+    checks
+}
+
+fn plane(seen: &Seen) -> Check {
+    let Some(plane) = &seen.snapshot.deployment.event_plane else {
+        let told = "not known: no event was heard meanwhile";
+        return Check::new(AREA, "event plane", Verdict::Unknown, told);
+    };
+    let heard = seen.snapshot.workers.iter().filter(|worker| worker.last_event.is_some()).count();
+    let told = format!("{plane}; events of {heard} ranks were heard");
+    Check::new(AREA, "event plane", Verdict::Ok, told)
+}
+
+fn of_nats(row: &SourceRow) -> Check {
+    let check = |verdict, seen: String| Check::new(AREA, "nats", verdict, seen);
+    let said = if row.why.is_empty() { row.state.name() } else { row.why.as_str() };
+    match row.state {
+        SourceState::Live | SourceState::Lossy => {
+            let rtt =
+                row.rtt.map(|rtt| format!("answers within {:.1} ms", rtt.as_secs_f64() * 1e3));
+            check(Verdict::Ok, rtt.unwrap_or_else(|| said.to_owned()))
+        }
+        SourceState::Connecting => check(Verdict::Failed, format!("no answer yet: {said}")),
+        _ => check(Verdict::Failed, said.to_owned())
+            .advise("without events no cache is shown; logs and metrics still are"),
+    }
+}
+
+/// Returns what is said of a source with an endpoint in each of `wanted` pods.
+fn of_pods(row: Option<&SourceRow>, name: &str, wanted: usize) -> Check {
+    let check = |verdict, seen: &str| Check::new(AREA, name, verdict, seen);
+    match row {
+        _ if wanted == 0 => check(Verdict::Unknown, "no pod to ask"),
+        None => check(Verdict::Unknown, "nothing was heard"),
+        Some(row) if row.state == SourceState::Down => check(Verdict::Failed, &row.why),
+        Some(row) if row.why.starts_with(&format!("{wanted} of {wanted} ")) => {
+            check(Verdict::Ok, &row.why)
+        }
+        Some(row) => check(Verdict::Warning, &row.why),
+    }
+}
