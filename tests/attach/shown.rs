@@ -1,0 +1,93 @@
+//! What is shown of a namespace that works.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::attach::{run, screen};
+use crate::support::deployment::{Deployment, NATS_POD, WORKERS, messages};
+use crate::support::endpoint::Endpoint;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_namespace_is_followed_from_its_pods_to_its_events() {
+    let it = Deployment::start();
+    it.publish(&messages()).await;
+
+    let mut pty = screen(&it);
+
+    // CACHED is as the reference counted it, KV% and HIT% are as the engines say.
+    pty.wait_for("every column", |screen| {
+        let row = |pod: &str, parts: &[&str]| {
+            let mut lines = screen.lines().filter(|line| line.contains(pod));
+            lines.any(|line| parts.iter().all(|part| line.contains(part)))
+        };
+        row("fhhcl", &["127", "42%", " 50 "]) && row("mj7km", &["111", "17%", " 25 "])
+    });
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+    for request in it.kube.requests() {
+        assert!(!request.path.contains("/secrets"), "{request:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_has_the_pods_their_metrics_and_each_claim_with_its_source() {
+    let it = Deployment::start();
+    it.publish(&messages()).await;
+
+    let output = run(&it, &["snapshot", "-o", "json", "--for", "3s"]).await;
+
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let workers = report["workers"].as_array().unwrap();
+    let of = |pod: &str| workers.iter().find(|worker| worker["pod"] == pod).unwrap();
+    let (first, second) = (of(WORKERS[0].0), of(WORKERS[1].0));
+    assert_eq!(workers.len(), 2, "{workers:#?}");
+    assert_eq!((&first["kv_utilization"], &second["kv_utilization"]), (&0.42.into(), &0.17.into()));
+    let held: BTreeSet<u64> =
+        workers.iter().map(|worker| worker["held"].as_u64().unwrap()).collect();
+    assert_eq!(held, [111, 127].into());
+    assert_eq!(first["capacity_blocks"], 41_234);
+    let claims = report["claims"].as_array().unwrap();
+    assert!(claims.len() > 10, "{}", claims.len());
+    for claim in claims {
+        for part in ["source", "raw"] {
+            assert!(claim[part].as_str().is_some_and(|text| !text.is_empty()), "{claim}");
+        }
+    }
+    let sources: Vec<&str> = claims.iter().filter_map(|claim| claim["source"].as_str()).collect();
+    let wanted = ["metrics of gtc-demo-0-frontend-rmjwp", "ConfigMap trtllm-engine-config"];
+    for source in wanted {
+        assert!(sources.iter().any(|known| known.starts_with(source)), "{source}: {sources:#?}");
+    }
+    only_reads(&it);
+    let forward = format!("/pods/{NATS_POD}/portforward");
+    assert!(it.kube.requests().iter().any(|request| request.path.ends_with(&forward)));
+}
+
+/// Asserts that nothing was asked but what docs/ARCHITECTURE.md names.
+fn only_reads(it: &Deployment) {
+    let known = [
+        "/version",
+        "/apis/nvidia.com",
+        "/apis/nvidia.com/v1alpha1",
+        "/pods",
+        "/configmaps",
+        "/endpointslices",
+        "/dynamographdeployments",
+        "/dynamoworkermetadatas",
+        "/log",
+        "/portforward",
+        "/services/dynamo-platform-nats",
+    ];
+    for request in it.kube.requests() {
+        assert_eq!(request.method, "GET", "{request:?}");
+        assert!(known.iter().any(|end| request.path.ends_with(end)), "{request:?}");
+    }
+    let asked =
+        it.frontend.requests().into_iter().chain(it.engines.iter().flat_map(Endpoint::requests));
+    for head in asked {
+        assert!(head.starts_with("GET /metrics HTTP/1.1\n"), "{head}");
+    }
+}
