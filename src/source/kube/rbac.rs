@@ -23,7 +23,7 @@ const LOOK: &str = r#"
   resources: [endpointslices]
   verbs: [get, list, watch]
 - apiGroups: [nvidia.com]
-  resources: [dynamographdeployments, dynamocomponentdeployments, dynamoworkermetadatas]
+  resources: [dynamographdeployments, dynamoworkermetadatas]
   verbs: [get, list, watch]
 "#;
 
@@ -110,6 +110,8 @@ mod tests {
         assert_eq!(text.matches("resourceNames: [nats-auth]").count(), 1);
         assert_eq!(text.matches("kind: RoleBinding").count(), 3);
         assert!(!text.contains("ClusterRole"), "{text}");
+        // Nothing is asked of these.
+        assert!(!text.contains("dynamocomponentdeployments"), "{text}");
     }
 
     #[test]
