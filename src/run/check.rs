@@ -59,7 +59,7 @@ async fn listened(
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
-    let mut waiting = Waiting::new(started);
+    let mut waiting = Waiting::default();
     let ended = ended();
     tokio::pin!(ended);
     let snapshot = loop {
@@ -70,10 +70,10 @@ async fn listened(
         follow(attach.as_ref(), &engine);
         let now = clock::now();
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
+        let patience = args.wait.unwrap_or(REACH_WITHIN);
+        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(patience));
         if ready.is_none() && is_ready(&snapshot) {
             ready = Some(now);
-        } else if ready.is_none() && waiting.is_due(now) {
-            waiting.look(&snapshot);
         }
         let listened = ready.map(|ready| now.since(ready));
         if is_enough(args, &snapshot, listened, now.since(started)) {

@@ -112,7 +112,7 @@ pub(super) async fn listened(
     let mut engine = Engine::new(live::engine_options(&label, source));
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
-    let mut waiting = Waiting::new(started);
+    let mut waiting = Waiting::default();
     let ended = ended();
     tokio::pin!(ended);
     loop {
@@ -122,13 +122,10 @@ pub(super) async fn listened(
         }
         let now = clock::now();
         follow(attach.as_ref(), &engine);
-        if ready.is_none() {
-            let snapshot = engine.snapshot(&ViewQuery::default(), now);
-            if is_ready(&snapshot) {
-                ready = Some(now);
-            } else if waiting.is_due(now) {
-                waiting.look(&snapshot);
-            }
+        let snapshot = engine.snapshot(&ViewQuery::default(), now);
+        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(REACH_WITHIN));
+        if ready.is_none() && is_ready(&snapshot) {
+            ready = Some(now);
         }
         let enough = match ready {
             Some(ready) => now.since(ready) >= length,
@@ -191,7 +188,7 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
     tokio::pin!(ended);
     let mut printed = 0;
     let started = clock::now();
-    let mut waiting = Waiting::new(started);
+    let mut waiting = Waiting::default();
     let mut due = started.after(args.interval);
     let exit = loop {
         tokio::select! {
@@ -201,14 +198,13 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
         let now = clock::now();
         engine.advance(now);
         follow(attach.as_ref(), &engine);
-        if waiting.is_due(now) {
-            waiting.look(&engine.snapshot(&ViewQuery::default(), now));
-        }
         if now < due {
             continue;
         }
         due = now.after(args.interval);
-        print(&line_of(&mut engine, now))?;
+        let snapshot = engine.snapshot(&line_query(), now);
+        waiting.say(&snapshot, attach.as_ref(), now.since(started), None);
+        print(&format!("{}\n", report::stat_line(&snapshot)))?;
         printed += 1;
         if args.count.is_some_and(|count| printed >= count) {
             break Exit::Clean;
@@ -219,8 +215,12 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
 }
 
 fn line_of(engine: &mut Engine, at: Timestamp) -> String {
-    let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
-    format!("{}\n", report::stat_line(&engine.snapshot(&query, at)))
+    format!("{}\n", report::stat_line(&engine.snapshot(&line_query(), at)))
+}
+
+/// Asks for what a line needs.
+fn line_query() -> ViewQuery {
+    ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() }
 }
 
 /// After this long without a frame nothing is left to say until the next one.

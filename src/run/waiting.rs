@@ -1,50 +1,60 @@
-//! What a command without a screen waits for, said once to whoever sits in front of it.
+//! What commands without a screen say while they wait: which source is down, and what is ambiguous.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::headless::tell;
-use crate::domain::{SourceState, Timestamp};
-use crate::snapshot::Snapshot;
+use super::live::Attach;
+use crate::domain::SourceState;
+use crate::snapshot::{Snapshot, SourceRow};
 
-/// After this long a person wonders.
-const LONG: Duration = Duration::from_secs(1);
+/// Sources without which there is nothing to print.
+const NEEDED: [&str; 3] = ["kubernetes", "nats", "zmq"];
 
-/// A wait for the first source.
-#[derive(Debug)]
+/// How long a namespace is given before what it lacks is told.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// Most sentences; what changes all the time must not flood a terminal.
+const MOST: usize = 24;
+
+/// What has been said.
+#[derive(Debug, Default)]
 pub(super) struct Waiting {
-    since: Timestamp,
-    told: bool,
+    told: BTreeSet<String>,
 }
 
 impl Waiting {
-    pub(super) fn new(since: Timestamp) -> Self {
-        Self { since, told: false }
-    }
-
-    /// Returns true when it is time to call [`look`](Self::look).
-    pub(super) fn is_due(&self, now: Timestamp) -> bool {
-        !self.told && now.since(self.since) >= LONG
-    }
-
-    /// Says what does not deliver yet, if nothing does. Says it once.
-    pub(super) fn look(&mut self, snapshot: &Snapshot) {
-        self.told = true;
-        if let Some(missing) = missing(snapshot) {
-            tell(&format!("kvtop: still waiting: {missing}"));
+    /// Says what is new about the sources of `snapshot`, for which one waits for `patience` if not for
+    /// ever, and about the choice of a deployment.
+    pub(super) fn say(
+        &mut self,
+        snapshot: &Snapshot,
+        attach: Option<&Attach>,
+        waited: Duration,
+        patience: Option<Duration>,
+    ) {
+        let down = |row: &&SourceRow| {
+            NEEDED.contains(&row.name.as_str()) && row.state == SourceState::Down
+        };
+        for row in snapshot.sources.iter().filter(down) {
+            let why = if row.why.is_empty() { "down" } else { row.why.as_str() };
+            let more = patience.map_or_else(
+                || "trying again until it answers".to_owned(),
+                |patience| format!("trying for up to {} s", patience.as_secs()),
+            );
+            self.once(&format!("{}: {why}; {more}", row.name));
+        }
+        if let Some(attach) = attach.filter(|_| waited >= PATIENCE) {
+            let notes = attach.wanted.borrow().notes.clone();
+            for note in &notes {
+                self.once(note);
+            }
         }
     }
-}
 
-/// Returns what every source says, when none delivers.
-fn missing(snapshot: &Snapshot) -> Option<String> {
-    let live = |state| matches!(state, SourceState::Live | SourceState::Lossy);
-    if snapshot.sources.iter().any(|source| live(source.state)) {
-        return None;
+    fn once(&mut self, sentence: &str) {
+        if self.told.len() < MOST && self.told.insert(sentence.to_owned()) {
+            tell(&format!("kvtop: {sentence}"));
+        }
     }
-    let told = snapshot.sources.iter().map(|source| {
-        let why = if source.why.is_empty() { "" } else { ", " };
-        format!("{} is {}{why}{}", source.name, source.state.name(), source.why)
-    });
-    let told: Vec<String> = told.collect();
-    if told.is_empty() { Some("no source has answered".to_owned()) } else { Some(told.join("; ")) }
 }

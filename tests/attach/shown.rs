@@ -91,3 +91,29 @@ fn only_reads(it: &Deployment) {
         assert!(head.starts_with("GET /metrics HTTP/1.1\n"), "{head}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_graph_deployments_are_named_and_one_can_be_chosen() {
+    let it = Deployment::start();
+    let mut second = crate::support::kube_api::recorded_objects("dgd/list").remove(0);
+    second["metadata"]["name"] = "another".into();
+    it.kube.object(second);
+
+    let output = run(&it, &["snapshot", "-o", "json", "--for", "2s"]).await;
+    let told = String::from_utf8(output.stderr).unwrap();
+    let sentence = "kvtop: namespace `gtc-demo` has 2 graph deployments (another, gtc-demo) and all \
+                    are shown; --dgd chooses one\n";
+    assert_eq!(told, sentence);
+
+    let output = run(&it, &["snapshot", "-o", "json", "--for", "2s", "--dgd", "gtc-demo"]).await;
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["dynamo"]["dgd"], "gtc-demo");
+    assert_eq!(report["pods"].as_array().unwrap().len(), 3);
+
+    let output = run(&it, &["snapshot", "-o", "json", "--dgd", "third"]).await;
+    let told = String::from_utf8(output.stderr).unwrap();
+    let sentence = "there is no graph deployment `third` in namespace `gtc-demo`; there is: another, \
+                    gtc-demo";
+    assert!(told.contains(sentence), "{told}");
+}
