@@ -247,6 +247,20 @@ fn durable(payload: Vec<u8>) -> Published {
     (format!("{STREAM}.kv-events"), payload)
 }
 
+/// Makes an authority in `ca.pem` and a certificate for `name` in `server.pem`.
+pub(crate) fn certificate(folder: &crate::support::nats_server::Folder, name: &str) {
+    use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+    let ca_key = KeyPair::generate().unwrap();
+    let mut ca = CertificateParams::new(Vec::new()).unwrap();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    folder.write("ca.pem", &ca.self_signed(&ca_key).unwrap().pem());
+    let key = KeyPair::generate().unwrap();
+    let leaf = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    let leaf = leaf.signed_by(&key, &Issuer::new(ca, ca_key)).unwrap();
+    folder.write("server.pem", &leaf.pem());
+    folder.write("server.key", &key.serialize_pem());
+}
+
 /// Prints a figure, for those who run the tests with `--nocapture`.
 #[expect(clippy::print_stdout, reason = "measurements are for people")]
 fn report(text: &str) {

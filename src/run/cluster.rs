@@ -234,6 +234,7 @@ impl Cluster {
         let read = |path: &std::path::Path| std::fs::read_to_string(path);
         let mut resolved =
             nats::resolve(&options, &env, &read).map_err(|error| crate::exit::chain(&error))?;
+        resolved.tls.name = reached.name;
         resolved.provenance =
             format!("{}, {}; {}", target.from, reached.provenance, resolved.provenance);
         if resolved.credential == Credential::None {

@@ -229,6 +229,7 @@ fn options(args: &SourceArgs) -> NatsOptions {
             cert: args.nats_tls_cert.clone(),
             key: args.nats_tls_key.clone(),
             insecure: false,
+            name: None,
         },
         file: FilePlace {
             url: args.nats_file.url.clone(),

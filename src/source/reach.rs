@@ -27,6 +27,8 @@ pub struct Reached {
     pub servers: Vec<Address>,
     /// How it was reached, for people.
     pub provenance: String,
+    /// The name of the server behind a forward, which its certificate is for.
+    pub name: Option<String>,
 }
 
 /// Why an address cannot be reached.
@@ -83,7 +85,10 @@ pub async fn nats(
     let mut direct = "no address is given".to_owned();
     for address in &servers {
         match tcp(address.host()).await {
-            Ok(_) => return Ok(Reached { servers, provenance: "directly".to_owned() }),
+            Ok(_) => {
+                let provenance = "directly".to_owned();
+                return Ok(Reached { servers, provenance, name: None });
+            }
             Err(error) => direct = error,
         }
     }
@@ -106,6 +111,7 @@ pub async fn nats(
                 return Ok(Reached {
                     servers: vec![found],
                     provenance: format!("through port-forward to pod {}", listening.pod.pod),
+                    name: split(server.host()).map(|(host, _)| host.to_owned()),
                 });
             }
             Err(forward) => last = ReachError::Forward { address, direct, forward },

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::attach::{run, screen};
-use crate::support::deployment::{Deployment, NATS_POD, WORKERS, messages};
+use crate::support::deployment::{Deployment, FRONTEND, NATS_POD, WORKERS, messages};
 use crate::support::endpoint::Endpoint;
+use crate::support::nats_server::{Folder, NatsServer};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_namespace_is_followed_from_its_pods_to_its_events() {
@@ -116,4 +117,34 @@ async fn several_graph_deployments_are_named_and_one_can_be_chosen() {
     let sentence = "there is no graph deployment `third` in namespace `gtc-demo`; there is: another, \
                     gtc-demo";
     assert!(told.contains(sentence), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_behind_a_forward_is_checked_for_the_name_that_pods_use() {
+    let name = "dynamo-platform-nats.dynamo-system.svc.cluster.local";
+    for (made_for, code) in [(name, 0), ("another.example.com", 1)] {
+        let folder = Folder::new();
+        crate::nats::certificate(&folder, made_for);
+        let file = |name: &str| folder.path().join(name);
+        let config = format!(
+            "tls {{ cert_file: {:?}, key_file: {:?} }}",
+            file("server.pem"),
+            file("server.key")
+        );
+        let it = Deployment::with(NatsServer::start(&["-js"], &config));
+        for pod in WORKERS.map(|(pod, _)| pod).into_iter().chain([FRONTEND.0]) {
+            it.kube.edit("Pod", pod, |pod| {
+                let env = pod["spec"]["containers"][0]["env"].as_array_mut().unwrap();
+                let server = env.iter_mut().find(|it| it["name"] == "NATS_SERVER").unwrap();
+                server["value"] = format!("tls://{name}:4222").into();
+            });
+        }
+
+        let ca = file("ca.pem").display().to_string();
+        let output = run(&it, &["doctor", "--nats-tls-ca", &ca]).await;
+
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert_eq!(text.contains("TLS with"), code == 1, "{text}");
+    }
 }

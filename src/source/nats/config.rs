@@ -52,6 +52,9 @@ pub struct Tls {
     pub key: Option<PathBuf>,
     /// Accept any certificate of the server.
     pub insecure: bool,
+    /// The name that the server's certificate must be for, where it is not the address: behind a
+    /// port-forward. Only together with `ca`.
+    pub name: Option<String>,
 }
 
 /// What to connect to, with what, and who said so.
@@ -289,7 +292,7 @@ fn tls(levels: &[Settings]) -> Result<Tls, NatsConfigError> {
         Some(_) => return Err(NatsConfigError::HalfCertificate),
     };
     let insecure = levels.iter().any(|level| level.tls.insecure);
-    Ok(Tls { ca: first(|tls| &tls.ca), cert, key, insecure })
+    Ok(Tls { ca: first(|tls| &tls.ca), cert, key, insecure, name: None })
 }
 
 #[cfg(test)]

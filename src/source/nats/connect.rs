@@ -91,6 +91,9 @@ fn secured(mut options: ConnectOptions, tls: &Tls) -> Result<ConnectOptions, Str
     if tls.insecure {
         return Ok(options.tls_client_config(tls::accept_any(tls)?).require_tls(true));
     }
+    if let (Some(name), Some(ca)) = (&tls.name, &tls.ca) {
+        return Ok(options.tls_client_config(tls::named(tls, ca, name)?).require_tls(true));
+    }
     if let Some(ca) = &tls.ca {
         options = options.add_root_certificates(ca.clone()).require_tls(true);
     }

@@ -80,6 +80,7 @@ fn load(name: &str, env: Env<'_>, read: Read<'_>) -> Result<io::Result<Settings>
             cert: path(context.cert),
             key: path(context.key),
             insecure: false,
+            name: None,
         },
     }))
 }

@@ -70,6 +70,7 @@ pub(super) fn from_kvtop(env: Env<'_>) -> Settings {
             cert: path(env, "KVTOP_NATS_TLS_CERT"),
             key: path(env, "KVTOP_NATS_TLS_KEY"),
             insecure: truthy(env, "KVTOP_NATS_TLS_INSECURE"),
+            name: None,
         },
     }
 }
@@ -90,6 +91,7 @@ pub(super) fn from_natscli(env: Env<'_>) -> Settings {
             cert: path(env, "NATS_CERT"),
             key: path(env, "NATS_KEY"),
             insecure: false,
+            name: None,
         },
     }
 }
@@ -111,6 +113,7 @@ pub(super) fn from_dynamo(env: Env<'_>) -> Settings {
             cert: path(env, "NATS_TLS_CLIENT_CERT_PATH"),
             key: path(env, "NATS_TLS_CLIENT_KEY_PATH"),
             insecure: truthy(env, "NATS_TLS_INSECURE"),
+            name: None,
         },
     }
 }

@@ -181,6 +181,7 @@ fn tls_settings_are_found_apart_and_pairs_stay_together() {
         cert: Some("/mine.pem".into()),
         key: Some("/mine.key".into()),
         insecure: true,
+        name: None,
     };
     assert_eq!(resolved.tls, expected);
 }
