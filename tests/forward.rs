@@ -95,6 +95,27 @@ async fn a_port_of_the_loopback_leads_to_a_ready_pod_of_the_service_and_is_liste
 }
 
 #[tokio::test]
+async fn an_address_leads_to_the_pod_that_has_it_where_that_may_be_looked_up() {
+    let kube = platform();
+    let endpoint = Endpoint::start(Manners::Closing("hello\n"));
+    kube.forward(POD, 4222, endpoint.address);
+    kube.edit("Pod", POD, |pod| pod["status"]["podIP"] = "10.1.2.3".into());
+    let it = forward(&kube).await;
+    let to = |ip: &str| destination(ip, 4222, "gtc-demo").unwrap();
+
+    let listening = it.forwarder.listen(to("10.1.2.3")).await.unwrap();
+    assert_eq!(listening.pod, pod(POD));
+    assert!(get(listening.local).await.ends_with("hello\n"));
+    let error = it.forwarder.listen(to("10.1.2.4")).await.unwrap_err();
+    assert_eq!(error.to_string(), "no running pod has the address 10.1.2.4");
+
+    // Only the namespace of the deployment may be listed, as with the printed Role.
+    kube.answer("/api/v1/pods?", "errors/403_namespaces");
+    let error = it.forwarder.listen(to("10.1.2.3")).await.unwrap_err();
+    assert!(error.to_string().contains("no pod in namespace `gtc-demo` has address 10.1.2.3"));
+}
+
+#[tokio::test]
 async fn the_next_connection_goes_to_another_pod_when_the_first_is_gone() {
     let kube = platform();
     let (old, new) =

@@ -11,7 +11,7 @@ mod place;
 mod stream;
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use tokio::runtime::Builder;
@@ -62,6 +62,15 @@ pub enum Destination {
         /// Service.
         service: Arc<str>,
         /// Port of the service, which may be another one than that of the pod.
+        port: u16,
+    },
+    /// The pod that has an address.
+    Address {
+        /// Kubernetes namespace in which it is looked for first.
+        home: Arc<str>,
+        /// Address.
+        ip: IpAddr,
+        /// Port of one of its containers.
         port: u16,
     },
 }

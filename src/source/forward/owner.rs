@@ -224,6 +224,8 @@ fn key_of(to: &Destination) -> Key {
         Destination::Service { namespace, .. } => {
             Key { namespace: Arc::clone(namespace), service: true }
         }
+        // Its namespace is not known before it is found.
+        Destination::Address { ip, .. } => Key { namespace: ip.to_string().into(), service: false },
     }
 }
 

@@ -1,8 +1,9 @@
-//! From the address of a service to a pod that is ready and a port of it.
+//! From the address of a service, or of a pod, to a pod that is ready and a port of it.
 //!
 //! Owns the reading of Services, `EndpointSlice`s and, without the right to list those, pods.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, Service, ServicePort};
@@ -14,11 +15,15 @@ use serde::de::DeserializeOwned;
 use super::{Destination, ForwardError, PodPort};
 use crate::source::kube::{KubeClient, Refusal};
 
-/// Returns what `host` and `port` name inside a cluster, seen from `home`; none for an address that
-/// is no name of a cluster.
+/// Returns what `host` and `port` name inside a cluster, seen from `home`; none for a name that is
+/// none of a cluster's.
 pub fn destination(host: &str, port: u16, home: &str) -> Option<Destination> {
     let host = host.trim_end_matches('.');
-    if host.is_empty() || host.contains(':') || host.parse::<std::net::IpAddr>().is_ok() {
+    if let Ok(ip) = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>() {
+        let home = home.into();
+        return (!ip.is_loopback()).then_some(Destination::Address { home, ip, port });
+    }
+    if host.is_empty() || host.contains(':') {
         return None;
     }
     let labels: Vec<&str> = host.split('.').collect();
@@ -49,6 +54,9 @@ pub(super) async fn resolve(
     let (namespace, service, port) = match destination {
         Destination::Pod(pod) => return Ok(pod.clone()),
         Destination::Service { namespace, service, port } => (namespace, service, *port),
+        Destination::Address { home, ip, port } => {
+            return with_address(client, home, *ip, *port).await;
+        }
     };
     let path = format!("/api/v1/namespaces/{namespace}/services/{service}");
     let found = match get::<Service>(client, &path).await {
@@ -87,6 +95,47 @@ pub(super) async fn resolve(
     };
     let (pod, port) = picked.ok_or_else(nobody)?;
     Ok(PodPort { namespace: Arc::clone(namespace), pod, port })
+}
+
+/// Returns the running pod whose address is `ip`: one of `home`, or of any namespace, where all may be
+/// listed.
+async fn with_address(
+    client: &KubeClient,
+    home: &str,
+    ip: IpAddr,
+    port: u16,
+) -> Result<PodPort, ForwardError> {
+    let query = format!("pods?fieldSelector=status.podIP%3D{ip}");
+    let here: List<Pod> = get(client, &format!("/api/v1/namespaces/{home}/{query}")).await?;
+    if let Some(found) = running(&here.items, port) {
+        return Ok(found);
+    }
+    let elsewhere = match get::<List<Pod>>(client, &format!("/api/v1/{query}")).await {
+        Ok(list) => running(&list.items, port),
+        Err(Refusal::Forbidden(_)) => {
+            return Err(ForwardError::Nowhere(format!(
+                "no pod in namespace `{home}` has address {ip}, and pods of other namespaces may \
+                 not be listed; name the server with --nats-url, or its service in NATS_SERVER"
+            )));
+        }
+        Err(refusal) => return Err(refusal.into()),
+    };
+    elsewhere.ok_or_else(|| ForwardError::Nowhere(format!("no running pod has the address {ip}")))
+}
+
+/// Returns the first of `pods` that runs; those on their node's network share its address.
+fn running(pods: &[Pod], port: u16) -> Option<PodPort> {
+    let runs = |pod: &&Pod| {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        let on_node = pod.spec.as_ref().and_then(|spec| spec.host_network).unwrap_or(false);
+        phase == Some("Running") && !on_node
+    };
+    let pod = pods.iter().find(runs)?;
+    Some(PodPort {
+        namespace: pod.metadata.namespace.as_deref()?.into(),
+        pod: pod.metadata.name.as_deref()?.into(),
+        port,
+    })
 }
 
 fn port_of(service: &Service, port: u16) -> Option<&ServicePort> {
@@ -188,6 +237,10 @@ mod tests {
                 port: 4222,
             })
         };
+        let address = |ip: &str| {
+            let ip = ip.parse().unwrap();
+            Some(Destination::Address { home: "home".into(), ip, port: 4222 })
+        };
         let table = [
             ("nats", service("nats", "home")),
             ("nats.sys", service("nats", "sys")),
@@ -203,7 +256,9 @@ mod tests {
                 })),
             ),
             ("nats.example.com", None),
-            ("10.0.0.1", None),
+            ("10.0.0.1", address("10.0.0.1")),
+            ("[fd00::7]", address("fd00::7")),
+            ("127.0.0.1", None),
             ("::1", None),
             ("localhost", None),
             ("", None),

@@ -172,6 +172,7 @@ fn wanted(head: &Head, target: &Target) -> Wanted {
             })
             .collect(),
         name: fields.strip_prefix("metadata.name=").map(str::to_owned),
+        ip: fields.strip_prefix("status.podIP=").map(str::to_owned),
     }
 }
 

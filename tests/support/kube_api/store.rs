@@ -162,6 +162,7 @@ pub(super) struct Wanted {
     pub(super) namespace: Option<String>,
     pub(super) labels: Vec<(String, Option<String>)>,
     pub(super) name: Option<String>,
+    pub(super) ip: Option<String>,
 }
 
 impl Wanted {
@@ -177,6 +178,7 @@ impl Wanted {
         plural_of(kind) == self.plural
             && self.namespace.as_ref().is_none_or(|it| metadata["namespace"] == it.as_str())
             && self.name.as_ref().is_none_or(|it| metadata["name"] == it.as_str())
+            && self.ip.as_ref().is_none_or(|it| object["status"]["podIP"] == it.as_str())
             && labelled
     }
 
