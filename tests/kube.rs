@@ -4,6 +4,7 @@ mod fails;
 mod fake;
 mod follows;
 mod readonly;
+mod ways;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -45,8 +46,18 @@ async fn watched(kube: &FakeKube) -> Watched {
 }
 
 async fn watched_at(kube: &FakeKube, pace: Pace) -> Watched {
+    watched_by(client(kube).await, pace)
+}
+
+/// Starts a source with a kubeconfig that a test has written.
+async fn watched_with(kubeconfig: std::path::PathBuf) -> Watched {
+    let options = KubeOptions { kubeconfig: Some(kubeconfig), ..KubeOptions::default() };
+    watched_by(connect(options).await.unwrap(), pace())
+}
+
+fn watched_by(client: KubeClient, pace: Pace) -> Watched {
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let spec = KubeSpec { pace, ..KubeSpec::new(client(kube).await) };
+    let spec = KubeSpec { pace, ..KubeSpec::new(client) };
     let handle = spawn(spec, Emitter::new(sender));
     Watched { handle, frames, seen: Vec::new(), found: BTreeSet::new() }
 }

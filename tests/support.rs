@@ -9,6 +9,7 @@ pub(crate) mod kube_api;
 pub(crate) mod libzmq;
 pub(crate) mod nats_server;
 pub(crate) mod pictures;
+pub(crate) mod proxy;
 pub(crate) mod pty;
 
 use std::path::{Path, PathBuf};
