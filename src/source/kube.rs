@@ -36,6 +36,7 @@ pub use condition::MissingRight;
 pub use error::KubeConfigError;
 pub use options::KubeOptions;
 pub use pace::Pace;
+pub(super) use redact::redacted_line;
 pub use refusal::Refusal;
 pub(super) use refusal::deepest;
 pub use rights::{Right, Standing, log_right, rights};

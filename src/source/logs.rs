@@ -1,7 +1,7 @@
 //! The logs source: lines of the containers of a deployment, as `pods/log` has them.
 //!
 //! Owns which containers are followed and from where on. Reads of a line only the time that the
-//! kubelet puts before it, and removes that. A log is a file on its node: a follower that lags slows
+//! kubelet puts before it, and removes that, secrets and prompts. A log is a file on its node: a follower that lags slows
 //! nobody, so history is paced; lines written from now on are passed on or dropped and counted.
 
 mod follow;

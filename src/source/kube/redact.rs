@@ -3,9 +3,12 @@
 //! By name (of variables, keys, flags), and by shape (user and password in URLs, well-known prefixes of
 //! tokens), wherever the text stands. References to Secrets stay; they are names.
 
+mod line;
 mod text;
 
 use serde_json::Value;
+
+pub(in crate::source) use line::redacted_line;
 
 use text::scrub;
 

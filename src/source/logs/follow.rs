@@ -13,7 +13,7 @@ use super::request::{self, Answer, From, Piece, Reading};
 use super::{LogLimits, LogStart, LogTarget};
 use crate::clock;
 use crate::frame::{Frame, Origin};
-use crate::source::kube::{KubeClient, Refusal};
+use crate::source::kube::{KubeClient, Refusal, redacted_line};
 use crate::source::{Desired, Emitter};
 
 /// The first wait after an end.
@@ -299,10 +299,9 @@ impl Follow {
             container: Arc::clone(&self.target.container),
         };
         let time = line.time.and_then(|time| u64::try_from(time.as_microsecond()).ok());
-        Frame {
-            time: time.map(crate::domain::Timestamp),
-            ..Frame::new(clock::now(), origin, line.text.clone())
-        }
+        let clean = redacted_line(&String::from_utf8_lossy(&line.text));
+        let text = clean.map_or_else(|| line.text.clone(), Into::into);
+        Frame { time: time.map(crate::domain::Timestamp), ..Frame::new(clock::now(), origin, text) }
     }
 
     fn stand(&self, phase: Phase) {

@@ -1,0 +1,69 @@
+//! Planted secrets and prompts are in nothing that kvtop writes.
+
+use serde_json::json;
+
+use crate::attach::run;
+use crate::support::deployment::{Deployment, FRONTEND, WORKERS};
+use crate::support::kube_api::TOKEN;
+use crate::support::nats_server::NatsServer;
+use crate::support::scratch;
+
+const PLANTED: &str = "PLANTED-do-not-show";
+
+/// A deployment whose login of NATS is in a Secret, and that is careless with more.
+fn careless() -> Deployment {
+    use base64::Engine as _;
+    let it = Deployment::with(NatsServer::start(&["--user", "alice", "--pass", PLANTED], ""));
+    let encode = |text: &str| base64::engine::general_purpose::STANDARD.encode(text);
+    it.kube.object(json!({
+        "kind": "Secret", "apiVersion": "v1",
+        "metadata": { "name": "nats-auth", "namespace": "gtc-demo" },
+        "data": { "user": encode("alice"), "password": encode(PLANTED) },
+    }));
+    for pod in WORKERS.map(|(pod, _)| pod).into_iter().chain([FRONTEND.0]) {
+        it.kube.edit("Pod", pod, |pod| {
+            let key = |key: &str| json!({ "secretKeyRef": { "name": "nats-auth", "key": key } });
+            let env = pod["spec"]["containers"][0]["env"].as_array_mut().unwrap();
+            env.extend([
+                json!({ "name": "NATS_AUTH_USERNAME", "valueFrom": key("user") }),
+                json!({ "name": "NATS_AUTH_PASSWORD", "valueFrom": key("password") }),
+                json!({ "name": "HF_TOKEN", "value": PLANTED }),
+            ]);
+        });
+        it.kube.log_line(pod, "main", &format!("INFO args: --api-key {PLANTED}"));
+        it.kube.log_line(pod, "main", &format!("DEBUG request: messages: [User(\"{PLANTED}\")]"));
+    }
+    it
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_planted_is_used_and_never_written() {
+    let it = careless();
+    let folder = scratch();
+    let file = folder.join("seen.frames").display().to_string();
+
+    let commands: [&[&str]; 5] = [
+        &["record", "-o", &file, "--for", "4s"],
+        &["snapshot", "-o", "json", "--for", "2s"],
+        &["check", "-o", "json", "--for", "2s"],
+        &["doctor"],
+        &["doctor", "-o", "json"],
+    ];
+    for command in commands {
+        let output = run(&it, command).await;
+
+        let text =
+            String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        for secret in [PLANTED, TOKEN] {
+            assert!(!text.contains(secret), "{command:?}: {text}");
+        }
+        if command == ["doctor"] {
+            assert!(text.contains("ok       nats"), "the login is used: {text}");
+        }
+    }
+    let recorded = std::fs::read_to_string(&file).unwrap();
+    assert!(recorded.contains("args: --api-key (redacted)"), "the lines are there");
+    for secret in [PLANTED, TOKEN] {
+        assert!(!recorded.contains(secret));
+    }
+}
