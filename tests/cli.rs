@@ -168,3 +168,37 @@ fn a_replay_takes_the_speeds_that_the_player_can_do() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("between 0.125 and 1024"), "{}", stderr(&output));
 }
+
+#[test]
+fn each_claim_of_every_recorded_deployment_comes_with_its_source() {
+    let folder = fixture("clusters");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut seen = std::collections::BTreeSet::new();
+    for file in files {
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+
+        let output = kvtop(&["snapshot", "-o", "json", "--replay", file.to_str().unwrap()]);
+
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+        let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let claims = report["claims"].as_array().unwrap();
+        let sizes = claims.iter().filter(|claim| claim["what"] == "block_size");
+        assert!(sizes.count() > 0, "{name}");
+        for claim in claims {
+            let told = |key: &str| claim[key].as_str().is_some_and(|text| !text.is_empty());
+            assert!(told("source") && told("raw") && told("basis"), "{name}: {claim}");
+        }
+        seen.insert(name);
+    }
+    let shapes = [
+        "agg-router-pods",
+        "config-map",
+        "gateway-plugin",
+        "sglang-disagg",
+        "sh-c",
+        "standalone-router",
+        "v1beta1",
+        "vllm",
+    ];
+    assert!(shapes.iter().all(|shape| seen.contains(*shape)), "{seen:?}");
+}
