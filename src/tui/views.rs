@@ -1,6 +1,6 @@
 //! The views: which are built, and what each does with its panels and keys.
 //!
-//! A view is a file below this one and a line in [`BUILT`]; tabs, keys, the command line and the
+//! A view is a file below this one and a line in `BUILT`; tabs, keys, the command line and the
 //! layout follow. It keeps what it remembers in [`Look`].
 
 pub mod events;
