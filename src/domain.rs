@@ -31,8 +31,8 @@ pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank}
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
 pub use manifest::{GraphApi, ManifestList, ManifestPart};
 pub use tree::{
-    BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeNode, TreePlace, TreeRow, TreeRowKind,
-    TreeSearch, TreeSharing, TreeSort,
+    BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeMatch, TreeNode, TreePlace, TreeRow,
+    TreeRowKind, TreeSearch, TreeSharing, TreeSort,
 };
 pub use unit::{BlockSize, Timestamp};
 pub use version::{Release, Releases, VersionSign};

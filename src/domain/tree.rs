@@ -182,8 +182,8 @@ pub struct TreeDepths {
 pub struct TreeSearch {
     /// What was looked for, as typed.
     pub text: String,
-    /// For each match the branch that it is in and the rows down to the one that holds it.
-    pub found: Vec<Vec<TreeNode>>,
+    /// The matches.
+    pub found: Vec<TreeMatch>,
     /// True when there are more.
     pub more: bool,
     /// True once everything was looked at.
@@ -192,4 +192,13 @@ pub struct TreeSearch {
     pub percent: u8,
     /// True for what cannot be part of a hash.
     pub senseless: bool,
+}
+
+/// A block that was looked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeMatch {
+    /// Its sequence hash, or that of a missing parent.
+    pub hash: SequenceHash,
+    /// The branch that it is in, and the rows down to the one that holds it.
+    pub way: Vec<TreeNode>,
 }

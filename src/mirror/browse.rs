@@ -161,5 +161,5 @@ impl Mirror {
 /// Returns the way to the match that is to be shown.
 fn found(search: Option<&TreeSearch>, question: &Question<'_>) -> Option<Vec<TreeNode>> {
     let (found, (_, which)) = (&search?.found, question.find?);
-    found.get(which.checked_rem(found.len())?).cloned()
+    found.get(which.checked_rem(found.len())?).map(|found| found.way.clone())
 }

@@ -235,11 +235,11 @@ fn a_prefix_can_be_pinned_filtered_ordered_found_and_copied() {
     desk.keys(&hash[..9]);
     desk.keys("\n");
     let screen = desk.screen((120, 36));
-    assert!(screen.contains("1 match"), "{screen}");
+    assert!(screen.contains("match 1 of 1"), "{screen}");
     let Some(Action::Copy { text, .. }) = desk.press(KeyCode::Char('y')) else { panic!() };
     assert!(text.contains(&hash), "{text} {hash}");
     desk.keys("k");
-    assert!(!desk.screen((120, 36)).contains("1 match"));
+    assert!(!desk.screen((120, 36)).contains("match 1 of 1"));
 
     desk.keys("/zz\n");
     assert!(desk.screen((120, 36)).contains("a hash, or its first digits"));

@@ -102,18 +102,21 @@ pub(super) fn page(
 impl Walk<'_> {
     /// Returns the row that shows what was asked for: the row that holds its block, none when that is
     /// gone.
-    fn anchor(&mut self) -> Option<TreePlace> {
+    fn anchor(&mut self) -> Option<(TreePlace, Spot)> {
         let place =
             self.question.anchor.unwrap_or(TreePlace { node: self.question.root, more: false });
         let spot = self.tree.spot(&place.node)?;
-        let (Spot::Block(node) | Spot::Missing(node)) = spot else { return Some(place) };
+        let (Spot::Block(node) | Spot::Missing(node)) = spot else {
+            return Some((place, spot));
+        };
         if place.node == self.question.root {
-            return Some(place);
+            return Some((place, spot));
         }
         let way = self.tree.way_to(node, self.visits).unwrap_or_default();
         self.way.extend(way.iter().copied());
         let row = way.last().copied().unwrap_or(node);
-        Some(TreePlace { node: self.tree.named(row), ..place })
+        let shown = if self.tree.is_ghost(row) { Spot::Missing(row) } else { Spot::Block(row) };
+        Some((TreePlace { node: self.tree.named(row), ..place }, shown))
     }
 
     fn walk(&mut self) {
@@ -250,13 +253,18 @@ impl Walk<'_> {
         heads
     }
 
-    fn finish(mut self, anchor: Option<TreePlace>) -> Page {
+    fn finish(mut self, anchor: Option<(TreePlace, Spot)>) -> Page {
         let wanted = self.question.anchor;
-        let position = |place| self.rows.iter().position(|row| row.place == place);
+        // A block that lost its parent may be there again below its parent, under the same name.
+        let position = |(place, spot): (TreePlace, Spot)| {
+            let same = |row: &Bare| row.place == place;
+            let exact = self.rows.iter().position(|row| same(row) && row.spot == spot);
+            exact.or_else(|| self.rows.iter().position(same))
+        };
         let state = match (anchor, anchor.and_then(position)) {
             (_, Some(at)) => self.stand(at),
             (None, None) => self.bury(wanted.unwrap_or_default()),
-            (Some(place), None) => match self.after_more(place) {
+            (Some((place, _)), None) => match self.after_more(place) {
                 Some(at) => self.stand(at),
                 None => TreeAnchor::Hidden,
             },

@@ -4,7 +4,7 @@
 //! looked for among all blocks, a slice for each page.
 
 use super::Visits;
-use crate::domain::{TreeNode, TreeSearch};
+use crate::domain::{SequenceHash, TreeMatch, TreeNode, TreeSearch};
 use crate::mirror::Semantics;
 use crate::mirror::node::{NONE, ODD, ORPHAN, ROOT};
 use crate::mirror::owners;
@@ -109,7 +109,7 @@ impl Pass {
             }
         }
         for node in nodes {
-            self.add(tree, node, visits);
+            self.add(tree, node, hash, visits);
         }
     }
 
@@ -120,7 +120,7 @@ impl Pass {
             if let Some(hash) = tree.own_name(node)
                 && self.wanted.fits(hash)
             {
-                self.add(tree, node, visits);
+                self.add(tree, node, hash, visits);
             }
         }
         visits.count((end - self.at) as usize);
@@ -129,7 +129,7 @@ impl Pass {
             while left > 0 && self.alias < tree.aliases.end() {
                 let own = tree.aliases.at(self.alias);
                 if own.slot != NONE && own.node != NONE && self.wanted.fits(own.hash) {
-                    self.add(tree, own.node, visits);
+                    self.add(tree, own.node, own.hash, visits);
                 }
                 self.alias += 1;
                 left -= 1;
@@ -142,7 +142,7 @@ impl Pass {
         self.found.percent = (seen * 100 / u64::from(all.max(1))) as u8;
     }
 
-    fn add(&mut self, tree: &Tree, node: u32, visits: &mut Visits) {
+    fn add(&mut self, tree: &Tree, node: u32, hash: u64, visits: &mut Visits) {
         let Some(way) = tree.way_to(node, visits) else { return };
         let Some(first) = way.first() else { return };
         let branch = match tree.nodes.at(*first).parent() {
@@ -151,15 +151,16 @@ impl Pass {
             _ => TreeNode::Detached,
         };
         let named = way.into_iter().map(|head| tree.named(head));
-        let rows: Vec<TreeNode> = [branch].into_iter().chain(named).collect();
-        if self.found.found.contains(&rows) {
+        let way = [branch].into_iter().chain(named).collect();
+        let found = TreeMatch { hash: SequenceHash(hash), way };
+        if self.found.found.contains(&found) {
             return;
         }
         if self.found.found.len() >= MATCHES {
             self.found.more = true;
             return;
         }
-        self.found.found.push(rows);
+        self.found.found.push(found);
     }
 }
 

@@ -89,7 +89,7 @@ fn lines(scene: &Scene<'_>, columns: usize, glyphs: &'static Glyphs) -> Vec<Vec<
         sheet.costs(detail);
         sheet.agreement(detail);
         sheet.below(detail);
-        sheet.hashes(row, detail);
+        sheet.hashes(page, row, detail);
     }
     sheet.lines
 }
@@ -215,15 +215,18 @@ impl Sheet<'_> {
         self.say("", &said.join(", "), Role::Fg);
     }
 
-    fn hashes(&mut self, row: &TreeRow, detail: &TreeDetail) {
+    fn hashes(&mut self, page: &TreePage, row: &TreeRow, detail: &TreeDetail) {
         if detail.hashes.is_empty() {
             return;
         }
         let (shown, all) = (detail.hashes.len(), u64::from(row.blocks).max(1));
         let of = text::count(all);
         self.head(&format!("Block hashes ({} of {of})", text::count(shown as u64)));
+        let found = page.search.as_ref().filter(|_| self.scene.look.tree.find.is_some());
         for hash in &detail.hashes {
-            self.lines.push(vec![part(format!("  {hash}"), Role::Muted)]);
+            let sought = found.is_some_and(|search| search.found.iter().any(|it| it.hash == *hash));
+            let role = if sought { Role::Ok } else { Role::Muted };
+            self.lines.push(vec![part(format!("  {hash}"), role)]);
         }
         if let (Some(last), true) = (row.last, (shown as u64) < all) {
             let said = format!("  {} {}", self.glyphs.ellipsis, short(last));

@@ -71,15 +71,16 @@ fn found(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Option<Vec<
         Some(search) if !search.done && search.found.is_empty() => {
             (format!("{wanted}: looked at {} %", search.percent), Role::Muted)
         }
-        Some(search) => match search.found.len() {
-            0 => {
-                (format!("{} nothing here is called {wanted}", canvas.glyphs().unknown), Role::Warn)
+        Some(search) => match which.checked_rem(search.found.len()) {
+            None => {
+                let unknown = canvas.glyphs().unknown;
+                (format!("{unknown} nothing here is called {wanted}"), Role::Warn)
             }
-            1 => (format!("{wanted}: 1 match"), Role::Ok),
-            count => {
+            Some(at) => {
                 let more = if search.more { "+" } else { "" };
-                let at = which % count + 1;
-                (format!("{wanted}: match {at} of {count}{more}; once more for the next"), Role::Ok)
+                let (count, hash) = (search.found.len(), search.found[at].hash);
+                let next = if count > 1 { "; once more for the next" } else { "" };
+                (format!("{hash}, match {} of {count}{more}{next}", at + 1), Role::Ok)
             }
         },
     };

@@ -52,7 +52,8 @@ impl State {
             return;
         };
         let which = which.checked_rem(search.found.len());
-        let Some(way) = which.and_then(|which| search.found.get(which)) else { return };
+        let found = which.and_then(|which| search.found.get(which));
+        let Some(way) = found.map(|found| &found.way) else { return };
         for node in way.split_last().map_or(&[][..], |(_, above)| above) {
             self.open.entry(*node).or_insert(CHILDREN);
             self.closed.remove(node);
