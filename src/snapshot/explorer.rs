@@ -87,8 +87,9 @@ pub struct TreeDetail {
     pub more_shares: usize,
     /// False when only a part of what is below was counted for `shares`.
     pub counted: bool,
-    /// Weight of the prefill term of routers, where it is known.
-    pub weight: Option<Sourced<f64>>,
+    /// True when routers of this version are known to weigh just so: prefill by its weight, and what is
+    /// decoding. From 1.6 on there is more to it, by policy.
+    pub plain_cost: bool,
     /// What routers last said of the size of their index, beside the mirror's at that time.
     pub agreement: Vec<TreeAgreement>,
 }
@@ -106,6 +107,8 @@ pub struct TreeShare {
     pub below: u32,
     /// Blocks of the prefix that it would have to compute.
     pub prefill: Option<u32>,
+    /// Weight of the prefill term, where it is known.
+    pub weight: Option<f64>,
     /// Blocks that it decodes, as a router last believed.
     pub decode: Option<Sourced<f64>>,
     /// Weight times prefill plus decode; none while a part of it is not known.

@@ -301,3 +301,32 @@ fn the_tree_in_ascii_is_ascii() {
         }
     }
 }
+
+#[test]
+fn costs_are_told_only_where_routers_are_known_to_weigh_so() {
+    let told = |name: &str| {
+        let (_, path) = captures().into_iter().find(|(known, _)| known == name).unwrap();
+        let all = frames(&path);
+        let mut desk = Desk::new(played(&all).0, None, all[all.len() - 1].at);
+        desk.keys("j");
+        let Answer::Tree(page) = &desk.picture.answer else { panic!() };
+        let detail = page.detail.clone().unwrap();
+        (detail, desk.screen((120, 36)))
+    };
+    let (detail, screen) = told("0.9.0-healthy");
+    assert!(detail.plain_cost && detail.shares.iter().all(|share| share.cost.is_some()));
+    assert!(screen.contains("lowest"), "{screen}");
+
+    let (detail, screen) = told("1.6.1-healthy");
+    assert!(!detail.plain_cost && detail.shares.iter().all(|share| share.cost.is_none()));
+    assert!(screen.contains("weigh more than this") && !screen.contains("lowest"), "{screen}");
+}
+
+#[test]
+fn a_held_picture_says_why_the_tree_does_not_open() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    desk.keys("j \n");
+    assert!(desk.screen((120, 36)).contains("the picture is held"));
+    desk.keys(" \n");
+    assert!(desk.marked().contains("▾"));
+}

@@ -1,6 +1,6 @@
 //! The page of the tree that is looked at.
 
-use crate::domain::{ClaimValue, ClaimWhat, Timestamp, TreeNode, TreePlace, WorkerRank};
+use crate::domain::{ClaimValue, ClaimWhat, Release, Timestamp, TreeNode, TreePlace, WorkerRank};
 use crate::engine::Engine;
 use crate::engine::explorer::{Explorer, tick};
 use crate::mirror::{Detail, Question, SHOWN_RANKS};
@@ -76,7 +76,7 @@ fn block_size(workers: &[WorkerRow]) -> Option<u32> {
 fn detail_of(engine: &Engine, detail: Detail, workers: &[WorkerRow]) -> TreeDetail {
     let routable = detail.shares.iter().any(|share| share.overlap.is_some());
     let reach = detail.above.filter(|_| routable).map(|above| above + detail.blocks);
-    let claimed = weight(engine);
+    let (claimed, plain) = (weight(engine), is_plain(engine));
     let mut shares: Vec<TreeShare> = Vec::new();
     let mut known: Vec<WorkerRank> =
         workers.iter().filter(|row| !row.gone).map(|row| row.rank).collect();
@@ -94,9 +94,9 @@ fn detail_of(engine: &Engine, detail: Detail, workers: &[WorkerRow]) -> TreeDeta
         let overlap = reach.map(|_| found.and_then(|share| share.overlap).unwrap_or(0));
         let prefill = reach.zip(overlap).map(|(reach, overlap)| reach.saturating_sub(overlap));
         let (own_weight, decode) = active(engine, rank);
-        let weight = own_weight.or_else(|| claimed.as_ref().map(|weight| weight.value));
+        let weight = own_weight.or(claimed);
         let cost = match (weight, prefill, &decode) {
-            (Some(weight), Some(prefill), Some(decode)) => {
+            (Some(weight), Some(prefill), Some(decode)) if plain => {
                 Some(weight * f64::from(prefill) + decode.value)
             }
             _ => None,
@@ -107,6 +107,7 @@ fn detail_of(engine: &Engine, detail: Detail, workers: &[WorkerRow]) -> TreeDeta
             overlap,
             below: found.map_or(0, |share| share.below),
             prefill,
+            weight,
             decode,
             cost,
         });
@@ -121,7 +122,7 @@ fn detail_of(engine: &Engine, detail: Detail, workers: &[WorkerRow]) -> TreeDeta
         shares,
         more_shares,
         counted: detail.counted,
-        weight: claimed,
+        plain_cost: plain,
         agreement: agreement(engine, workers, &detail.node),
     }
 }
@@ -150,20 +151,29 @@ fn active(engine: &Engine, rank: WorkerRank) -> (Option<f64>, Option<Sourced<f64
     (term.map(|(weight, ..)| weight), newest)
 }
 
+/// Returns true when the cost is prefill by its weight and what is decoding, as a log spells it or as the
+/// version has it. Dynamo 1.6.1 adds credits, decay and requests (dynamo-kv-router 1.6.1,
+/// `scheduling/selector.rs`).
+fn is_plain(engine: &Engine) -> bool {
+    let spelled = engine.explorer.said.values().any(|said| said.cost.is_some());
+    let told = engine.options.version.as_ref().and_then(|(text, _)| Release::parse(text));
+    let newest = told.or(engine.versions.family().releases.most);
+    spelled || newest.is_some_and(|release| release < Release::new(1, 6))
+}
+
 /// Returns the weight of the prefill term: as a router's log spells it, or as it was set.
-fn weight(engine: &Engine) -> Option<Sourced<f64>> {
-    let newest = engine.explorer.said.values().filter_map(|said| said.cost);
-    if let Some((value, _, at)) = newest.max_by_key(|(_, _, at)| *at) {
-        return Some(Sourced { value, source: String::from("a router's formula"), at });
+fn weight(engine: &Engine) -> Option<f64> {
+    let spelled = engine.explorer.said.values().filter_map(|said| said.cost);
+    if let Some((value, ..)) = spelled.max_by_key(|(_, _, at)| *at) {
+        return Some(value);
     }
     let claims = engine.claims.all().filter(|it| it.claim.what == ClaimWhat::OverlapWeight);
     let best = claims.max_by_key(|stored| (stored.claim.basis, stored.last))?;
-    let value = match best.claim.value {
-        ClaimValue::Millionths(value) => value as f64 / 1e6,
-        ClaimValue::Count(value) => value as f64,
-        ClaimValue::Text(_) | ClaimValue::Flag(_) => return None,
-    };
-    Some(Sourced { value, source: best.claim.source.to_string(), at: best.last })
+    match best.claim.value {
+        ClaimValue::Millionths(value) => Some(value as f64 / 1e6),
+        ClaimValue::Count(value) => Some(value as f64),
+        ClaimValue::Text(_) | ClaimValue::Flag(_) => None,
+    }
 }
 
 /// Returns what routers last said of the size of their index, by rank.

@@ -164,6 +164,10 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         }
         return Reply::Done;
     }
+    let opens = matches!(command, Command::Open | Command::Tree(_) | Command::Find(_));
+    if opens && stage.held {
+        return Reply::Refused(String::from("the picture is held; Space lets the tree be opened"));
+    }
     match command {
         Command::Find(text) => state.find(text.as_str()),
         Command::OnlyWorker(number) => return state.only(number, stage.snapshot),

@@ -14,18 +14,23 @@ impl Sheet<'_> {
             return;
         }
         self.head("If this prefix is routed now");
-        let formula = "  weight x prefill + decoding = cost";
+        let formula = "weight x prefill + decode = cost";
         self.lines.push(vec![part(formula, Role::Muted)]);
         let costs = detail.shares.iter().filter_map(|share| share.cost);
         let lowest = costs.fold(f64::INFINITY, f64::min);
         for share in &detail.shares {
-            self.cost(share, detail, lowest);
+            self.cost(share, lowest);
         }
         if detail.more_shares > 0 {
             let more = text::count(detail.more_shares as u64);
             self.say("", &format!("  and {more} more workers"), Role::Muted);
         }
-        if detail.weight.is_none() {
+        if !detail.plain_cost {
+            let said = "From 1.6 on routers weigh more than this, and these may.";
+            self.say("", said, Role::Muted);
+            return;
+        }
+        if detail.shares.iter().any(|share| share.weight.is_none()) {
             self.say("", "No router said its weight of prefill.", Role::Muted);
         }
         if detail.shares.iter().any(|share| share.decode.is_none()) {
@@ -33,25 +38,28 @@ impl Sheet<'_> {
         }
     }
 
-    fn cost(&mut self, share: &TreeShare, detail: &TreeDetail, lowest: f64) {
+    fn cost(&mut self, share: &TreeShare, lowest: f64) {
         let none = || String::from(self.glyphs.none);
         let known =
             |value: Option<u32>| value.map_or_else(none, |value| text::thousands(value.into()));
+        let chosen = share.cost.is_some_and(|cost| cost <= lowest);
+        let mark = if chosen { self.glyphs.play } else { " " };
         self.lines.push(vec![
-            part(format!("  {} ", text::pad(&share.alias, 4)), Role::Title),
+            part(format!("{mark} "), Role::Ok),
+            part(format!("{} ", text::pad(&share.alias, 4)), Role::Title),
             part(format!("overlap {}", known(share.overlap)), Role::Fg),
             part(format!("  prefill {}", known(share.prefill)), Role::Fg),
         ]);
-        let weight =
-            detail.weight.as_ref().map_or_else(none, |weight| format!("{:.1}", weight.value));
+        let weight = share.weight.map_or_else(none, |weight| format!("{weight:.1}"));
         let decode =
             share.decode.as_ref().map_or_else(none, |decode| format!("{:.1}", decode.value));
         let cost = share.cost.map_or_else(none, |cost| format!("{cost:.1}"));
         let prefill = known(share.prefill);
         let mut line =
             vec![part(format!("    {weight} x {prefill} + {decode} = {cost}"), Role::Fg)];
-        if share.cost.is_some_and(|cost| cost <= lowest) {
-            line.push(part("  lowest", Role::Ok));
+        let lowest = part("  lowest", Role::Ok);
+        if chosen && width(&line) + width(std::slice::from_ref(&lowest)) <= self.width {
+            line.push(lowest);
         }
         self.lines.push(line);
     }
