@@ -149,7 +149,7 @@ fn thresholds_move_the_lines_of_rules() {
     // No recording holds this many stores.
     let of_stores = "arrived without blocks";
     assert!(text(&usual).contains(of_stores), "{}", text(&usual));
-    let blunt = kvtop(&home("[thresholds]\nmin-stores = 100000000\n"), &[], &check);
+    let blunt = kvtop(&home("[thresholds]\nmin-stores = 1000000000\n"), &[], &check);
     assert!(!text(&blunt).contains(of_stores), "{}", text(&blunt));
 
     for (config, why) in [

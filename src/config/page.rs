@@ -6,12 +6,25 @@ use std::fmt::Write as _;
 use super::Config;
 use super::setting::{CONTEXT_COLOR, Kind, SETTINGS, Setting};
 
+/// A threshold of the rules, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Threshold {
+    /// Its name in the file.
+    pub name: String,
+    /// Its value when nobody sets it.
+    pub default: String,
+    /// What it is counted in.
+    pub unit: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
 /// Columns of a comment in the template.
 const COLUMNS: usize = 96;
 
 /// Returns a config file that sets nothing: every setting, its meaning and its default, as comments.
-/// `thresholds` are names and defaults.
-pub fn template(thresholds: &[(String, String)]) -> String {
+/// `thresholds` are those of the rules.
+pub fn template(thresholds: &[Threshold]) -> String {
     let mut page = String::from(
         "# Settings of kvtop. Flags and KVTOP_* variables win over this file.\n\
          # `kvtop config check` finds mistakes, `kvtop config show` says what holds and why.\n",
@@ -40,8 +53,8 @@ pub fn template(thresholds: &[(String, String)]) -> String {
         page.push_str(
             "\n# Where rules draw their lines, see docs/reference/config.md.\n# [thresholds]\n",
         );
-        for (name, value) in thresholds {
-            put(&mut page, format_args!("# {name} = {value}\n"));
+        for Threshold { name, default, .. } in thresholds {
+            put(&mut page, format_args!("# {name} = {default}\n"));
         }
     }
     page
@@ -108,8 +121,8 @@ pub(super) fn shown(kind: Kind, value: &str) -> String {
     parts.collect::<Vec<_>>().join(",")
 }
 
-/// Returns docs/reference/config.md; `thresholds` are names and defaults.
-pub fn manual(thresholds: &[(String, String)]) -> String {
+/// Returns docs/reference/config.md; `thresholds` are those of the rules.
+pub fn manual(thresholds: &[Threshold]) -> String {
     let mut page = String::from(
         "# Configuration\n\n\
          Generated from the settings (`KVTOP_BLESS=1 cargo test` rewrites it).\n\n\
@@ -151,13 +164,12 @@ pub fn manual(thresholds: &[(String, String)]) -> String {
         ),
     );
     page.push_str(
-        "\n## Thresholds\n\n`[thresholds]` moves the lines that rules draw: counts (`min-…`, whole \
-         numbers) of what must have been\nseen, and shares from 0 to 1. [findings.md](findings.md) \
-         says what each rule compares. The defaults are those\nthat [DIAGNOSIS.md](../DIAGNOSIS.md) \
-         measures; other values are at your own risk.\n\n| key | default |\n|---|---|\n",
+        "\n## Thresholds\n\n`[thresholds]` moves the lines that rules draw; [findings.md](findings.md) \
+         says what each rule compares.\nThe defaults are those that [DIAGNOSIS.md](../DIAGNOSIS.md) \
+         measures.\n\n| key | default | unit | meaning |\n|---|---|---|---|\n",
     );
-    for (name, value) in thresholds {
-        put(&mut page, format_args!("| `thresholds.{name}` | `{value}` |\n"));
+    for Threshold { name, default, unit, meaning } in thresholds {
+        put(&mut page, format_args!("| `{name}` | `{default}` | {unit} | {meaning} |\n"));
     }
     page
 }

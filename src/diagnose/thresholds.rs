@@ -5,10 +5,7 @@ mod keys;
 pub use keys::{Key, ThresholdError};
 
 /// Numbers that rules compare with. Counts gate rules, not seconds: a short recording can prove a cause.
-///
-/// They can be written and read, for the config file.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// Stores that a share of stores needs.
     pub min_stores: u64,

@@ -1,37 +1,36 @@
-//! `[thresholds]` of the config file as the numbers that rules compare with.
-
-use serde_json::{Map, Value};
+//! `[thresholds]` of the config file as the numbers that rules compare with. The file writes their names
+//! with hyphens, as all of its keys.
 
 use crate::cli::SourceArgs;
-use crate::diagnose::Thresholds;
-
-/// Returns every threshold by name.
-fn table(thresholds: &Thresholds) -> Map<String, Value> {
-    match serde_json::to_value(thresholds) {
-        Ok(Value::Object(table)) => table,
-        _ => Map::new(),
-    }
-}
+use crate::config::page::Threshold;
+use crate::diagnose::{ThresholdError, Thresholds};
 
 /// Returns the names.
 pub(super) fn names() -> Vec<String> {
-    table(&Thresholds::default()).keys().cloned().collect()
+    Thresholds::KEYS.iter().map(|key| key.name.replace('_', "-")).collect()
 }
 
-/// Returns names and defaults.
-pub(super) fn listed() -> Vec<(String, String)> {
-    let table = table(&Thresholds::default());
-    table.iter().map(|(name, value)| (name.clone(), value.to_string())).collect()
+/// Returns what the reference says of each.
+pub(super) fn listed() -> Vec<Threshold> {
+    let about = |key: &crate::diagnose::Key| Threshold {
+        name: key.name.replace('_', "-"),
+        default: key.default().to_string(),
+        unit: key.unit,
+        meaning: key.meaning,
+    };
+    Thresholds::KEYS.iter().map(about).collect()
 }
 
 /// Sets one of them; returns why it cannot have that value.
 pub(super) fn set(thresholds: &mut Thresholds, name: &str, text: &str) -> Result<(), String> {
-    let wrong = || format!("`{text}` does not fit; it must be a whole number");
-    let mut table = table(thresholds);
-    let value = serde_json::from_str(text).map_err(|_| wrong())?;
-    table.insert(name.to_owned(), value);
-    *thresholds = serde_json::from_value(Value::Object(table)).map_err(|_| wrong())?;
-    Ok(())
+    let value = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    thresholds.set(&name.replace('-', "_"), value).map_err(|error| match error {
+        ThresholdError::Range { least, most, whole, .. } => {
+            let kind = if whole { "a whole number" } else { "a number" };
+            format!("`{text}` is not {kind} from {least} to {most}")
+        }
+        unknown @ ThresholdError::Unknown { .. } => unknown.to_string(),
+    })
 }
 
 /// Returns what holds.
@@ -50,9 +49,9 @@ mod tests {
 
     #[test]
     fn every_threshold_can_be_set_to_its_default() {
-        for (name, text) in listed() {
+        for Threshold { name, default, .. } in listed() {
             let mut thresholds = Thresholds::default();
-            assert_eq!(set(&mut thresholds, &name, &text), Ok(()), "{name}");
+            assert_eq!(set(&mut thresholds, &name, &default), Ok(()), "{name}");
             assert_eq!(thresholds, Thresholds::default(), "{name}");
         }
     }
@@ -60,7 +59,8 @@ mod tests {
     #[test]
     fn counts_are_whole_and_shares_may_be_written_without_a_point() {
         let mut thresholds = Thresholds::default();
-        assert!(set(&mut thresholds, "min-stores", "0.5").is_err());
+        let why = set(&mut thresholds, "min-stores", "7.5").unwrap_err();
+        assert!(why.contains("`7.5` is not a whole number from"), "{why}");
         assert_eq!(set(&mut thresholds, "gini", "1"), Ok(()));
         assert!((thresholds.gini - 1.0).abs() < f64::EPSILON);
         assert_eq!(set(&mut thresholds, "min-stores", "7"), Ok(()));
