@@ -1,5 +1,6 @@
 //! The command line: what was typed, checked and with its meaning.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -46,6 +47,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Print the Kubernetes role that kvtop needs, to paste
     Rbac(RbacArgs),
+    /// Serve metrics for Prometheus, without a screen
+    Export(ExportArgs),
     /// Themes: list them, show one, compute whether they can be read
     Themes(ThemesArgs),
     /// Print every key with the name of its action
@@ -375,6 +378,14 @@ pub struct ExplainArgs {
     pub id: Option<String>,
 }
 
+/// `kvtop export`.
+#[derive(Args, Clone, Debug)]
+pub struct ExportArgs {
+    /// Where to listen; `:9478` listens on every address, which a pod needs
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9478", value_parser = address)]
+    pub listen: SocketAddr,
+}
+
 /// `kvtop themes`.
 #[derive(Args, Clone, Debug)]
 pub struct ThemesArgs {
@@ -534,6 +545,14 @@ fn speed(text: &str) -> Result<f64, String> {
     }
 }
 
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let full = match text.strip_prefix(':') {
+        Some(port) => format!("0.0.0.0:{port}"),
+        None => text.to_owned(),
+    };
+    full.parse().map_err(|_| format!("`{text}` is no address such as 127.0.0.1:9478 or :9478"))
+}
+
 /// Most columns and rows of a drawing.
 const LARGEST: (u16, u16) = (400, 200);
 
@@ -585,6 +604,8 @@ mod tests {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(offset("-3m"), Ok(Offset::BeforeEnd(Duration::from_secs(180))));
         assert!(duration("soon").is_err());
+        assert_eq!(address(":9478"), Ok(SocketAddr::from(([0, 0, 0, 0], 9478))));
+        assert!(address("localhost").is_err());
         assert_eq!(size("80x24"), Ok((80, 24)));
         assert!(size("80").is_err() && size("0x9").is_err() && size("9999x9").is_err());
     }

@@ -6,6 +6,7 @@ mod discovery;
 mod doctor;
 mod drawn;
 mod driver;
+mod exporter;
 mod headless;
 mod lint;
 mod live;
@@ -23,6 +24,7 @@ mod thresholds;
 mod waiting;
 
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::cli::{Cli, Command};
@@ -92,6 +94,15 @@ pub enum RunError {
         name: String,
         /// What there is.
         known: String,
+    },
+    /// The address cannot be listened on.
+    #[error("could not listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
     },
     /// A view that is not known.
     #[error("no view `{name}`; there are {known}")]
@@ -179,6 +190,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
             Some(Command::Snapshot(snapshot)) => {
                 snapshot::snapshot(snapshot, source, &config).await
             }
+            Some(Command::Export(args)) => exporter::export(args, source).await,
             Some(Command::Stat(stat)) => headless::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,
             Some(Command::Doctor(args)) => doctor::doctor(args, source, &config).await,

@@ -15,6 +15,7 @@ mod discovery;
 mod doctor;
 mod engine;
 mod export;
+mod exporter;
 mod forward;
 mod indexer;
 mod kube;

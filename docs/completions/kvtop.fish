@@ -69,6 +69,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "check" -d 'Say what is 
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "lint" -d 'Judge manifests and engine configurations before they are deployed: exit code 0 well, 1 findings, 3 not everything could be read'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "explain" -d 'Print what a finding means, how it is judged and what mends it'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "rbac" -d 'Print the Kubernetes role that kvtop needs, to paste'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "export" -d 'Serve metrics for Prometheus, without a screen'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "themes" -d 'Themes: list them, show one, compute whether they can be read'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "keys" -d 'Print every key with the name of its action'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "completions" -d 'Print the completions of a shell'
@@ -424,6 +425,42 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Ad
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Where to listen; `:9478` listens on every address, which a pod needs' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l context -d 'Kubernetes context to use' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l as -d 'Kubernetes user to impersonate' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l request-timeout -d 'How long one request to the API server may take' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-context -d 'NATS context to use (see `nats context`)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-creds -d 'NATS credentials file' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-user -d 'NATS user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-password-file -d 'File with the NATS password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l config -d 'Config file to use instead of the user\'s' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+ascii\t'Plain ASCII'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
+false\t''"
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l kubeconfig -d 'Kubernetes configuration to use' -r -F

@@ -1,9 +1,11 @@
 //! What `kvtop check` prints: one line, JSON (contract 1) or metrics.
 
+mod exporter;
 mod metrics;
 
 use serde::Serialize;
 
+pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
 
 use super::json::CONTRACT;

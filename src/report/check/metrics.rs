@@ -7,13 +7,18 @@ use crate::snapshot::{CheckVerdict, Snapshot};
 
 /// Returns what is wrong as metrics.
 pub fn prometheus(snapshot: &Snapshot) -> String {
+    page(snapshot, &|id| u64::from(active(snapshot).any(|finding| finding.id == id)))
+}
+
+/// Returns the same with these counts of raised findings.
+pub(super) fn page(snapshot: &Snapshot, raised: &dyn Fn(&str) -> u64) -> String {
     let mut page = String::new();
     let found = |id: &str| u8::from(active(snapshot).any(|finding| finding.id == id));
     status(&mut page, Status::of(snapshot));
     let name = "kv_router_block_size_mismatch_total";
     family(&mut page, name, "counter", "Block size mismatches found, by finding");
     for id in ["KVT001", "KVT002", "KVT016"] {
-        sample(&mut page, name, &[("finding", id)], found(id));
+        sample(&mut page, name, &[("finding", id)], raised(id));
     }
     family(&mut page, "kvtop_finding", "gauge", "1 while the finding is true");
     for check in &snapshot.checks {
@@ -116,11 +121,16 @@ fn counters(page: &mut String, snapshot: &Snapshot) {
     }
 }
 
-fn family(page: &mut String, name: &str, kind: &str, help: &str) {
+pub(super) fn family(page: &mut String, name: &str, kind: &str, help: &str) {
     put(page, format_args!("# HELP {name} {help}.\n# TYPE {name} {kind}\n"));
 }
 
-fn sample(page: &mut String, name: &str, labels: &[(&str, &str)], value: impl std::fmt::Display) {
+pub(super) fn sample(
+    page: &mut String,
+    name: &str,
+    labels: &[(&str, &str)],
+    value: impl std::fmt::Display,
+) {
     let labels: Vec<String> =
         labels.iter().map(|(key, text)| format!("{key}=\"{}\"", escaped(text))).collect();
     if labels.is_empty() {

@@ -1,0 +1,148 @@
+//! Metrics of a deployment that is watched: those of a check, counts of what was raised, and each worker
+//! and source.
+
+use std::collections::BTreeMap;
+
+use super::metrics::{family, page, sample};
+use crate::domain::{SourceState, Timestamp};
+use crate::snapshot::{Snapshot, SourceRow, WorkerRow};
+
+/// How often each finding was raised since the start.
+#[derive(Clone, Debug, Default)]
+pub struct Raises {
+    /// By finding: the last time that was counted, and how many were.
+    counted: BTreeMap<&'static str, (Timestamp, u64)>,
+}
+
+impl Raises {
+    /// Counts what was raised since the picture before.
+    pub fn note(&mut self, snapshot: &Snapshot) {
+        for finding in &snapshot.findings {
+            self.count(finding.id, finding.raised);
+        }
+    }
+
+    fn count(&mut self, id: &'static str, raised: Timestamp) {
+        let known = self.counted.entry(id).or_insert((Timestamp(0), 0));
+        if known.1 == 0 || known.0 != raised {
+            *known = (raised, known.1 + 1);
+        }
+    }
+
+    fn of(&self, id: &str) -> u64 {
+        self.counted.get(id).map_or(0, |(_, count)| *count)
+    }
+}
+
+/// Returns the page that is scraped.
+pub fn exporter(snapshot: &Snapshot, raises: &Raises) -> String {
+    let mut text = page(snapshot, &|id| raises.of(id));
+    workers(&mut text, snapshot);
+    sources(&mut text, snapshot);
+    let seconds = snapshot.at.0 / 1_000_000;
+    family(&mut text, "kvtop_picture_timestamp_seconds", "gauge", "When this was computed");
+    sample(&mut text, "kvtop_picture_timestamp_seconds", &[], seconds);
+    text
+}
+
+/// A number of a worker; none where nobody reports it.
+type Value = fn(&WorkerRow) -> Option<f64>;
+
+/// Each metric of a worker: name, kind, meaning, value.
+const WORKER: [(&str, &str, &str, Value); 13] = [
+    ("accepted_blocks", "gauge", "Blocks as a router counts them", |row| count(row.accepted)),
+    ("held_blocks", "gauge", "Blocks that the worker holds", |row| count(row.held)),
+    ("stores_total", "counter", "Stored events", |row| count(row.counters.stores)),
+    ("empty_stores_total", "counter", "Stored events without blocks", |row| {
+        count(row.counters.empty_stores)
+    }),
+    ("refused_stores_total", "counter", "Stores under an unknown parent", |row| {
+        count(row.counters.refused_stores)
+    }),
+    ("removed_blocks_total", "counter", "Removed hashes", |row| count(row.counters.removed_blocks)),
+    ("unknown_removals_total", "counter", "Removed hashes not held", |row| {
+        count(row.counters.unknown_removals)
+    }),
+    ("missing_events_total", "counter", "Events missing by their numbers", |row| {
+        count(row.missing)
+    }),
+    ("requests_routed_total", "counter", "Requests routed to it", |row| count(row.routed)),
+    ("kv_utilization_ratio", "gauge", "KV cache in use, 0 to 1", |row| {
+        row.kv_utilization.as_ref().map(|known| known.value)
+    }),
+    ("hit_ratio", "gauge", "Share of prompt tokens found in its cache", |row| {
+        row.hit_rate.as_ref().map(|known| known.value)
+    }),
+    ("orphan_ratio", "gauge", "Share of stores refused, over a minute", |row| row.orphan_share),
+    ("last_event_timestamp_seconds", "gauge", "When its last KV event came", |row| {
+        row.last_event.map(|at| at.0 as f64 / 1e6)
+    }),
+];
+
+#[expect(clippy::unnecessary_wraps, reason = "known at all times, beside numbers that are not")]
+fn count(value: u64) -> Option<f64> {
+    Some(value as f64)
+}
+
+fn workers(text: &mut String, snapshot: &Snapshot) {
+    let rows: Vec<&WorkerRow> = snapshot.workers.iter().filter(|row| !row.gone).collect();
+    for (name, kind, help, value) in WORKER {
+        let name = format!("kvtop_worker_{name}");
+        let mut begun = false;
+        for row in &rows {
+            let Some(value) = value(row) else { continue };
+            if !begun {
+                family(text, &name, kind, help);
+                begun = true;
+            }
+            let (id, rank) = (row.rank.worker.0.to_string(), row.rank.dp_rank.to_string());
+            let pod = row.pod.as_deref().unwrap_or_default();
+            let labels = [
+                ("worker", row.alias.as_str()),
+                ("worker_id", &id),
+                ("dp_rank", &rank),
+                ("pod", pod),
+            ];
+            sample(text, &name, &labels, value);
+        }
+    }
+}
+
+/// A number of a source.
+type Number = fn(&SourceRow) -> u64;
+
+fn sources(text: &mut String, snapshot: &Snapshot) {
+    let up = |state| u64::from(matches!(state, SourceState::Live | SourceState::Lossy));
+    let counted: [(&str, &str, Number); 3] = [
+        ("kvtop_source_frames_total", "Frames of a source", |row| row.frames),
+        ("kvtop_source_dropped_total", "Frames that kvtop dropped", |row| row.dropped),
+        ("kvtop_source_gaps_total", "Messages known to be missing", |row| row.gaps),
+    ];
+    family(text, "kvtop_source_up", "gauge", "1 while a source delivers");
+    for row in &snapshot.sources {
+        sample(text, "kvtop_source_up", &[("source", &row.name)], up(row.state));
+    }
+    for (name, help, value) in counted {
+        family(text, name, "counter", help);
+        for row in &snapshot.sources {
+            sample(text, name, &[("source", &row.name)], value(row));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raises_are_counted_once_each() {
+        let mut raises = Raises::default();
+        assert_eq!(raises.of("KVT001"), 0);
+        raises.count("KVT001", Timestamp(5));
+        raises.count("KVT001", Timestamp(5));
+        assert_eq!(raises.of("KVT001"), 1);
+        raises.count("KVT001", Timestamp(9));
+        assert_eq!(raises.of("KVT001"), 2);
+        assert_eq!(raises.of("KVT002"), 0);
+    }
+}

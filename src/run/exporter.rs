@@ -1,0 +1,148 @@
+//! `kvtop export`: metrics over HTTP, for a Prometheus in the cluster.
+//!
+//! One page, computed once a second whoever asks; GET only. Connections are few and short-lived, and a
+//! reader that stalls holds up nobody.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONTENT_TYPE};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use super::RunError;
+use super::headless::{ended, follow, take, tell};
+use super::live::{self, Live};
+use crate::cli::{ExportArgs, SourceArgs};
+use crate::clock;
+use crate::engine::Engine;
+use crate::exit::Exit;
+use crate::report::check::{Raises, exporter};
+use crate::snapshot::ViewQuery;
+
+/// How often the page is computed.
+const EVERY: Duration = Duration::from_secs(1);
+/// Connections at once; more wait.
+const CONNECTIONS: usize = 16;
+/// How long a request may take to arrive.
+const HEADERS_WITHIN: Duration = Duration::from_secs(5);
+/// How long a connection may stay: longer than a scrape, shorter than for ever.
+const CONNECTION_FOR: Duration = Duration::from_secs(120);
+/// The format of Prometheus.
+const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Serves metrics until it is asked to end.
+pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    let failed = |source| RunError::Listen { address: args.listen, source };
+    let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    let Live { mut frames, sources, label, attach } = live::start(source).await?;
+    let mut engine = Engine::new(live::engine_options(&label, source));
+    let mut raises = Raises::default();
+    let (page, pages) = watch::channel(Bytes::new());
+    let server = tokio::spawn(serve(listener, pages));
+    tell(&format!("kvtop: metrics of {label} at http://{address}/metrics; Ctrl-C ends it"));
+    let ended = ended();
+    tokio::pin!(ended);
+    let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
+    let mut due = clock::now();
+    let exit = loop {
+        tokio::select! {
+            exit = &mut ended => break exit,
+            () = take(&mut frames, &mut engine) => {}
+        }
+        let now = clock::now();
+        engine.advance(now);
+        follow(attach.as_ref(), &engine);
+        if now >= due {
+            due = now.after(EVERY);
+            let snapshot = engine.snapshot(&query, now);
+            raises.note(&snapshot);
+            page.send_replace(exporter(&snapshot, &raises).into());
+        }
+    };
+    server.abort();
+    live::stop(&sources).await;
+    Ok(exit)
+}
+
+/// Takes connections, some at once.
+async fn serve(listener: TcpListener, pages: watch::Receiver<Bytes>) {
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of file handles, which passes.
+            tokio::time::sleep(EVERY).await;
+            continue;
+        };
+        let pages = pages.clone();
+        tokio::spawn(async move {
+            connection(stream, pages).await;
+            drop(permit);
+        });
+    }
+}
+
+async fn connection(stream: TcpStream, pages: watch::Receiver<Bytes>) {
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let answer = answer(request.method(), request.uri().path(), &pages);
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN).keep_alive(false);
+    let served = http.serve_connection(TokioIo::new(stream), answer);
+    // A peer that breaks off or stalls is its own affair.
+    drop(tokio::time::timeout(CONNECTION_FOR, served).await);
+}
+
+fn answer(method: &Method, path: &str, pages: &watch::Receiver<Bytes>) -> Response<Full<Bytes>> {
+    let page = pages.borrow().clone();
+    let (status, text) = match path {
+        _ if !matches!(*method, Method::GET | Method::HEAD) => {
+            (StatusCode::METHOD_NOT_ALLOWED, Bytes::from_static(b"GET only\n"))
+        }
+        // Nothing was computed yet.
+        "/metrics" if page.is_empty() => {
+            (StatusCode::SERVICE_UNAVAILABLE, Bytes::from_static(b"not yet\n"))
+        }
+        "/metrics" => (StatusCode::OK, page),
+        "/health" | "/healthz" => (StatusCode::OK, Bytes::from_static(b"ok\n")),
+        _ => (StatusCode::NOT_FOUND, Bytes::from_static(b"see /metrics\n")),
+    };
+    let mut response = Response::new(Full::new(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, http::HeaderValue::from_static(FORMAT));
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(ALLOW, http::HeaderValue::from_static("GET, HEAD"));
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_metrics_are_served_and_only_to_those_who_read() {
+        let (page, pages) = watch::channel(Bytes::new());
+        let status = |method: &Method, path| answer(method, path, &pages).status().as_u16();
+        assert_eq!(status(&Method::GET, "/metrics"), 503);
+        page.send_replace(Bytes::from_static(b"a 1\n"));
+        assert_eq!(status(&Method::GET, "/metrics"), 200);
+        assert_eq!(status(&Method::HEAD, "/metrics"), 200);
+        assert_eq!(status(&Method::GET, "/healthz"), 200);
+        assert_eq!(status(&Method::GET, "/"), 404);
+        assert_eq!(status(&Method::POST, "/metrics"), 405);
+        assert_eq!(status(&Method::DELETE, "/anything"), 405);
+    }
+}
