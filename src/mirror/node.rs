@@ -1,7 +1,8 @@
 //! Nodes: one block of a prompt each, and the arena they live in.
 //!
-//! Owns their layout. Knows nothing of how they hang together. A node takes 32 bytes. The arena is one
-//! vector: from a few megabytes on, the allocator of a Linux system grows it by moving pages, not bytes.
+//! Owns their layout and places. Knows nothing of how they hang together. A node takes 32 bytes. The arena
+//! is one vector: from a few megabytes on, the allocator of a Linux system grows it by moving pages, not
+//! bytes. Free nodes are rows, and runs that grow bit by bit get rows, so that walking them is reading on.
 
 use crate::domain::TokensHash;
 
@@ -141,6 +142,8 @@ struct Room {
     edge: u32,
     start: u32,
     end: u32,
+    /// Asked for since the hand passed last.
+    asked: bool,
 }
 
 /// All nodes of a tree.
@@ -150,11 +153,13 @@ pub(super) struct Arena {
     free: Vec<(u32, u32)>,
     used: usize,
     rooms: Vec<Room>,
+    /// Where rooms that nobody asks for are looked for next.
+    hand: usize,
 }
 
 impl Arena {
     pub(super) fn new() -> Self {
-        Self { nodes: Vec::new(), free: Vec::new(), used: 0, rooms: Vec::new() }
+        Self { nodes: Vec::new(), free: Vec::new(), used: 0, rooms: Vec::new(), hand: 0 }
     }
 
     #[inline]
@@ -211,10 +216,11 @@ impl Arena {
     pub(super) fn row_for(&mut self, edge: u32, count: usize) -> Option<(u32, u32)> {
         let at = edge as usize % ROOMS;
         if !self.rooms.get(at).is_some_and(|room| room.edge == edge && room.start < room.end) {
-            self.make_room(at, edge)?;
+            self.make_room(at, edge, count.min(ROOM as usize) as u32)?;
         }
         let room = &mut self.rooms[at];
         let start = room.start;
+        room.asked = true;
         room.start += count.min((room.end - start) as usize) as u32;
         Some((start, room.start))
     }
@@ -224,27 +230,41 @@ impl Arena {
         self.rooms[edge as usize % ROOMS].start = start;
     }
 
-    /// Keeps nodes for the run on `edge`, and gives back what is left of the run that had its place.
-    fn make_room(&mut self, at: usize, edge: u32) -> Option<()> {
+    /// Keeps nodes for the run on `edge`, `count` at first and more when it goes on. Gives back what is left
+    /// of the run that had its place, and what a run keeps that did not go on for long.
+    fn make_room(&mut self, at: usize, edge: u32, count: u32) -> Option<()> {
         if self.rooms.is_empty() {
-            self.rooms = vec![Room { edge: NONE, start: 0, end: 0 }; ROOMS];
+            let none = Room { edge: NONE, start: 0, end: 0, asked: false };
+            self.rooms = vec![none; ROOMS];
         }
-        let old = self.rooms[at];
-        if old.start < old.end {
-            self.free.push((old.start, old.end));
-            self.used -= (old.end - old.start) as usize;
+        let goes_on = self.rooms[at].edge == edge;
+        self.give_back(at);
+        self.hand = (self.hand + 1) % ROOMS;
+        if !std::mem::take(&mut self.rooms[self.hand].asked) {
+            self.give_back(self.hand);
         }
         let (start, free) = match self.free.pop() {
             Some(row) => row,
             None => self.extend()?,
         };
-        let end = free.min(start + ROOM);
+        let wanted = if goes_on { ROOM } else { count };
+        let end = free.min(start + wanted);
         if end < free {
             self.free.push((end, free));
         }
         self.used += (end - start) as usize;
-        self.rooms[at] = Room { edge, start, end };
+        self.rooms[at] = Room { edge, start, end, asked: true };
         Some(())
+    }
+
+    /// Frees what is left of a room.
+    fn give_back(&mut self, at: usize) {
+        let room = &mut self.rooms[at];
+        if room.start < room.end {
+            self.free.push((room.start, room.end));
+            self.used -= (room.end - room.start) as usize;
+            room.end = room.start;
+        }
     }
 
     /// Adds nodes in a row and returns it, none when there are too many.
