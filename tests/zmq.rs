@@ -187,8 +187,7 @@ async fn a_lost_publisher_is_named_and_its_return_is_heard() {
     attached.until_delivered(5).await;
 
     publisher.stop();
-    let note =
-        attached.until_noted(&format!("0 of 1 publishers connected; {endpoint} (a test): ")).await;
+    let note = attached.until_noted(&format!("0 of 1 publishers connected; {endpoint}: ")).await;
     assert_eq!((note.state, note.interruptions), (SourceState::Down, 1));
 
     let mut publisher = LibzmqPublisher::on(publisher.port());

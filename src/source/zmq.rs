@@ -238,7 +238,7 @@ impl Source {
             peers.reached += u64::from(target.events && standing.live);
             match &standing.trouble {
                 Some(why) => {
-                    let why = format!("{} ({}): {why}", target.endpoint, target.from);
+                    let why = format!("{}: {why} ({})", target.endpoint, target.from);
                     reasons.push((!target.events, why));
                 }
                 None if standing.live => live += 1,

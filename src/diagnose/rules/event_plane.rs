@@ -78,7 +78,7 @@ fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
         Grade::Confirmed,
         format!(
             "kvtop hears {reached} of {wanted} publishers of KV events: {}.",
-            unheard.why.split_once("connected; ").map_or(&*unheard.why, |(_, reasons)| reasons)
+            reasons(&unheard.why)
         ),
         vec![
             Proof::new(
@@ -135,13 +135,10 @@ fn said(
     // The one that discovery names matters more than another that is down as well.
     let named = |why: &&String| plane.advertised.iter().any(|it| why.starts_with(it.source));
     if let Some(why) = plane.down.iter().find(named).or_else(|| plane.down.first()) {
-        return (format!("kvtop receives no KV events: {why}."), reach(why));
+        return (format!("kvtop receives no KV events: {}.", reasons(why)), reach(why));
     }
     if let Some(it) = unheard {
-        return (
-            format!("kvtop receives no KV events: {}: {}.", it.source, it.why),
-            reach(&it.why),
-        );
+        return (format!("kvtop receives no KV events: {}.", reasons(&it.why)), reach(&it.why));
     }
     if let Some(it) = elsewhere {
         let summary = format!(
@@ -176,6 +173,12 @@ fn said(
          account, --dynamo-namespace; and whether workers publish at all."
             .to_owned(),
     )
+}
+
+/// Returns what a source says without how many publishers it reaches: a line of a screen has room for
+/// the first address.
+fn reasons(why: &str) -> &str {
+    why.split_once(" publishers connected; ").map_or(why, |(_, reasons)| reasons)
 }
 
 /// Returns how to reach what a source says that it does not.
