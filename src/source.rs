@@ -4,6 +4,7 @@
 //! and never waits for the engine, the disk or the screen: when the channel is full it drops the
 //! frame and counts it. Losing its peer never ends it; it reports a [`SourceNote`] and tries again.
 
+mod crew;
 pub mod etcd;
 pub mod files;
 pub mod forward;

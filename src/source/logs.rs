@@ -9,14 +9,14 @@ mod join;
 mod lines;
 mod request;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::domain::SourceState;
+use crate::source::crew::{self, Crew, Lead, Post};
 use crate::source::kube::KubeClient;
 use crate::source::notes::{Notes, how_many};
 use crate::source::{Desired, Emitter, SourceHandle};
@@ -98,34 +98,8 @@ pub fn spawn_with(
     targets: watch::Receiver<Vec<LogTarget>>,
     limits: LogLimits,
 ) -> SourceHandle {
-    let name: Arc<str> = NAME.into();
-    let (desired, wanted) = watch::channel(Desired::Running);
-    let (shown, state) = watch::channel(SourceState::Connecting);
-    let notes = Notes::new(Arc::clone(&name), emitter.clone(), shown);
-    let source = Source {
-        client,
-        emitter,
-        limits,
-        wanted,
-        notes,
-        follows: HashMap::new(),
-        changed: Arc::default(),
-        ended: Counts::default(),
-    };
-    let task = tokio::spawn(source.run(targets));
-    SourceHandle { name, desired, state, task }
-}
-
-/// A follow that runs. Ends when dropped.
-struct Running {
-    standing: watch::Receiver<Standing>,
-    task: AbortHandle,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    let lead = Logs { client, emitter: emitter.clone(), limits, ended: Counts::default() };
+    crew::spawn(NAME, emitter, targets, lead)
 }
 
 #[derive(Clone, Copy, Default)]
@@ -134,88 +108,52 @@ struct Counts {
     cuts: u64,
 }
 
-struct Source {
+impl Counts {
+    fn add(&mut self, standing: &Standing) {
+        self.dropped += standing.dropped;
+        self.cuts += standing.cuts;
+    }
+}
+
+struct Logs {
     client: KubeClient,
     emitter: Emitter,
     limits: LogLimits,
-    wanted: watch::Receiver<Desired>,
-    notes: Notes,
-    follows: HashMap<LogTarget, Running>,
-    changed: Arc<Notify>,
     /// What follows counted that have ended.
     ended: Counts,
 }
 
-impl Source {
-    async fn run(mut self, mut targets: watch::Receiver<Vec<LogTarget>>) {
-        let mut listening = true;
-        while self.notes.heard {
-            let wanted = *self.wanted.borrow_and_update();
-            if wanted == Desired::Stopped {
-                break;
-            }
-            let list = targets.borrow_and_update().clone();
-            if wanted == Desired::Running {
-                self.adjust(&list);
-            }
-            self.say(wanted, list.len());
-            let changed = Arc::clone(&self.changed);
-            tokio::select! {
-                changed = self.wanted.changed() => if changed.is_err() { break },
-                changed = targets.changed(), if listening => listening = changed.is_ok(),
-                () = changed.notified() => {}
-                () = tokio::time::sleep(self.notes.next()) => {}
-            }
-        }
-        self.follows.clear();
-        self.notes.ended();
+impl Lead for Logs {
+    type Target = LogTarget;
+    type Standing = Standing;
+
+    fn limit(&self) -> usize {
+        self.limits.follows
     }
 
-    /// Starts and ends follows so that the first of `targets` are followed.
-    fn adjust(&mut self, targets: &[LogTarget]) {
-        let ended = &mut self.ended;
-        self.follows.retain(|target, running| {
-            let stays = targets.contains(target);
-            if !stays {
-                let standing = running.standing.borrow();
-                ended.dropped += standing.dropped;
-                ended.cuts += standing.cuts;
-            }
-            stays
-        });
-        for target in targets {
-            if self.follows.len() >= self.limits.follows {
-                break;
-            }
-            if !self.follows.contains_key(target) {
-                let running = self.start(target);
-                self.follows.insert(target.clone(), running);
-            }
-        }
-    }
-
-    fn start(&self, target: &LogTarget) -> Running {
-        let (standing, seen) = watch::channel(Standing::default());
+    fn start(&self, target: &LogTarget, post: Post<Standing>) -> AbortHandle {
         let follow = Follow {
             client: self.client.clone(),
             emitter: self.emitter.counting_apart(),
             target: target.clone(),
             limits: self.limits,
-            wanted: self.wanted.clone(),
-            standing,
-            changed: Arc::clone(&self.changed),
+            wanted: post.wanted,
+            standing: post.standing,
+            changed: post.changed,
         };
-        Running { standing: seen, task: tokio::spawn(follow.run()).abort_handle() }
+        tokio::spawn(follow.run()).abort_handle()
     }
 
-    fn say(&mut self, wanted: Desired, targets: usize) {
+    fn ended(&mut self, standing: &Standing) {
+        self.ended.add(standing);
+    }
+
+    fn say(&mut self, crew: &Crew<Self>, wanted: Desired, targets: usize, notes: &mut Notes) {
         let mut counts = self.ended;
         let (mut followed, mut opening, mut paused) = (0, 0, 0);
         let mut reasons = Vec::new();
-        for (target, running) in &self.follows {
-            let standing = running.standing.borrow();
-            counts.dropped += standing.dropped;
-            counts.cuts += standing.cuts;
+        for (target, standing) in crew.all() {
+            counts.add(&standing);
             match &standing.phase {
                 Phase::Followed => followed += 1,
                 Phase::Opening => opening += 1,
@@ -227,12 +165,12 @@ impl Source {
             }
         }
         reasons.sort();
-        if targets > self.follows.len() {
+        if targets > crew.len() {
             reasons.push(format!("at most {} are followed", self.limits.follows));
         }
         let why = how_many(followed, targets, "logs followed", &reasons);
         let state = match wanted {
-            Desired::Suspended if paused == self.follows.len() => SourceState::Suspended,
+            Desired::Suspended if paused == crew.len() => SourceState::Suspended,
             _ if targets == 0 => SourceState::Connecting,
             _ if followed > 0 && counts.dropped > 0 => SourceState::Lossy,
             _ if followed > 0 => SourceState::Live,
@@ -240,8 +178,8 @@ impl Source {
             _ => SourceState::Down,
         };
         let why = if targets == 0 { "no containers to follow yet" } else { why.as_str() };
-        self.notes.set(state, why, None);
-        self.notes.count(counts.dropped, counts.cuts);
-        self.notes.tell();
+        notes.set(state, why, None);
+        notes.count(counts.dropped, counts.cuts);
+        notes.tell();
     }
 }

@@ -4,14 +4,14 @@
 
 mod scrape;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::domain::SourceState;
+use crate::source::crew::{self, Crew, Lead, Post};
 use crate::source::notes::{Notes, how_many};
 use crate::source::reach::Reach;
 use crate::source::{Desired, Emitter, SourceHandle};
@@ -79,107 +79,45 @@ pub fn spawn_with(
     targets: watch::Receiver<Vec<ScrapeTarget>>,
     limits: MetricsLimits,
 ) -> SourceHandle {
-    let name: Arc<str> = NAME.into();
-    let (desired, wanted) = watch::channel(Desired::Running);
-    let (shown, state) = watch::channel(SourceState::Connecting);
-    let notes = Notes::new(Arc::clone(&name), emitter.clone(), shown);
     let dropped_before = emitter.dropped();
-    let source = Source {
-        reach,
-        emitter,
-        limits,
-        wanted,
-        notes,
-        scrapers: HashMap::new(),
-        changed: Arc::default(),
-        dropped_before,
-    };
-    let task = tokio::spawn(source.run(targets));
-    SourceHandle { name, desired, state, task }
+    let lead = Metrics { reach, emitter: emitter.clone(), limits, dropped_before };
+    crew::spawn(NAME, emitter, targets, lead)
 }
 
-/// A scraper that runs. Ends when dropped.
-struct Running {
-    standing: watch::Receiver<Standing>,
-    task: AbortHandle,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-struct Source {
+struct Metrics {
     reach: Reach,
     emitter: Emitter,
     limits: MetricsLimits,
-    wanted: watch::Receiver<Desired>,
-    notes: Notes,
-    scrapers: HashMap<ScrapeTarget, Running>,
-    changed: Arc<Notify>,
     /// What the emitter had dropped when the source started.
     dropped_before: u64,
 }
 
-impl Source {
-    async fn run(mut self, mut targets: watch::Receiver<Vec<ScrapeTarget>>) {
-        let mut listening = true;
-        while self.notes.heard {
-            let wanted = *self.wanted.borrow_and_update();
-            if wanted == Desired::Stopped {
-                break;
-            }
-            let list = targets.borrow_and_update().clone();
-            if wanted == Desired::Running {
-                self.adjust(&list);
-            }
-            self.say(wanted, list.len());
-            let changed = Arc::clone(&self.changed);
-            tokio::select! {
-                changed = self.wanted.changed() => if changed.is_err() { break },
-                changed = targets.changed(), if listening => listening = changed.is_ok(),
-                () = changed.notified() => {}
-                () = tokio::time::sleep(self.notes.next()) => {}
-            }
-        }
-        self.scrapers.clear();
-        self.notes.ended();
+impl Lead for Metrics {
+    type Target = ScrapeTarget;
+    type Standing = Standing;
+
+    fn limit(&self) -> usize {
+        self.limits.endpoints
     }
 
-    /// Starts and ends scrapers so that the first of `targets` are scraped.
-    fn adjust(&mut self, targets: &[ScrapeTarget]) {
-        self.scrapers.retain(|target, _| targets.contains(target));
-        for target in targets {
-            if self.scrapers.len() >= self.limits.endpoints {
-                break;
-            }
-            if !self.scrapers.contains_key(target) {
-                let running = self.start(target);
-                self.scrapers.insert(target.clone(), running);
-            }
-        }
-    }
-
-    fn start(&self, target: &ScrapeTarget) -> Running {
-        let (standing, seen) = watch::channel(Standing::default());
+    fn start(&self, target: &ScrapeTarget, post: Post<Standing>) -> AbortHandle {
         let scraper = Scraper {
             reach: self.reach.clone(),
             emitter: self.emitter.clone(),
             target: target.clone(),
             limits: self.limits,
-            wanted: self.wanted.clone(),
-            standing,
-            changed: Arc::clone(&self.changed),
+            wanted: post.wanted,
+            standing: post.standing,
+            changed: post.changed,
         };
-        Running { standing: seen, task: tokio::spawn(scraper.run()).abort_handle() }
+        tokio::spawn(scraper.run()).abort_handle()
     }
 
-    fn say(&mut self, wanted: Desired, targets: usize) {
+    fn say(&mut self, crew: &Crew<Self>, wanted: Desired, targets: usize, notes: &mut Notes) {
         let (mut fresh, mut opening, mut paused) = (0, 0, 0);
         let mut reasons = Vec::new();
-        for (target, running) in &self.scrapers {
-            match &*running.standing.borrow() {
+        for (target, standing) in crew.all() {
+            match &*standing {
                 Standing::Fresh => fresh += 1,
                 Standing::Opening => opening += 1,
                 Standing::Paused => paused += 1,
@@ -187,12 +125,12 @@ impl Source {
             }
         }
         reasons.sort();
-        if targets > self.scrapers.len() {
+        if targets > crew.len() {
             reasons.push(format!("at most {} are scraped", self.limits.endpoints));
         }
         let why = how_many(fresh, targets, "endpoints answer", &reasons);
         let state = match wanted {
-            Desired::Suspended if paused == self.scrapers.len() => SourceState::Suspended,
+            Desired::Suspended if paused == crew.len() => SourceState::Suspended,
             _ if targets == 0 => SourceState::Connecting,
             _ if fresh > 0 => SourceState::Live,
             _ if opening > 0 => SourceState::Connecting,
@@ -200,8 +138,8 @@ impl Source {
         };
         let why = if targets == 0 { "no endpoints to scrape yet" } else { why.as_str() };
         let retry = (state == SourceState::Down).then_some(self.limits.period);
-        self.notes.set(state, why, retry);
-        self.notes.count(self.emitter.dropped() - self.dropped_before, 0);
-        self.notes.tell();
+        notes.set(state, why, retry);
+        notes.count(self.emitter.dropped() - self.dropped_before, 0);
+        notes.tell();
     }
 }

@@ -1,0 +1,143 @@
+//! What sources with a task for each target have in common: which tasks run, and when to tell of them.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+
+use super::notes::Notes;
+use super::{Desired, Emitter, SourceHandle};
+use crate::domain::SourceState;
+
+/// What a source of this kind is about.
+pub(super) trait Lead: Send + 'static {
+    /// What a task follows.
+    type Target: Clone + Eq + Hash + Send + Sync + 'static;
+    /// What a task says of itself.
+    type Standing: Default + Send + Sync + 'static;
+
+    /// Returns the most tasks at the same time.
+    fn limit(&self) -> usize;
+
+    /// Starts the task of a target.
+    fn start(&self, target: &Self::Target, post: Post<Self::Standing>) -> AbortHandle;
+
+    /// Takes the last words of a task that ends because nobody wants its target any more.
+    fn ended(&mut self, _standing: &Self::Standing) {}
+
+    /// Tells how the source is, with `targets` targets wanted.
+    fn say(&mut self, crew: &Crew<Self>, wanted: Desired, targets: usize, notes: &mut Notes)
+    where
+        Self: Sized;
+}
+
+/// What a task is given to listen to, and to speak with.
+pub(super) struct Post<S> {
+    /// What the source is to do.
+    pub(super) wanted: watch::Receiver<Desired>,
+    /// How the task is.
+    pub(super) standing: watch::Sender<S>,
+    /// To be notified once that has changed.
+    pub(super) changed: Arc<Notify>,
+}
+
+/// A task that runs. Ends when dropped.
+struct Running<S> {
+    standing: watch::Receiver<S>,
+    task: AbortHandle,
+}
+
+impl<S> Drop for Running<S> {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// The tasks of a source.
+pub(super) struct Crew<L: Lead> {
+    tasks: HashMap<L::Target, Running<L::Standing>>,
+    wanted: watch::Receiver<Desired>,
+    changed: Arc<Notify>,
+}
+
+/// Starts a source with the tasks of `lead`. Must be called within a runtime.
+pub(super) fn spawn<L: Lead>(
+    name: &str,
+    emitter: Emitter,
+    targets: watch::Receiver<Vec<L::Target>>,
+    lead: L,
+) -> SourceHandle {
+    let name: Arc<str> = name.into();
+    let (desired, wanted) = watch::channel(Desired::Running);
+    let (shown, state) = watch::channel(SourceState::Connecting);
+    let notes = Notes::new(Arc::clone(&name), emitter, shown);
+    let crew = Crew { tasks: HashMap::new(), wanted, changed: Arc::default() };
+    let task = tokio::spawn(crew.run(lead, targets, notes));
+    SourceHandle { name, desired, state, task }
+}
+
+impl<L: Lead> Crew<L> {
+    /// Returns how many tasks there are.
+    pub(super) fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Returns the targets with how their tasks are.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&L::Target, watch::Ref<'_, L::Standing>)> {
+        self.tasks.iter().map(|(target, running)| (target, running.standing.borrow()))
+    }
+
+    async fn run(
+        mut self,
+        mut lead: L,
+        mut targets: watch::Receiver<Vec<L::Target>>,
+        mut notes: Notes,
+    ) {
+        let mut listening = true;
+        while notes.heard {
+            let wanted = *self.wanted.borrow_and_update();
+            if wanted == Desired::Stopped {
+                break;
+            }
+            let list = targets.borrow_and_update().clone();
+            if wanted == Desired::Running {
+                self.adjust(&mut lead, &list);
+            }
+            lead.say(&self, wanted, list.len(), &mut notes);
+            let changed = Arc::clone(&self.changed);
+            tokio::select! {
+                changed = self.wanted.changed() => if changed.is_err() { break },
+                changed = targets.changed(), if listening => listening = changed.is_ok(),
+                () = changed.notified() => {}
+                () = tokio::time::sleep(notes.next()) => {}
+            }
+        }
+        self.tasks.clear();
+        notes.ended();
+    }
+
+    /// Starts and ends tasks so that the first of `targets` have one.
+    fn adjust(&mut self, lead: &mut L, targets: &[L::Target]) {
+        self.tasks.retain(|target, running| {
+            let stays = targets.contains(target);
+            if !stays {
+                lead.ended(&running.standing.borrow());
+            }
+            stays
+        });
+        for target in targets {
+            if self.tasks.len() >= lead.limit() {
+                break;
+            }
+            if !self.tasks.contains_key(target) {
+                let (standing, seen) = watch::channel(L::Standing::default());
+                let wanted = self.wanted.clone();
+                let post = Post { wanted, standing, changed: Arc::clone(&self.changed) };
+                let task = lead.start(target, post);
+                self.tasks.insert(target.clone(), Running { standing: seen, task });
+            }
+        }
+    }
+}
