@@ -35,6 +35,7 @@ const CASES: &[(&str, &[(&str, usize)])] = &[
     ),
     ("sglang-v1beta1.yaml", &[("KVT003", 34), ("KVT016", 17)]),
     ("sglang-clean.yaml", &[]),
+    ("two-models.yaml", &[("KVT002", 48)]),
     ("wrong-service.yaml", &[("KVT016", 7), ("KVT101", 17), ("KVT101", 19), ("KVT103", 20)]),
     ("plain.yaml", &[]),
     ("vllm-not-enabled.yaml", &[("KVT003", 31), ("KVT016", 16)]),

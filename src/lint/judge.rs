@@ -76,11 +76,7 @@ impl<'a, 'b> Scene<'a, 'b> {
             for of in [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card] {
                 evidence.sizes.extend(size(part, of, Some(worker)));
             }
-            if let Some(ClaimValue::Text(model)) =
-                part.claims.get(&(ClaimWhat::Model, ClaimOf::Card)).map(|claim| &claim.value)
-            {
-                evidence.models.push((worker, Arc::clone(model)));
-            }
+            evidence.models.extend(part.model().map(|model| (worker, model.into())));
             let reuse = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
             evidence.settings.prefix_reuse.extend(reuse.and_then(flag).map(|set| OfWorker {
                 worker: Some(worker),

@@ -213,6 +213,14 @@ impl Part<'_> {
         }
     }
 
+    /// Returns the model that it serves, when it says so.
+    pub(super) fn model(&self) -> Option<&str> {
+        match &self.claims.get(&(ClaimWhat::Model, ClaimOf::Card))?.value {
+            ClaimValue::Text(model) => Some(model),
+            _ => None,
+        }
+    }
+
     /// Returns Dynamo's version by the image's tag.
     pub(super) fn version(&self) -> Option<(u32, u32)> {
         let of = if self.role.is_router() { ClaimOf::Router } else { ClaimOf::Publisher };

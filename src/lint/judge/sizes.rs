@@ -11,63 +11,78 @@ use crate::lint::plan::Plan;
 use crate::lint::{Edit, Flaw, Unjudged, Verdicts};
 
 impl Scene<'_, '_> {
-    /// KVT001 and KVT002: the sizes of engines, publishers and routers. Afterwards publishers are as
-    /// they will be, so that what follows fits.
+    /// KVT001 and KVT002: the sizes of engines, publishers and routers. Afterwards sizes are as they will
+    /// be, so that what follows fits.
     pub(super) fn sizes(&self, evidence: &mut Evidence, found: &mut Verdicts) {
         self.unread(found);
-        let wanted = self.wanted_size();
+        if !evidence.split_workers().is_empty() {
+            self.split(evidence, found);
+        }
         if let Some(finding) = raised("KVT001", evidence) {
             let mut flaw = self.flaw("KVT001", &finding);
-            let split = evidence.split_workers().into_iter();
-            let split: Vec<_> = split.map(|(a, b)| (a.tokens, b.clone())).collect();
-            for (publisher, engine) in &split {
-                let Some(part) = self.worker(engine.worker) else { continue };
-                self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Engine);
-                self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Publisher);
-                let wanted = wanted.unwrap_or(engine.tokens);
-                flaw.edits.extend(self.set_size(part, wanted));
-                let what = if wanted == engine.tokens {
-                    format!(
-                        "Publish the engine's size, {wanted}, or configure it with {publisher}."
-                    )
-                } else {
-                    format!(
-                        "Configure the engine of {} with {wanted}, and publish that.",
-                        part.name
-                    )
-                };
-                flaw.fix = format!(
-                    "{what} Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help."
-                );
-                let same = |claim: &&mut SizeClaim| claim.worker == engine.worker;
-                evidence.sizes.iter_mut().filter(same).for_each(|claim| claim.tokens = wanted);
-            }
-            if split.is_empty() {
-                self.router_size(&mut flaw, evidence);
-            }
+            self.router_size(&mut flaw, evidence);
             found.flaws.push(flaw);
         }
-        if let Some(finding) = raised("KVT002", evidence) {
-            let mut flaw = self.flaw("KVT002", &finding);
-            for (worker, part) in self.workers() {
+        self.disagreement(evidence, found);
+    }
+
+    /// KVT001: publishers that differ from their engines.
+    fn split(&self, evidence: &mut Evidence, found: &mut Verdicts) {
+        let Some(finding) = raised("KVT001", evidence) else { return };
+        let mut flaw = self.flaw("KVT001", &finding);
+        let split = evidence.split_workers().into_iter();
+        let split: Vec<_> = split.map(|(a, b)| (a.tokens, b.clone())).collect();
+        for (publisher, engine) in &split {
+            let Some(part) = self.worker(engine.worker) else { continue };
+            self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Engine);
+            self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Publisher);
+            let wanted = self.wanted_size(part).unwrap_or(engine.tokens);
+            flaw.edits.extend(self.set_size(part, wanted));
+            let what = if wanted == engine.tokens {
+                format!("Publish the engine's size, {wanted}, or configure it with {publisher}.")
+            } else {
+                format!("Configure the engine of {} with {wanted}, and publish that.", part.name)
+            };
+            flaw.fix =
+                format!("{what} Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help.");
+            let same = |claim: &&mut SizeClaim| claim.worker == engine.worker;
+            evidence.sizes.iter_mut().filter(same).for_each(|claim| claim.tokens = wanted);
+        }
+        found.flaws.push(flaw);
+    }
+
+    /// KVT002: workers of one model that differ.
+    fn disagreement(&self, evidence: &mut Evidence, found: &mut Verdicts) {
+        let Some(finding) = raised("KVT002", evidence) else { return };
+        let mut flaw = self.flaw("KVT002", &finding);
+        let wanted: Vec<_> = self
+            .workers()
+            .filter_map(|(worker, part)| {
                 let mut claims = evidence.sizes_of(ClaimOf::Card);
-                let claim = claims.find(|claim| claim.worker == Some(worker));
-                let Some((claim, wanted)) = claim.zip(wanted) else { continue };
+                let tokens = claims.find(|claim| claim.worker == Some(worker))?.tokens;
+                let wanted = self.wanted_size(part)?;
+                Some((part, wanted, tokens == wanted))
+            })
+            .collect();
+        let odd = wanted.iter().filter(|(_, _, fits)| !fits);
+        for (part, wanted, _) in odd.clone() {
+            self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Card);
+            let others = "as the others of its model have";
+            flaw.fix = format!("Give {} blocks of {wanted} tokens, {others}.", part.name);
+            flaw.edits.extend(self.set_size(part, *wanted));
+        }
+        // The others of the same models, for comparison.
+        for (part, ..) in wanted.iter().filter(|(_, _, fits)| *fits) {
+            if odd.clone().any(|(other, ..)| other.model() == part.model()) {
                 self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Card);
-                if claim.tokens != wanted {
-                    flaw.component = part.name.to_string();
-                    flaw.fix = format!(
-                        "Give {} blocks of {wanted} tokens, as the others have.",
-                        part.name
-                    );
-                    flaw.edits.extend(self.set_size(part, wanted));
-                }
             }
-            found.flaws.push(flaw);
-            // What follows is told for workers that agree.
-            let of_workers = |claim: &&mut SizeClaim| claim.worker.is_some();
-            let wanted = wanted.unwrap_or_default();
-            evidence.sizes.iter_mut().filter(of_workers).for_each(|claim| claim.tokens = wanted);
+        }
+        found.flaws.push(flaw);
+        // What follows is told for workers that agree.
+        for (worker, part) in self.workers() {
+            let Some(wanted) = self.wanted_size(part) else { continue };
+            let its = |claim: &&mut SizeClaim| claim.worker == Some(worker);
+            evidence.sizes.iter_mut().filter(its).for_each(|claim| claim.tokens = wanted);
         }
     }
 
@@ -84,10 +99,10 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// Returns the size that most workers' engines cut, the smallest of those.
-    fn wanted_size(&self) -> Option<u32> {
+    /// Returns the size that most engines of the model of `like` cut, the smallest of those.
+    fn wanted_size(&self, like: &Part<'_>) -> Option<u32> {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for (_, part) in self.workers() {
+        for (_, part) in self.workers().filter(|(_, part)| part.model() == like.model()) {
             let size = |of| part.count(ClaimWhat::BlockSize, of);
             if let Some(size) = size(ClaimOf::Engine).or_else(|| size(ClaimOf::Publisher)) {
                 *counts.entry(size).or_default() += 1;
@@ -233,7 +248,9 @@ impl Scene<'_, '_> {
             }
             Some(Verdict::Unknown { .. }) => {
                 let worker = evidence.worker_size().is_none();
-                let missing = if worker {
+                let missing = if evidence.models_served().len() > 1 {
+                    "one size to declare: the models' workers use several"
+                } else if worker {
                     "the workers' block size: no argument or configuration that was given names one"
                 } else {
                     "what the frontend declares: it comes from somewhere that was not given"
