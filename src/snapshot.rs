@@ -8,6 +8,7 @@ mod events;
 mod explorer;
 mod feed;
 mod findings;
+mod memory;
 mod query;
 mod router;
 mod series;
@@ -20,6 +21,7 @@ pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity};
 pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoState, Feed, Playback};
 pub use findings::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
+pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
 pub use router::{DecisionRow, RouterSummary, RoutingDetail, ShareRow, TermRow};
 pub use series::{Series, SeriesSet};
@@ -50,6 +52,8 @@ pub struct Snapshot {
     pub deployment: Deployment,
     /// One row for each rank of each worker, in order of first sight.
     pub workers: Vec<WorkerRow>,
+    /// The memory of the first ranks, in the same order.
+    pub memory: Vec<MemoryRow>,
     /// Dynamo's pods, by name.
     pub pods: Vec<PodRow>,
     /// All workers together.

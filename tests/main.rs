@@ -23,6 +23,7 @@ mod lint;
 mod live;
 mod logs;
 mod manual;
+mod memory;
 mod metrics;
 mod nats;
 mod recordings;

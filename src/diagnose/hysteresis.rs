@@ -118,7 +118,7 @@ impl Diagnosis {
             let since = since.map(|mark| over(evidence, mark));
             state.look(*rule, since.as_ref().unwrap_or(long), short.as_ref());
         }
-        self.mark(evidence);
+        self.remember(evidence);
     }
 
     /// Returns what is wrong, the cause first, and then what was resolved lately.
@@ -186,7 +186,14 @@ impl Diagnosis {
         hidden
     }
 
-    fn mark(&mut self, evidence: &Evidence) {
+    /// Returns what had been counted of the rank at `index` at the beginning of the last minutes, and when
+    /// that was; none while everything since the start counts.
+    pub fn mark(&self, index: usize, at: Timestamp) -> Option<(Timestamp, Tally)> {
+        let mark = self.before(at.before(LONG))?;
+        Some((mark.at, mark.ranks.get(index).copied().unwrap_or_default()))
+    }
+
+    fn remember(&mut self, evidence: &Evidence) {
         let due = self.marks.back().is_none_or(|last| evidence.at.since(last.at) >= MARK_EVERY);
         if !due || evidence.ranks.len() > MARKED_RANKS {
             return;

@@ -53,6 +53,12 @@ pub enum ClaimWhat {
     GpuMemoryFraction,
     /// Number format of cached keys and values.
     KvCacheDtype,
+    /// Memory of a model's weights on one GPU, in bytes.
+    WeightBytes,
+    /// Memory of an engine's KV cache on one GPU, in bytes.
+    KvCacheBytes,
+    /// Memory that one token's keys and values take on one GPU, in bytes.
+    KvTokenBytes,
 }
 
 impl ClaimWhat {
@@ -82,6 +88,9 @@ impl ClaimWhat {
             Self::DataParallel => "data_parallel",
             Self::GpuMemoryFraction => "gpu_memory_fraction",
             Self::KvCacheDtype => "kv_cache_dtype",
+            Self::WeightBytes => "weight_bytes",
+            Self::KvCacheBytes => "kv_cache_bytes",
+            Self::KvTokenBytes => "kv_token_bytes",
         }
     }
 }

@@ -344,6 +344,14 @@ pub enum GaugeName {
     RouterHitSum,
     /// Number of these shares.
     RouterHitCount,
+    /// Sum of the prompts' lengths, in tokens.
+    InputTokenSum,
+    /// Number of these prompts.
+    InputTokenCount,
+    /// Sum of the answers' lengths, in tokens.
+    OutputTokenSum,
+    /// Number of these answers.
+    OutputTokenCount,
     /// Stores that a router's index took in.
     StoresApplied,
     /// Stores that it refused for want of a parent.

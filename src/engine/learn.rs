@@ -355,6 +355,10 @@ impl Engine {
             | GaugeName::Queued
             | GaugeName::RouterHitSum
             | GaugeName::RouterHitCount
+            | GaugeName::InputTokenSum
+            | GaugeName::InputTokenCount
+            | GaugeName::OutputTokenSum
+            | GaugeName::OutputTokenCount
             | GaugeName::StoresApplied
             | GaugeName::StoresOrphaned => {
                 // Summed over its labels, see `scraped`.

@@ -4,6 +4,7 @@ mod answer;
 mod cluster;
 mod event;
 mod explore;
+mod memory;
 mod router;
 mod workers;
 
@@ -31,6 +32,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         frames: engine.frames,
         feed: Feed::Live,
         deployment: deployment(engine),
+        memory: memory::rows(engine, at),
         pods: cluster::pods(engine),
         totals,
         router: router::summary(engine, at),

@@ -64,6 +64,8 @@ struct Scraped {
     ttft_count: [f64; 2],
     queued: Option<f64>,
     hits: [f64; 2],
+    prompts: [f64; 2],
+    answers: [f64; 2],
     applied: Grown,
     orphaned: Grown,
 }
@@ -109,6 +111,10 @@ impl Router {
             GaugeName::Queued => scraped.queued = Some(value),
             GaugeName::RouterHitSum => scraped.hits[0] = value,
             GaugeName::RouterHitCount => scraped.hits[1] = value,
+            GaugeName::InputTokenSum => scraped.prompts[0] = value,
+            GaugeName::InputTokenCount => scraped.prompts[1] = value,
+            GaugeName::OutputTokenSum => scraped.answers[0] = value,
+            GaugeName::OutputTokenCount => scraped.answers[1] = value,
             GaugeName::StoresApplied => scraped.applied.follow(value),
             GaugeName::StoresOrphaned => scraped.orphaned.follow(value),
             GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
@@ -159,6 +165,17 @@ impl Router {
             .values()
             .fold((0.0, 0.0), |(a, b), scraped| (a + scraped.hits[0], b + scraped.hits[1]));
         (count > 0.0).then(|| sum / count)
+    }
+
+    /// Returns the mean length of a request in tokens, prompt and answer, since the frontends started;
+    /// none before they say both.
+    pub fn mean_sequence(&self) -> Option<f64> {
+        let mean = |of: fn(&Scraped) -> [f64; 2]| {
+            let all = self.scrapes.values().map(of);
+            let [sum, count] = all.fold([0.0; 2], |[a, b], [sum, count]| [a + sum, b + count]);
+            (count > 0.0).then(|| sum / count)
+        };
+        Some(mean(|scraped| scraped.prompts)? + mean(|scraped| scraped.answers)?)
     }
 
     /// Returns the requests that wait in all frontends.

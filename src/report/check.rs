@@ -5,12 +5,11 @@ mod metrics;
 
 use serde::Serialize;
 
-pub use exporter::{Raises, exporter};
-pub use metrics::{prometheus, prometheus_failed};
-
-use super::json::CONTRACT;
+use super::json::{CONTRACT, RowOfMemory, memory_ranks};
 use crate::domain::Timestamp;
 use crate::snapshot::{CheckVerdict, FindingRow, Severity, Snapshot};
+pub use exporter::{Raises, exporter};
+pub use metrics::{prometheus, prometheus_failed};
 
 /// The finding that says that kvtop cannot see: no failure of the deployment, and not good either.
 const CANNOT_SEE: &str = "KVT004";
@@ -178,6 +177,7 @@ struct Report<'a> {
     error: Option<&'a str>,
     findings: Vec<Finding<'a>>,
     checks: Vec<Check<'a>>,
+    memory: Vec<RowOfMemory<'a>>,
 }
 
 #[derive(Serialize)]
@@ -247,6 +247,7 @@ pub fn json(snapshot: &Snapshot) -> String {
                 Check { id: check.id, name: check.name, verdict, missing, note: &check.note }
             })
             .collect(),
+        memory: memory_ranks(snapshot),
     };
     // Strings, numbers, lists and maps with string keys always serialize.
     serde_json::to_string_pretty(&report).unwrap_or_default()
@@ -264,6 +265,7 @@ pub fn json_failed(why: &str, at: Timestamp) -> String {
         error: Some(why),
         findings: Vec::new(),
         checks: Vec::new(),
+        memory: Vec::new(),
     };
     serde_json::to_string_pretty(&report).unwrap_or_default()
 }

@@ -4,10 +4,12 @@
 //! strings, since they exceed 2^53; what is not known is `null`, never 0.
 
 mod cluster;
+mod memory;
 
 use std::collections::BTreeMap;
 
 use cluster::{Dgd, Pod};
+pub(super) use memory::{RowOfMemory, ranks as memory_ranks};
 use serde::Serialize;
 
 use super::rfc3339;
@@ -33,6 +35,7 @@ struct Report<'a> {
     at: String,
     dynamo: Dynamo<'a>,
     workers: Vec<Worker<'a>>,
+    memory: Vec<memory::RowOfMemory<'a>>,
     pods: Vec<Pod<'a>>,
     router: Router<'a>,
     tree: Tree<'a>,
@@ -197,6 +200,7 @@ impl<'a> Report<'a> {
                 dgds: deployment.graphs.iter().map(Dgd::of).collect(),
             },
             workers: snapshot.workers.iter().map(Worker::of).collect(),
+            memory: memory::ranks(snapshot),
             pods: snapshot.pods.iter().map(Pod::of).collect(),
             router: Router::of(&snapshot.router),
             tree: Tree::of(&snapshot.tree, &deployment.semantics),

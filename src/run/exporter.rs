@@ -44,7 +44,7 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
     let failed = |source| RunError::Listen { address: args.listen, source };
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let Live { mut frames, sources, label, attach } = live::start(source).await?;
+    let Live { mut frames, sources, label, attach, .. } = live::start(source).await?;
     let mut engine = Engine::new(live::engine_options(&label, source));
     let mut raises = Raises::default();
     let (page, pages) = watch::channel(Bytes::new());

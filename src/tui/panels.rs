@@ -6,6 +6,7 @@ pub mod charts;
 pub mod events;
 pub mod findings;
 pub mod footer;
+pub mod memory;
 pub mod reader;
 pub mod router;
 pub mod routing;

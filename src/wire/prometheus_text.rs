@@ -96,6 +96,10 @@ fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {
         "dynamo_frontend_time_to_first_token_seconds_count" => (GaugeName::TtftCount, value),
         "dynamo_component_router_kv_hit_rate_sum" => (GaugeName::RouterHitSum, value),
         "dynamo_component_router_kv_hit_rate_count" => (GaugeName::RouterHitCount, value),
+        "dynamo_frontend_input_sequence_tokens_sum" => (GaugeName::InputTokenSum, value),
+        "dynamo_frontend_input_sequence_tokens_count" => (GaugeName::InputTokenCount, value),
+        "dynamo_frontend_output_sequence_tokens_sum" => (GaugeName::OutputTokenSum, value),
+        "dynamo_frontend_output_sequence_tokens_count" => (GaugeName::OutputTokenCount, value),
         "dynamo_frontend_queued_requests" => (GaugeName::Queued, value),
         _ => return None,
     })

@@ -58,6 +58,10 @@ const LINES: &[(&str, &[Number])] = &[
         ],
     ),
     ("Change tokens_per_block to: ", &[engine("Change tokens_per_block to: ", What::BlockSize)]),
+    (
+        "kv size is ",
+        &[Number { mark: "kv size is ", what: What::KvTokenBytes, of: ClaimOf::Engine }],
+    ),
     ("GPU KV cache size: ", &[engine("GPU KV cache size: ", What::KvCacheTokens)]),
     (
         "Setting attention block size to ",
@@ -79,14 +83,29 @@ const FLAGS: &[(&str, &str, ClaimWhat, ClaimOf)] = &[
     ),
 ];
 
+/// Amounts of memory on one GPU, which engines print as a decimal number of GiB: the mark of the line, of
+/// the number, and what it says (vLLM `gpu_model_runner.py`, `gpu_worker.py`; TensorRT-LLM
+/// `_util.py`, `kvCacheManager.cpp`; `SGLang` `model_runner.py`, whose GB are GiB).
+const AMOUNTS: &[(&str, &str, ClaimWhat)] = &[
+    ("Model loading took ", "Model loading took ", What::WeightBytes),
+    ("Memory used after loading model weights (inside torch)", "profiling: ", What::WeightBytes),
+    ("Load weight end", "mem usage=", What::WeightBytes),
+    ("Available KV cache memory: ", "Available KV cache memory: ", What::KvCacheBytes),
+    ("for max tokens in paged KV cache (", "Allocated ", What::KvCacheBytes),
+];
+
 /// Every such line has one of these; most other lines have none, and cost these searches only.
-const COMMON: [&str; 6] = [
+const COMMON: [&str; 10] = [
     "tokens",
     "engine args: ",
     "with config: Config(",
     "blocks: ",
     "KvEventPublisher for worker ",
     "KV cache size",
+    "KV cache memory",
+    "Model loading took ",
+    "loading model weights",
+    "Load weight end",
 ];
 
 /// Adds what a line of a starting worker says.
@@ -119,10 +138,22 @@ pub(super) fn read(text: &str, pod: &Arc<str>, facts: &mut Vec<Fact>) {
             claim(*what, *of, ClaimValue::Flag(rest.starts_with("True")), mark);
         }
     }
+    for (_, mark, what) in AMOUNTS.iter().filter(|(line_mark, ..)| text.contains(line_mark)) {
+        if let Some(bytes) = line.number(mark).and_then(gibibytes) {
+            claim(*what, ClaimOf::Engine, ClaimValue::Count(bytes), mark);
+        }
+    }
     if let Some(worker) = line.integer("KvEventPublisher for worker ") {
         let worker = WorkerId(worker);
         facts.push(Fact::Placed(Placement { worker, pod: Arc::clone(pod), ranks: 0..0 }));
     }
+}
+
+/// Returns an amount in GiB as bytes, unless it is absurd.
+fn gibibytes(amount: f64) -> Option<u64> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1 PiB")]
+    let bytes = (amount * 1_073_741_824.0).round() as u64;
+    (amount > 0.0 && amount < 1_048_576.0).then_some(bytes)
 }
 
 /// Returns the line, or of a long one what stands around `mark`.

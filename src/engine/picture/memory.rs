@@ -1,0 +1,195 @@
+//! Rows of memory: capacity and churn by arithmetic, each figure with its inputs.
+
+use crate::domain::{ClaimOf, ClaimWhat, Subject, Timestamp};
+use crate::engine::Engine;
+use crate::model::{RankRecord, Tally};
+use crate::snapshot::{MemoryRow, Sourced};
+
+/// Most ranks with a row: each costs some dozen look-ups of claims.
+const RANK_LIMIT: usize = 256;
+
+/// Blocks that must have been sampled before the share of those that return is told.
+const MIN_SAMPLED: u64 = 50;
+
+/// The least time that a rate is told of, in seconds.
+const MIN_SECONDS: f64 = 30.0;
+
+type Figure = Option<Sourced<f64>>;
+
+pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<MemoryRow> {
+    let ranks = engine.workers.ranks().iter().enumerate().filter(|(_, record)| {
+        super::is_chosen(engine, &Subject::Worker(record.rank.worker))
+            && !engine.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
+    });
+    ranks.take(RANK_LIMIT).map(|(index, record)| row(engine, index, record, at)).collect()
+}
+
+fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> MemoryRow {
+    let room = Room::of(engine, record);
+    let churn = Churn::of(engine, index, record, at);
+    let held = engine.mirror.counts(record.rank).held[0];
+    let held = sourced(held as f64, "blocks by KV events", at);
+    let known = record.complete.then_some(held);
+    let pressure = ratio(churn.working_set.as_ref(), room.blocks.as_ref());
+    MemoryRow {
+        alias: engine.workers.alias(record.rank.worker),
+        rank: record.rank,
+        fill: ratio(known.as_ref(), room.blocks.as_ref()),
+        active: super::utilization(record, room.capacity.as_ref()),
+        residency: ratio(known.as_ref(), churn.stored.as_ref()),
+        over_commit: over_commit(engine, &room, at),
+        weight_bytes: room.claim(engine, ClaimWhat::WeightBytes, ""),
+        kv_bytes: room.bytes,
+        token_bytes: room.token_bytes,
+        block_tokens: room.block,
+        capacity_blocks: room.blocks,
+        capacity_tokens: room.tokens,
+        stored_per_second: churn.stored,
+        removed_per_second: churn.removed,
+        working_set: churn.working_set,
+        pressure,
+        returned: churn.returned,
+    }
+}
+
+/// What there is room for.
+struct Room {
+    subjects: Vec<Subject>,
+    capacity: Option<Sourced<u64>>,
+    block: Figure,
+    blocks: Figure,
+    tokens: Figure,
+    bytes: Figure,
+    token_bytes: Figure,
+}
+
+impl Room {
+    fn of(engine: &Engine, record: &RankRecord) -> Self {
+        let worker = engine.workers.worker(record.rank.worker);
+        let pod = worker.and_then(|worker| worker.pod.as_deref());
+        let subjects = super::subjects(record, pod);
+        let capacity = super::capacity(engine, record, &subjects);
+        let mut room = Self {
+            subjects,
+            capacity,
+            block: None,
+            blocks: None,
+            tokens: None,
+            bytes: None,
+            token_bytes: None,
+        };
+        let sizes = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card];
+        room.block = sizes
+            .into_iter()
+            .find_map(|of| room.claim_of(engine, ClaimWhat::BlockSize, of, "tokens per block"));
+        room.blocks = room.capacity.as_ref().map(|capacity| {
+            sourced(capacity.value as f64, &format!("blocks by {}", capacity.source), capacity.at)
+        });
+        room.tokens = room
+            .claim(engine, ClaimWhat::KvCacheTokens, "tokens")
+            .or_else(|| product(room.blocks.as_ref(), room.block.as_ref()));
+        if room.blocks.is_none() {
+            room.blocks = ratio(room.tokens.as_ref(), room.block.as_ref());
+            room.capacity = room.blocks.as_ref().map(|blocks| {
+                let value = super::router::whole(blocks.value.floor());
+                Sourced { value, source: blocks.source.clone(), at: blocks.at }
+            });
+        }
+        room.bytes = room.claim(engine, ClaimWhat::KvCacheBytes, "bytes");
+        room.token_bytes = room
+            .claim(engine, ClaimWhat::KvTokenBytes, "bytes")
+            .or_else(|| ratio(room.bytes.as_ref(), room.tokens.as_ref()));
+        room
+    }
+
+    fn claim(&self, engine: &Engine, what: ClaimWhat, unit: &str) -> Figure {
+        self.claim_of(engine, what, ClaimOf::Engine, unit)
+    }
+
+    fn claim_of(&self, engine: &Engine, what: ClaimWhat, of: ClaimOf, unit: &str) -> Figure {
+        let (value, stored) = engine.claims.count(what, of, &self.subjects)?;
+        let source = if unit.is_empty() {
+            stored.claim.source.to_string()
+        } else {
+            format!("{unit} by {}", stored.claim.source)
+        };
+        Some(sourced(value as f64, &source, stored.last))
+    }
+}
+
+/// What came and went in the last minutes.
+struct Churn {
+    stored: Figure,
+    removed: Figure,
+    working_set: Figure,
+    returned: Figure,
+}
+
+impl Churn {
+    fn of(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Self {
+        let (since, base) = match engine.diagnosis.mark(index, at) {
+            Some((since, base)) => (since, base),
+            None => (engine.since_kv(), Tally::default()),
+        };
+        let tally = record.tally().since(&base);
+        let seconds = at.since(since).as_secs_f64();
+        let span = format!("in {seconds:.0} s, KV events");
+        let rate = |blocks: u64| {
+            let told = seconds >= MIN_SECONDS && record.last_event.is_some();
+            told.then(|| sourced(blocks as f64 / seconds, &format!("{blocks} blocks {span}"), at))
+        };
+        let returned = (tally.sampled >= MIN_SAMPLED).then(|| {
+            let text = format!("{} of {} sampled blocks {span}", tally.returned, tally.sampled);
+            sourced(tally.returned as f64 / tally.sampled as f64, &text, at)
+        });
+        let stored = tally.counters.stored_blocks;
+        let again = returned.as_ref().map_or(0.0, |share| share.value);
+        let working_set = (stored > 0).then(|| {
+            let text = format!("{stored} blocks stored {span}, without those stored again");
+            sourced(stored as f64 * (1.0 - again), &text, at)
+        });
+        Self {
+            stored: rate(stored),
+            removed: rate(tally.counters.removed_blocks),
+            working_set,
+            returned,
+        }
+    }
+}
+
+/// Tokens of as many requests as may run at once, against the room for tokens. Of mean length: the
+/// longest ones need more.
+fn over_commit(engine: &Engine, room: &Room, at: Timestamp) -> Figure {
+    let running = [ClaimOf::Card, ClaimOf::Engine]
+        .into_iter()
+        .find_map(|of| room.claim_of(engine, ClaimWhat::MaxNumSeqs, of, "requests at once"));
+    let length = engine.router.mean_sequence();
+    let length = length.map(|mean| sourced(mean, "mean tokens by frontends' metrics", at));
+    ratio(product(running.as_ref(), length.as_ref()).as_ref(), room.tokens.as_ref())
+}
+
+fn sourced(value: f64, source: &str, at: Timestamp) -> Sourced<f64> {
+    Sourced { value, source: source.to_owned(), at }
+}
+
+fn amount(input: &Sourced<f64>) -> String {
+    let places = if input.value >= 100.0 || input.value.fract() == 0.0 { 0 } else { 2 };
+    let derived = input.source.starts_with(|letter: char| letter.is_ascii_digit());
+    if derived {
+        format!("{:.places$} ({})", input.value, input.source)
+    } else {
+        format!("{:.places$} {}", input.value, input.source)
+    }
+}
+
+fn ratio(over: Option<&Sourced<f64>>, under: Option<&Sourced<f64>>) -> Figure {
+    let (over, under) = (over?, under.filter(|under| under.value > 0.0)?);
+    let source = format!("{} / {}", amount(over), amount(under));
+    Some(Sourced { value: over.value / under.value, source, at: over.at.max(under.at) })
+}
+
+fn product(one: Option<&Sourced<f64>>, other: Option<&Sourced<f64>>) -> Figure {
+    let (one, other) = (one?, other?);
+    let source = format!("{} * {}", amount(one), amount(other));
+    Some(Sourced { value: one.value * other.value, source, at: one.at.max(other.at) })
+}

@@ -1,0 +1,172 @@
+//! Capacity and churn: figures with their inputs, and none where an input is missing.
+
+use std::time::Duration;
+
+use kvtop::domain::Timestamp;
+use kvtop::frame::{Frame, KubeChange, Origin};
+use kvtop::report::{check, json};
+use kvtop::snapshot::{MemoryRow, Snapshot};
+use kvtop::source::simulator::{Scenario, SimConfig, Simulation};
+use kvtop::tui::panels::memory;
+use kvtop::tui::theme::{Glyphs, Level, Themes};
+use kvtop::tui::widgets::canvas::Canvas;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use serde_json::Value;
+
+use crate::support::{fixture, played};
+
+const NOW: Timestamp = Timestamp(1_795_224_204_000_000);
+
+/// Returns the figure called `name` of the first rank.
+fn figure(snapshot: &Snapshot, name: &str) -> Option<(f64, String)> {
+    let row = snapshot.memory.first().unwrap();
+    let figure = MemoryRow::FIGURES.iter().find(|figure| figure.name == name).unwrap();
+    (figure.of)(row).as_ref().map(|known| (known.value, known.source.clone()))
+}
+
+fn value(snapshot: &Snapshot, name: &str) -> f64 {
+    figure(snapshot, name).unwrap_or_else(|| panic!("{name} is not known")).0
+}
+
+/// The users' deployment as recorded, one worker's start, and a scrape of the frontend.
+fn deployment(lines: &[&str]) -> Snapshot {
+    let list = |path: &str| -> Vec<Value> {
+        let text = std::fs::read(fixture(&format!("kube/{path}.body.json"))).unwrap();
+        let list: Value = serde_json::from_slice(&text).unwrap();
+        list["items"].as_array().unwrap().clone()
+    };
+    let objects = [("ConfigMap", list("configmaps/list")), ("Pod", list("pods/list_gtc-demo"))];
+    let mut frames: Vec<Frame> = Vec::new();
+    for (kind, objects) in objects {
+        for object in objects {
+            let origin = Origin::Kube { kind: kind.into(), change: KubeChange::Listed };
+            frames.push(Frame::new(NOW, origin, object.to_string()));
+        }
+    }
+    let pod = "gtc-demo-0-trtllmworker-fhhcl";
+    let lines = lines.iter().copied().chain(["KvEventPublisher for worker 7702713015953616"]);
+    for line in lines {
+        let origin =
+            Origin::Log { namespace: "gtc-demo".into(), pod: pod.into(), container: "main".into() };
+        frames.push(Frame::new(NOW, origin, line.to_owned()));
+    }
+    let chosen = "Selected worker: worker_id=7702713015953616 dp_rank=0, logit: 1.000, cached blocks: 0, \
+                  tree size: 0";
+    let log = Origin::Log {
+        namespace: "gtc-demo".into(),
+        pod: "gtc-demo-0-frontend-rmjwp".into(),
+        container: "main".into(),
+    };
+    frames.push(Frame::new(NOW, log, chosen));
+    let page = "dynamo_frontend_input_sequence_tokens_sum{model=\"m\"} 600000\n\
+                dynamo_frontend_input_sequence_tokens_count{model=\"m\"} 100\n\
+                dynamo_frontend_output_sequence_tokens_sum{model=\"m\"} 50000\n\
+                dynamo_frontend_output_sequence_tokens_count{model=\"m\"} 100\n";
+    let metrics =
+        Origin::Metrics { pod: "gtc-demo-0-frontend-rmjwp".into(), url: "/metrics".into() };
+    frames.push(Frame::new(NOW, metrics, page));
+    played(&frames).1
+}
+
+#[test]
+fn the_users_deployment_has_room_for_far_more_than_it_runs() {
+    let seen = deployment(&[
+        "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 50.35 GiB for max tokens in paged KV cache (1319840).",
+        "[TRT-LLM] [I] Peak memory during memory usage profiling (torch + non-torch): 19.80 GiB, available \
+         KV cache memory when calculating max tokens: 50.35 GiB, fraction is set 0.85, kv size is 40960. \
+         device total memory 79.11 GiB",
+    ]);
+
+    assert!((value(&seen, "capacity_tokens") - 1_319_840.0).abs() < 0.5);
+    assert!((value(&seen, "block_tokens") - 32.0).abs() < 0.5);
+    assert!((value(&seen, "capacity_blocks") - 41_245.0).abs() < 0.5);
+    // 80 layers, 8 heads over 4 GPUs, 128 wide, one byte each, keys and values.
+    assert!((value(&seen, "token_bytes") - 40_960.0).abs() < 0.5);
+    // 64 requests at once, 6000 tokens of prompt and 500 of answer on average.
+    let (over, inputs) = figure(&seen, "over_commit").unwrap();
+    assert!((over - 64.0 * 6500.0 / 1_319_840.0).abs() < 1e-9, "{over}");
+    for input in ["64 requests at once", "6500 mean tokens", "1319840 tokens by log of"] {
+        assert!(inputs.contains(input), "{input}: {inputs}");
+    }
+    assert_eq!(figure(&seen, "weight_bytes"), None, "no line says so");
+    assert_eq!(figure(&seen, "residency"), None, "no event came");
+}
+
+#[test]
+fn what_a_token_takes_follows_from_the_whole_when_nobody_says_it() {
+    let seen = deployment(&[
+        "INFO gpu_model_runner.py:2007] Model loading took 16.9 GiB and 12.5 seconds",
+        "[MemUsageChange] Allocated 26.91 GiB for max tokens in paged KV cache (220480).",
+    ]);
+
+    let (bytes, inputs) = figure(&seen, "token_bytes").unwrap();
+
+    assert!((bytes - 26.91 * 1_073_741_824.0 / 220_480.0).abs() < 1.0, "{bytes}");
+    assert!(inputs.contains(" / 220480 tokens by log of"), "{inputs}");
+    assert!((value(&seen, "weight_bytes") - 16.9 * 1_073_741_824.0).abs() < 1.0);
+    let nothing = deployment(&[]);
+    for name in ["capacity_tokens", "token_bytes", "fill", "pressure", "over_commit"] {
+        assert_eq!(figure(&nothing, name), None, "{name}");
+    }
+}
+
+fn simulated(scenario: Scenario, history: bool) -> Snapshot {
+    let mut config = SimConfig::of(scenario);
+    config.history = history;
+    let mut simulation = Simulation::with(config, 3, NOW);
+    let frames = simulation.advance(NOW.after(Duration::from_secs(60)));
+    played(&frames).1
+}
+
+#[test]
+fn a_cache_that_is_too_small_keeps_blocks_for_seconds_and_stores_them_again() {
+    let (churn, healthy) = (simulated(Scenario::Churn, true), simulated(Scenario::Healthy, true));
+
+    let row = &churn.memory[0];
+    let (held, stored) = (churn.workers[0].held as f64, value(&churn, "stored_per_second"));
+    assert!((value(&churn, "residency") - held / stored).abs() < 1e-9);
+    assert!(value(&churn, "residency") < 60.0, "{row:?}");
+    assert!(value(&churn, "returned") > 0.2 && value(&churn, "pressure") > 1.2, "{row:?}");
+    assert!(
+        value(&healthy, "returned") < value(&churn, "returned") / 2.0,
+        "{:?}",
+        healthy.memory[0]
+    );
+    let late = simulated(Scenario::Churn, false);
+    assert_eq!(figure(&late, "residency"), None, "what it held before is not known");
+    assert!(figure(&late, "stored_per_second").is_some());
+}
+
+#[test]
+fn both_reports_hold_the_figures() {
+    let churn = simulated(Scenario::Churn, true);
+    let read = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
+
+    for report in [read(&json::snapshot(&churn)), read(&check::json(&churn))] {
+        let rows = report["memory"].as_array().unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0]["worker"], "w0");
+        let room = &rows[0]["figures"]["capacity_blocks"];
+        assert_eq!((&room["value"], &room["unit"]), (&384.0.into(), &"blocks".into()));
+        assert!(rows[0]["figures"]["weight_bytes"].is_null());
+    }
+}
+
+#[test]
+fn the_panel_shows_each_figure_with_its_inputs_or_what_it_needs() {
+    let churn = simulated(Scenario::Churn, true);
+    let theme = Themes::default().theme("dark", Level::Mono, Glyphs::UNICODE);
+    let area = Rect::new(0, 0, 100, 15);
+    let mut buffer = Buffer::empty(area);
+
+    memory::draw(&mut Canvas::new(&mut buffer, &theme.unwrap()), area, &churn.memory[0], 0);
+
+    let rows = buffer.content().chunks(100);
+    let text: Vec<String> = rows
+        .map(|row| {
+            row.iter().map(ratatui::buffer::Cell::symbol).collect::<String>().trim_end().to_owned()
+        })
+        .collect();
+    insta::assert_snapshot!("panel", text.join("\n"));
+}
