@@ -78,9 +78,17 @@ impl Room {
             bytes: None,
             token_bytes: None,
         };
-        let sizes = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card];
+        // Only stores with blocks in them prove that the engine cuts what publisher and card say.
+        let counters = &record.counters;
+        let agree = counters.stores > 0 && counters.empty_stores * 2 < counters.stores;
+        let sizes: &[ClaimOf] = if agree {
+            &[ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card]
+        } else {
+            &[ClaimOf::Engine]
+        };
         room.block = sizes
-            .into_iter()
+            .iter()
+            .copied()
             .find_map(|of| room.claim_of(engine, ClaimWhat::BlockSize, of, "tokens per block"));
         room.blocks = room.capacity.as_ref().map(|capacity| {
             sourced(capacity.value as f64, &format!("blocks by {}", capacity.source), capacity.at)
