@@ -6,6 +6,7 @@ mod captures;
 mod detection;
 mod fixes;
 pub(crate) mod rules;
+mod scenarios;
 mod settings;
 
 use std::time::Duration;
