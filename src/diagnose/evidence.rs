@@ -249,11 +249,21 @@ impl Evidence {
     /// Returns why counts of the window cannot be compared between workers, when they cannot: one was
     /// away for a part of it, or started so late that its cache was still filling.
     pub fn unsettled(&self) -> Option<String> {
+        self.changed_after(self.since)
+    }
+
+    /// Returns why the present moment tells nothing of the usual load, when it does not: a worker came or
+    /// left a moment ago.
+    pub fn in_change(&self) -> Option<String> {
+        self.changed_after(self.at)
+    }
+
+    fn changed_after(&self, moment: Timestamp) -> Option<String> {
         if let Some(pod) = self.unready.first() {
             return Some(format!("{pod} is starting or ending"));
         }
         let settle = Duration::from_secs(self.thresholds.settle_seconds);
-        let late = |at: &Timestamp| at.after(settle) > self.since;
+        let late = |at: &Timestamp| at.after(settle) > moment;
         let ranks = self.ranks.iter();
         let changes = ranks.filter_map(|rank| {
             let left = rank.left.filter(|_| rank.gone).filter(late).map(|at| (at, "left"));

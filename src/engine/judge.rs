@@ -12,10 +12,13 @@ use crate::diagnose::{
     Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Target, TreeEvidence,
 };
 use crate::domain::{Pod, Release, Releases, Subject, Timestamp, WorkerId};
-use crate::model::{DecisionRecord, Family, RankRecord, WorkerRecord};
+use crate::model::{DecisionRecord, Family, PodRecord, RankRecord, WorkerRecord};
 
 /// Workers that appear this soon after kvtop attached were there before.
 const ATTACHING: Duration = Duration::from_secs(10);
+
+/// A pod that is not ready after this time is not starting any more: large models load in minutes.
+const ON_ITS_WAY: Duration = Duration::from_secs(1200);
 
 impl Engine {
     /// Lets the rules look at what is known at `at`.
@@ -38,7 +41,7 @@ impl Engine {
             releases: self.releases(&family),
             mixed: self.mixed(&family),
             ranks: self.rank_evidence(),
-            unready: self.unready(),
+            unready: self.unready(at),
             router: self.router_evidence(at),
             sizes: self.size_claims(),
             models: self.models(),
@@ -123,13 +126,17 @@ impl Engine {
         came.max(record.restarted).max(pod.and_then(|pod| pod.started))
     }
 
-    /// Returns the pods of workers that are on their way in or out.
-    fn unready(&self) -> Vec<Arc<str>> {
-        let pods = self.cluster.pods().map(|record| &record.pod).filter(|pod| {
-            pod.role.is_worker()
-                && (pod.terminating || (!pod.ready && pod.phase.as_ref() != "Failed"))
-        });
-        pods.map(|pod| Arc::clone(&pod.name)).collect()
+    /// Returns the pods of workers that are on their way in or out. One that stays like that is the usual
+    /// state of things.
+    fn unready(&self, at: Timestamp) -> Vec<Arc<str>> {
+        let on_its_way = |record: &&PodRecord| {
+            let pod = &record.pod;
+            let starts = !pod.ready && pod.phase.as_ref() != "Failed";
+            let since = pod.started.unwrap_or(record.first).max(record.first);
+            pod.role.is_worker() && (pod.terminating || starts) && since.after(ON_ITS_WAY) > at
+        };
+        let pods = self.cluster.pods().filter(on_its_way);
+        pods.map(|record| Arc::clone(&record.pod.name)).collect()
     }
 
     fn router_evidence(&self, at: Timestamp) -> RouterEvidence {

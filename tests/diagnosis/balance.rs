@@ -8,7 +8,7 @@ use kvtop::source::simulator::{Scenario, Simulation};
 use super::{START, Watch};
 
 #[test]
-fn a_roll_of_workers_is_no_imbalance() {
+fn a_roll_of_workers_is_neither_imbalance_nor_pressure() {
     for scenario in Scenario::ALL.into_iter().filter(|one| one.fix_text().is_some()) {
         let mut simulation = Simulation::new(scenario, 2, START);
         let mut watch = Watch::new();
@@ -19,7 +19,12 @@ fn a_roll_of_workers_is_no_imbalance() {
                 simulation.fix();
             }
             let snapshot = watch.look(&simulation.advance(at), at);
-            let raised = snapshot.findings.iter().find(|finding| finding.id == "KVT011");
+            // A cache that is too small is under pressure before it is rolled.
+            let wrong = ["KVT010", "KVT011"].into_iter().filter(|_| seconds > 40);
+            let wrong: Vec<&str> =
+                wrong.filter(|id| scenario != Scenario::Churn || *id == "KVT011").collect();
+            let mut raised = snapshot.findings.iter();
+            let raised = raised.find(|finding| wrong.contains(&finding.id));
             let why = raised.map(|finding| finding.summary.as_str());
             assert_eq!(why, None, "{}, {seconds} s", scenario.name());
             last = snapshot.checks.into_iter().find(|check| check.id == "KVT011");

@@ -17,7 +17,8 @@ impl Rule for KvPressure {
     fn about(&self) -> &'static str {
         "Running requests take nearly all KV blocks of a worker: nothing is left to keep \
          prefixes in, requests wait or are preempted. Judged by the engine's own gauge, or by \
-         used blocks against capacity: 95 % and more. Lower max_num_seqs (max_batch_size) or \
+         used blocks against capacity: 95 % and more. Nothing is said in the minute after a worker \
+         came or left, when the others carry its load. Lower max_num_seqs (max_batch_size) or \
          the context length, or give the KV cache more memory."
     }
 
@@ -48,6 +49,9 @@ impl Rule for KvPressure {
                 "at most {:.0} % of KV blocks in use, cached ones included",
                 most * 100.0
             ));
+        }
+        if let Some(why) = evidence.in_change() {
+            return Verdict::unknown(format!("workers that are all there for a while: {why}"));
         }
         let proofs = full.iter().map(|(name, share)| {
             Proof::new(

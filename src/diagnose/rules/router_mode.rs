@@ -69,7 +69,7 @@ impl Rule for RouterMode {
         }
         let mut workers: Vec<_> = evidence.present().map(|rank| rank.rank).collect();
         workers.dedup();
-        if routed > 0 && workers.len() == 1 {
+        if routed > 0 && workers.len() == 1 && evidence.in_change().is_none() {
             let proof = Proof::new("ranks to choose from", "1", "KV events and discovery");
             return Finding::new(
                 Severity::Info,
