@@ -83,6 +83,8 @@ pub struct Target<'a> {
     pub namespace: Option<&'a str>,
     /// The graph deployment.
     pub graph: Option<&'a Graph>,
+    /// The name of the graph deployment, when the user had to choose one of several.
+    pub chosen: Option<&'a str>,
 }
 
 /// A fix in the forms in which it is shown.
@@ -104,10 +106,11 @@ impl Fix {
     /// Returns the fix as it is shown for `target`.
     pub fn render(&self, target: Target<'_>) -> Rendered {
         let scope = target.namespace.map_or(String::new(), |it| format!(" -n {}", shell(it)));
+        let chosen = target.chosen.map_or(String::new(), |it| format!(" --dgd {}", shell(it)));
         let mut rendered = Rendered {
             sentence: self.sentence.clone(),
             restarts: self.restarts.clone(),
-            verify: format!("kvtop check{scope} --wait 2m"),
+            verify: format!("kvtop check{scope}{chosen} --wait 2m"),
             ..Rendered::default()
         };
         match (&self.change, target.graph) {

@@ -57,7 +57,8 @@ impl Engine {
         let graph = self.cluster.graphs().find(|graph| name.as_deref() == Some(&*graph.name));
         let mut namespaces = self.cluster.pods().map(|record| record.pod.namespace.as_ref());
         let first = graph.map(|graph| graph.namespace.as_ref()).or_else(|| namespaces.next());
-        Target { namespace: first.filter(|name| !name.is_empty()), graph }
+        let namespace = first.filter(|name| !name.is_empty());
+        Target { namespace, graph, chosen: self.options.dgd.as_deref() }
     }
 
     /// Returns the releases that everybody may run.

@@ -61,7 +61,7 @@ fn declared() -> Fix {
 }
 
 fn rendered(fix: &Fix, graph: &Graph) -> Rendered {
-    fix.render(Target { namespace: Some("serving"), graph: Some(graph) })
+    fix.render(Target { namespace: Some("serving"), graph: Some(graph), chosen: None })
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_file_of_a_config_map_is_named_with_its_key() {
     };
     let fix = Fix { change: Some(change), ..Fix::default() };
 
-    let rendered = fix.render(Target { namespace: Some("serving"), graph: None });
+    let rendered = fix.render(Target { namespace: Some("serving"), ..Target::default() });
 
     let command = "kubectl -n serving edit configmap engine  # then roll the workers";
     assert_eq!(rendered.kubectl.as_deref(), Some(command));
@@ -210,7 +210,7 @@ fn pods_are_rolled_one_by_one_and_unknown_targets_leave_the_sentence() {
     let mut long = alpha(Some(&[]), None);
     long.components[0].manifest.variables[0].items = None;
 
-    let known = fix.render(Target { namespace: Some("serving"), graph: None });
+    let known = fix.render(Target { namespace: Some("serving"), ..Target::default() });
     let unknown = fix.render(Target::default());
 
     assert_eq!(
@@ -219,5 +219,7 @@ fn pods_are_rolled_one_by_one_and_unknown_targets_leave_the_sentence() {
     );
     assert_eq!((known.yaml, unknown.kubectl, unknown.yaml), (None, None, None));
     assert_eq!(unknown.verify, "kvtop check --wait 2m");
+    let chosen = fix.render(Target { chosen: Some("demo"), ..Target::default() });
+    assert_eq!(chosen.verify, "kvtop check --dgd demo --wait 2m");
     assert_eq!(rendered(&declared(), &long).kubectl, None, "a list that is not known");
 }
