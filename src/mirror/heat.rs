@@ -76,8 +76,8 @@ impl Heat {
     /// Returns the stores per 60 ticks that reach `head` or below, as of `tick`.
     pub(super) fn of(&self, head: u32, tokens: u64, tick: u32) -> f32 {
         let warmth = self.runs.get(&head).filter(|warmth| warmth.tokens == tokens);
-        let heat = warmth.map_or(0.0, |warmth| cooled(warmth, tick) * std::f32::consts::LN_2);
-        if heat < COLD { 0.0 } else { heat }
+        let rate = warmth.map_or(0.0, |warmth| cooled(warmth, tick) * std::f32::consts::LN_2);
+        if rate < COLD { 0.0 } else { rate }
     }
 
     fn add(&mut self, head: u32, tokens: u64, by: f32, tick: u32) {
@@ -140,9 +140,9 @@ impl Tree {
         let mut at = self.target(handle);
         while at != NONE && at != ROOT && *steps > 0 {
             *steps -= 1;
-            let head = self.edges.at(self.nodes.at(at).edge).head;
-            let own = self.nodes.at(head);
-            heat.add(head, own.tokens(), weight, tick);
+            let first = self.edges.at(self.nodes.at(at).edge).head;
+            let own = self.nodes.at(first);
+            heat.add(first, own.tokens(), weight, tick);
             at = own.parent();
         }
         if at == ROOT {

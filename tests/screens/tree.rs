@@ -319,7 +319,7 @@ fn costs_are_told_only_where_routers_are_known_to_weigh_so() {
 
     let (detail, screen) = told("1.6.1-healthy");
     assert!(!detail.plain_cost && detail.shares.iter().all(|share| share.cost.is_none()));
-    assert!(screen.contains("weigh more than this") && !screen.contains("lowest"), "{screen}");
+    assert!(screen.contains("From 1.6 on") && !screen.contains("lowest"), "{screen}");
 }
 
 #[test]

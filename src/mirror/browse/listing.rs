@@ -147,14 +147,9 @@ impl Wish<'_> {
         if tree.is_ghost(head) {
             let kids = tree.kids_of(head);
             let mut some = (0..kids.len().min(LEAST)).filter_map(|at| kids.get(at));
-            return some.any(|kid| self.owns(tree, kid, slots));
+            return some.any(|kid| tree.is_owned(kid, slots));
         }
-        self.owns(tree, head, slots)
-    }
-
-    fn owns(&self, tree: &Tree, head: u32, slots: &[u32]) -> bool {
-        let owners = tree.nodes.at(head).owners();
-        slots.iter().any(|slot| tree.spill.contains(owners, *slot))
+        tree.is_owned(head, slots)
     }
 
     fn candidate(&self, tree: &Tree, head: u32, visits: &mut Visits) -> Candidate {
@@ -165,9 +160,9 @@ impl Wish<'_> {
             _ if ghost => total,
             TreeSort::Blocks => total,
             TreeSort::Heat => {
-                let heat = self.heat.of(head, own.tokens(), self.tick);
+                let warmth = self.heat.of(head, own.tokens(), self.tick);
                 // Bits of a float that is not negative are in its order. The cold are told by size.
-                u64::from(heat.max(0.0).to_bits()) << 32 | total
+                u64::from(warmth.max(0.0).to_bits()) << 32 | total
             }
             TreeSort::Tokens => u64::from(tree.run(head, visits).blocks),
         };
@@ -177,6 +172,11 @@ impl Wish<'_> {
 }
 
 impl Tree {
+    /// Returns true when one of `slots` has `node`.
+    fn is_owned(&self, node: u32, slots: &[u32]) -> bool {
+        slots.iter().any(|slot| self.owns(node, *slot))
+    }
+
     fn among_count(&self, among: Among) -> usize {
         match among {
             Among::Kids(tail) => self.kids_of(tail).len(),

@@ -155,11 +155,11 @@ fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
 fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
     let focus = stage.layout.focus(look.focus);
     let page = page(stage.snapshot);
-    let state = &mut look.tree;
+    let tree = &mut look.tree;
     if let Command::Scroll(by) = command {
         match page {
             _ if focus == PanelId::Prefix => read(look, by, stage),
-            Some(page) => state.scroll(by, panel::lines(stage.layout), page),
+            Some(page) => tree.scroll(by, panel::lines(stage.layout), page),
             None => {}
         }
         return Reply::Done;
@@ -169,18 +169,18 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         return Reply::Refused(String::from("the picture is held; Space lets the tree be opened"));
     }
     match command {
-        Command::Find(text) => state.find(text.as_str()),
-        Command::OnlyWorker(number) => return state.only(number, stage.snapshot),
-        Command::Back if state.described => state.described = false,
-        Command::Back => return state.back(page),
-        Command::Sort => return Reply::Pick(state.sorts()),
+        Command::Find(text) => tree.find(text.as_str()),
+        Command::OnlyWorker(number) => return tree.only(number, stage.snapshot),
+        Command::Back if tree.described => tree.described = false,
+        Command::Back => return tree.back(page),
+        Command::Sort => return Reply::Pick(tree.sorts()),
         Command::Picked(Pick::Sort, at) => {
-            state.sort = TreeSort::ALL.get(at).copied().unwrap_or_default();
+            tree.sort = TreeSort::ALL.get(at).copied().unwrap_or_default();
         }
-        Command::Picked(Pick::Worker, at) => state.pick_worker(at, stage.snapshot),
-        Command::Open => return page.map_or(Reply::Done, |page| state.toggle(page)),
+        Command::Picked(Pick::Worker, at) => tree.pick_worker(at, stage.snapshot),
+        Command::Open => return page.map_or(Reply::Done, |page| tree.toggle(page)),
         Command::Tree(command) => {
-            return page.map_or(Reply::Done, |page| state.obey(command, page, stage));
+            return page.map_or(Reply::Done, |page| tree.obey(command, page, stage));
         }
         _ => return Reply::Pass,
     }
