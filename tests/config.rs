@@ -167,3 +167,26 @@ fn thresholds_move_the_lines_of_rules() {
 fn the_reference_of_settings_is_generated() {
     generated(Path::new("docs/reference/config.md"), &kvtop::run::settings::manual());
 }
+
+#[test]
+fn a_context_is_marked_with_its_colour() {
+    let kube = crate::support::kube_api::FakeKube::demo();
+    let file = kube.kubeconfig();
+    let arguments = ["--kubeconfig", file.to_str().unwrap()];
+    for (config, ground) in [
+        ("[contexts.fake]\ncolor = \"red\"\n", vt100::Color::Idx(1)),
+        ("[contexts.other]\ncolor = \"red\"\n", vt100::Color::Default),
+    ] {
+        let home = home(config);
+        let vars = [("XDG_CONFIG_HOME", home.to_str().unwrap())];
+        let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &vars, (120, 36));
+        pty.wait_for("the status bar", |screen| {
+            screen.lines().next().is_some_and(|row| row.contains("kvtop") && row.contains("RO"))
+        });
+        pty.wait_until("the ground", |screen| {
+            screen.cell(0, 2).is_some_and(|cell| cell.bgcolor() == ground)
+        });
+        pty.send("q");
+        assert_eq!(pty.exit_code(), 0);
+    }
+}

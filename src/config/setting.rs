@@ -230,8 +230,8 @@ pub const CONTEXT_COLOR: &Setting = &Setting {
     default: None,
     flag: None,
     example: "red",
-    about: "Ground of this Kubernetes context's name in the status bar, so that production looks \
-            like it",
+    about: "Ground of `kvtop` in the status bar while this Kubernetes context is looked at, so that \
+            production looks like it",
 };
 
 impl Setting {

@@ -22,6 +22,7 @@ use crate::config::setting as known;
 use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::snapshot::{Feed, Snapshot, ViewQuery};
+use crate::source::kube::KubeClient;
 use crate::source::simulator::{Scenario, Simulation, driver as simulator};
 use crate::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
 use crate::tui::command::Action;
@@ -34,8 +35,12 @@ const ACTIONS: usize = 16;
 
 /// Shows a running deployment.
 pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, RunError> {
-    let options = options(config)?;
-    let Live { frames, sources, label, attach, .. } = live::start(source).await?;
+    let mut options = options(config)?;
+    let Live { frames, sources, label, attach, client } = live::start(source).await?;
+    let context = client.as_ref().and_then(KubeClient::context);
+    if let Some(colour) = context.and_then(|name| config.context_color(name)) {
+        options.themes.mark(colour);
+    }
     let engine = Engine::new(live::engine_options(&label, source));
     let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
     let (queries, asked) = watch::channel(ViewQuery::default());

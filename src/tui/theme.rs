@@ -12,7 +12,7 @@ mod role;
 use std::collections::BTreeMap;
 
 use contrast::{Readability, Vision};
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 
 pub use colour::Level;
 pub use file::{ThemeError, Variant};
@@ -29,12 +29,14 @@ const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/themes.rs"
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Themes {
     texts: BTreeMap<String, String>,
+    /// The ground of the program's name, which tells one cluster from another.
+    mark: Option<Color>,
 }
 
 impl Default for Themes {
     fn default() -> Self {
         let own = |&(name, text): &(&str, &str)| (name.to_owned(), text.to_owned());
-        Self { texts: EMBEDDED.iter().map(own).collect() }
+        Self { texts: EMBEDDED.iter().map(own).collect(), mark: None }
     }
 }
 
@@ -42,6 +44,12 @@ impl Themes {
     /// Adds a theme, or replaces the one of the same name.
     pub fn insert(&mut self, name: &str, text: &str) {
         self.texts.insert(name.to_owned(), text.to_owned());
+    }
+
+    /// Gives the program's name a ground in every theme: `#rrggbb` or one of the sixteen names. Other
+    /// texts change nothing.
+    pub fn mark(&mut self, colour: &str) {
+        self.mark = colour::parse(colour);
     }
 
     /// Returns the names, the default first, the others sorted.
@@ -88,7 +96,8 @@ impl Themes {
         for (style, slot) in styles.iter_mut().zip(resolved.slots) {
             *style = slot.style(level);
         }
-        Ok(Theme { styles, glyphs })
+        let mark = self.mark.map(|ground| colour::label(ground, level));
+        Ok(Theme { styles, glyphs, mark })
     }
 }
 
@@ -97,9 +106,15 @@ impl Themes {
 pub struct Theme {
     styles: [Style; Role::ALL.len()],
     glyphs: &'static Glyphs,
+    mark: Option<Style>,
 }
 
 impl Theme {
+    /// Returns the style of the program's name, when it has a ground of its own.
+    pub const fn mark(&self) -> Option<Style> {
+        self.mark
+    }
+
     /// Returns the style of `role`.
     pub fn style(&self, role: Role) -> Style {
         self.styles[role.index()]

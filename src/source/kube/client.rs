@@ -78,6 +78,11 @@ impl KubeClient {
         &self.origin
     }
 
+    /// Returns the name of the context; none with the service account of a pod.
+    pub fn context(&self) -> Option<&str> {
+        self.origin.strip_prefix("context `")?.strip_suffix('`').filter(|name| !name.is_empty())
+    }
+
     /// Returns the client of the moment, for logs and port-forwards. Ask again for each request:
     /// credentials are renewed by replacing it.
     pub fn client(&self) -> Client {

@@ -14,6 +14,9 @@ use crate::tui::views;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::{layout, overlay};
 
+/// Columns of the program's name in the status bar.
+const NAME: u16 = 7;
+
 impl Shell {
     /// Draws `live`, or the picture that is held, on the whole of `frame`.
     pub fn draw(&self, live: &Snapshot, theme: &Theme, frame: &mut Frame<'_>) {
@@ -33,6 +36,7 @@ impl Shell {
         let no_views = held.filter(|_| layout.views.is_empty());
         if !layout.status.is_empty() {
             status::draw(&mut canvas, layout.status, live, self.now(live), no_views);
+            canvas.mark(Rect { width: NAME.min(layout.status.width), ..layout.status });
         }
         match &live.feed {
             Feed::Live => {}

@@ -1,6 +1,6 @@
 //! Colours: their names, and what a terminal with fewer of them shows instead.
 
-use ratatui::style::Color;
+use ratatui::style::{Color, Modifier, Style};
 
 /// The names of the sixteen colours, and of the terminal's own.
 pub(super) const NAMES: [(&str, Color); 17] = [
@@ -106,6 +106,17 @@ pub(super) fn rgb(colour: Color) -> Option<[u8; 3]> {
     }
 }
 
+/// Returns the style of a label on that ground, at a level. Without colours it is turned inside out.
+pub(super) fn label(ground: Color, level: Level) -> Style {
+    let bold = Style::new().add_modifier(Modifier::BOLD);
+    let Some(shown) = level.reduce(Some(ground), None) else {
+        return bold.add_modifier(Modifier::REVERSED);
+    };
+    let usual = SIXTEEN.iter().find(|(known, _)| *known == ground).map(|(_, usual)| *usual);
+    let is_light = rgb(ground).or(usual).is_some_and(super::contrast::is_light);
+    bold.bg(shown).fg(if is_light { Color::Black } else { Color::White })
+}
+
 fn nearest_of_sixteen(colour: Color) -> Color {
     let Color::Rgb(red, green, blue) = colour else { return colour };
     let near = SIXTEEN.iter().min_by_key(|(_, known)| distance(*known, [red, green, blue]));
@@ -146,6 +157,16 @@ mod tests {
         assert_eq!(Level::Sixteen.reduce(red, None), Some(Color::LightRed));
         assert_eq!(Level::Sixteen.reduce(red, Some(Color::Red)), Some(Color::Red));
         assert_eq!(Level::Mono.reduce(red, Some(Color::Red)), None);
+    }
+
+    #[test]
+    fn labels_can_be_read_on_any_ground() {
+        let text = |ground| label(ground, Level::True).fg;
+        assert_eq!(text(Color::Blue), Some(Color::White));
+        assert_eq!(text(Color::LightYellow), Some(Color::Black));
+        assert_eq!(text(Color::Rgb(0x80, 0, 0)), Some(Color::White));
+        assert_eq!(label(Color::Red, Level::Mono).bg, None);
+        assert!(label(Color::Red, Level::Mono).add_modifier.contains(Modifier::REVERSED));
     }
 
     #[test]

@@ -77,6 +77,14 @@ impl<'a> Canvas<'a> {
         self.buffer.set_style(area, style);
     }
 
+    /// Gives the cells of `area` the ground that tells one cluster from another, where there is one.
+    pub fn mark(&mut self, area: Rect) {
+        if let Some(style) = self.theme.mark() {
+            let area = self.clip(area);
+            self.buffer.set_style(area, style);
+        }
+    }
+
     /// Draws a widget of another crate into `area`. Its texts must be clean.
     pub fn widget<W: StatefulWidget>(&mut self, widget: W, area: Rect, state: &mut W::State) {
         let area = self.clip(area);
