@@ -17,7 +17,7 @@ fn the_tour_leads_from_the_banner_to_the_fix_and_ends() {
     pty.wait_for("the first step", |screen| screen.contains("Tour 1/") && screen.contains("STORE"));
     let mut seen = String::new();
     for step in 2..40 {
-        let before = pty.screen(|screen| screen.contents());
+        let before = pty.screen(vt100::Screen::contents);
         let last = before.contains("> end");
         pty.send(">");
         if last {
@@ -26,7 +26,7 @@ fn the_tour_leads_from_the_banner_to_the_fix_and_ends() {
         }
         let count = format!("Tour {step}/");
         pty.wait_for("the next step", |screen| screen.contains(&count));
-        let screen = pty.screen(|screen| screen.contents());
+        let screen = pty.screen(vt100::Screen::contents);
         if screen.contains("│ Mended") {
             pty.wait_for("the fix applied", |screen| {
                 screen.contains("fix applied") || !screen.contains("X applies the fix")
