@@ -1,6 +1,6 @@
 //! Themes: which colour each role has. The only place where colours exist.
 //!
-//! A theme file gives slots colours ([`file`]); [`Level`] reduces them to what the terminal can show;
+//! A theme file gives slots colours (`file`); [`Level`] reduces them to what the terminal can show;
 //! [`Glyphs`] are the characters that go with them, because colour is never the only signal.
 
 mod colour;
