@@ -202,3 +202,12 @@ async fn no_secret_is_in_what_it_says() {
         assert!(!text.contains("PLANTED") && !text.contains(TOKEN), "{text}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn publishers_over_zmq_are_looked_at_in_place_of_a_server() {
+    let (code, text) = doctor(["--zmq", "tcp://127.0.0.1:1"].map(str::to_owned).to_vec()).await;
+
+    assert_eq!(code, 1);
+    assert!(text.contains("failed   zmq"), "{text}");
+    assert!(!text.contains("no server is known"), "{text}");
+}

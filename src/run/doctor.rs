@@ -25,6 +25,9 @@ const LOOK: Duration = Duration::from_secs(15);
 /// How long those are given that follow the first: the other endpoints, and a first event.
 const MORE: Duration = Duration::from_millis(1500);
 
+/// The sources of events.
+const PLANES: [&str; 2] = ["nats", "zmq"];
+
 /// What was seen of a running deployment.
 struct Seen {
     snapshot: Snapshot,
@@ -80,7 +83,8 @@ async fn look(live: &mut Live, source: &SourceArgs) -> Seen {
         }
         let now = clock::now();
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
-        let wanted = live.attach.as_ref().map(|attach| attach.wanted.borrow().clone());
+        let attached = live.attach.as_ref().filter(|_| live.client.is_some());
+        let wanted = attached.map(|attach| attach.wanted.borrow().clone());
         if settled.is_none() && is_settled(&snapshot, wanted.as_ref()) {
             settled = Some(now);
         }
@@ -97,12 +101,13 @@ fn is_settled(snapshot: &Snapshot, wanted: Option<&Wanted>) -> bool {
         let row = row(snapshot, name);
         row.is_some_and(|row| row.state != SourceState::Connecting)
     };
-    let Some(wanted) = wanted else { return told("nats") };
+    let Some(wanted) = wanted else { return PLANES.iter().any(|plane| told(plane)) };
     // Unreachable or refused: nothing else can follow.
     let lost = row(snapshot, "kubernetes").is_some_and(|row| row.state == SourceState::Down);
     let named = row(snapshot, "nats").is_some() || wanted.nats.is_some();
     lost || told("kubernetes")
         && (told("nats") || !named)
+        && (told("zmq") || wanted.zmq.is_empty())
         && (told("logs") || wanted.logs.is_empty())
         && (told("metrics") || wanted.scrapes.is_empty())
 }

@@ -1,6 +1,6 @@
 //! Whether events, logs and metrics arrive.
 
-use super::{Seen, row};
+use super::{PLANES, Seen, row};
 use crate::domain::SourceState;
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::SourceRow;
@@ -9,11 +9,14 @@ const AREA: &str = "sources";
 
 pub(super) fn checks(seen: &Seen) -> Vec<Check> {
     let mut checks = vec![plane(seen)];
-    checks.push(match row(&seen.snapshot, "nats") {
-        Some(row) => of_nats(row),
-        None => Check::new(AREA, "nats", Verdict::Failed, "no server is known")
-            .advise("name one with --nats-url; without events no cache is shown"),
-    });
+    let planes: Vec<Check> =
+        PLANES.iter().filter_map(|plane| row(&seen.snapshot, plane)).map(of_plane).collect();
+    if planes.is_empty() {
+        let none = Check::new(AREA, "nats", Verdict::Failed, "no server is known");
+        checks.push(none.advise("name one with --nats-url; without events no cache is shown"));
+    }
+    checks.extend(planes);
+    checks.extend(row(&seen.snapshot, "etcd").map(of_plane));
     // Without Kubernetes there are neither.
     if let Some(wanted) = &seen.wanted {
         checks.push(of_pods(row(&seen.snapshot, "logs"), "logs", wanted.logs.len()));
@@ -32,8 +35,8 @@ fn plane(seen: &Seen) -> Check {
     Check::new(AREA, "event plane", Verdict::Ok, told)
 }
 
-fn of_nats(row: &SourceRow) -> Check {
-    let check = |verdict, seen: String| Check::new(AREA, "nats", verdict, seen);
+fn of_plane(row: &SourceRow) -> Check {
+    let check = |verdict, seen: String| Check::new(AREA, row.name.as_str(), verdict, seen);
     let said = if row.why.is_empty() { row.state.name() } else { row.why.as_str() };
     match row.state {
         SourceState::Live | SourceState::Lossy => {
