@@ -8,7 +8,9 @@ use kvtop::diagnose::{
     AdvertisedPlane, Evidence, Ground, PlaneEvidence, RULES, Regret, Setting, SizeClaim,
     TreeEvidence, Unheard, Verdict,
 };
-use kvtop::domain::{ClaimOf, Counters, Peers, Releases, Timestamp, WorkerId, WorkerRank};
+use kvtop::domain::{
+    Backend, ClaimOf, Counters, Peers, Release, Releases, Timestamp, WorkerId, WorkerRank,
+};
 use kvtop::lint::CHECKS;
 use kvtop::model::Overlaps;
 
@@ -376,4 +378,38 @@ fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
         finding.summary,
         "kvtop hears 1 of 2 publishers of KV events: tcp://10.0.0.2:5 (x): connection refused."
     );
+}
+
+#[test]
+fn the_sentence_of_a_fix_says_what_its_change_does() {
+    let rule = kvtop::diagnose::rule("KVT001").unwrap();
+    let cases = [
+        (Backend::Vllm, "--block-size 64", "--block-size"),
+        (Backend::SgLang, "--page-size 64", "--page-size"),
+        (Backend::TrtLlm, "--kv-block-size 64", "--kv-block-size"),
+    ];
+    for (backend, first, flag) in cases {
+        let mut evidence = healthy();
+        evidence.releases = Releases::only(Release::new(1, 1));
+        for rank in &mut evidence.ranks {
+            rank.backend = Some(backend);
+            rank.tally.counters.empty_stores = 100;
+        }
+        for worker in [1, 2] {
+            for (of, tokens) in [(ClaimOf::Publisher, 32), (ClaimOf::Engine, 64)] {
+                let claim = size(of, worker, tokens);
+                evidence.sizes.push(SizeClaim { ground: Ground::Observed, ..claim });
+            }
+        }
+
+        let Verdict::Found(finding) = rule.judge(&evidence) else { panic!("{backend:?}") };
+        let fix = finding.fix.unwrap();
+
+        let lead = format!("Roll the workers one by one with {first}, ");
+        assert!(fix.sentence.starts_with(&lead), "{}", fix.sentence);
+        let Some(kvtop::diagnose::Change::Set { flags, value, .. }) = &fix.change else {
+            panic!("{fix:?}")
+        };
+        assert_eq!((flags[0], value.as_str()), (flag, "64"));
+    }
 }

@@ -22,6 +22,11 @@ pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeCl
         None => ", or publish the engine's size (--kv-block-size)".to_owned(),
     };
     let place = engine_setting(evidence, sizes);
+    if let (Place::Elsewhere, Some((publisher, engine))) = (&place, sizes)
+        && let Some(fix) = publisher_fix(evidence, publisher.tokens, engine.tokens)
+    {
+        return fix;
+    }
     let (place, change) = match (place, publisher, sizes) {
         (Place::ConfigMap { name, key }, Some(size), _) => {
             let text = format!("in ConfigMap {name}, key {key}");
@@ -39,11 +44,7 @@ pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeCl
             };
             ("in --override-engine-args".to_owned(), Some(change))
         }
-        (_, _, Some((_, engine))) => {
-            let text = "in the engine's configuration".to_owned();
-            (text, worker_size_flag(evidence, engine.tokens))
-        }
-        (_, _, None) => ("in the engine's configuration".to_owned(), None),
+        _ => ("in the engine's configuration".to_owned(), None),
     };
     let vllm = match evidence.backend() {
         Some(Backend::TrtLlm) => String::new(),
@@ -57,6 +58,30 @@ pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeCl
         change,
         restarts: WORKERS.into(),
     }
+}
+
+/// Publishes the engine's size, where one flag of the worker does that.
+fn publisher_fix(evidence: &Evidence, publisher: u32, engine: u32) -> Option<Fix> {
+    let change = worker_size_flag(evidence, engine)?;
+    let Change::Set { flags, .. } = &change else { return None };
+    let flag = flags.first()?;
+    let mut sentence = format!(
+        "Roll the workers one by one with {flag} {engine}, the size of their engines' blocks"
+    );
+    let before = |minor| evidence.releases.least.is_none_or(|it| it < Release::new(1, minor));
+    match evidence.backend()? {
+        Backend::TrtLlm => {
+            sentence.push_str(", or with tokens_per_block: ");
+            sentence.push_str(&publisher.to_string());
+            sentence.push_str(" in the engine's configuration");
+        }
+        // The engine's own size is followed from these on.
+        Backend::Vllm if before(2) => sentence.push_str(", or with Dynamo 1.2 or later"),
+        Backend::SgLang if before(5) => sentence.push_str(", or with Dynamo 1.5 or later"),
+        Backend::Vllm | Backend::SgLang | Backend::Mocker => {}
+    }
+    sentence.push_str(". Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help.");
+    Some(Fix { sentence, change: Some(change), restarts: WORKERS.into() })
 }
 
 /// Where the engine's size is set.
