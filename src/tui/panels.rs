@@ -39,6 +39,8 @@ pub enum PanelId {
     WorkerTable,
     /// The selected worker.
     Worker,
+    /// Its memory: what it has room for, and how long it keeps what it holds.
+    WorkerMemory,
     /// Its KV events per second.
     WorkerTraffic,
     /// Its cached blocks.
@@ -124,9 +126,16 @@ pub struct Scene<'a> {
     pub answer: &'a Answer,
     /// True while the picture is held, so that nothing more will come.
     pub held: bool,
+    /// The panels on the screen: what one of them tells, another need not.
+    pub panels: &'a [(PanelId, Rect)],
 }
 
 impl Scene<'_> {
+    /// Returns true when panel `id` is on the screen as well.
+    fn shows(&self, id: PanelId) -> bool {
+        self.panels.iter().any(|(shown, _)| *shown == id)
+    }
+
     /// Draws the frame of `id`, if there are frames; returns what is inside.
     fn frame(
         &self,
@@ -171,6 +180,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>)
         PanelId::Workers => workers::draw(canvas, area, scene),
         PanelId::WorkerTable => workers::choose(canvas, area, scene),
         PanelId::Worker => worker::draw(canvas, area, scene),
+        PanelId::WorkerMemory => memory::draw(canvas, area, scene),
         PanelId::WorkerTraffic => worker::traffic(canvas, area, scene),
         PanelId::WorkerBlocks => worker::blocks(canvas, area, scene),
         PanelId::WorkerShares => worker::shares(canvas, area, scene),

@@ -65,7 +65,8 @@ impl<'a> Stage<'a> {
     /// Returns what panels are drawn from.
     pub fn scene(&self, look: &'a Look) -> Scene<'a> {
         let Self { snapshot, now, layout, answer, held } = *self;
-        Scene { snapshot, now, look, framed: layout.framed, answer, held }
+        let panels = &layout.panels;
+        Scene { snapshot, now, look, framed: layout.framed, answer, held, panels }
     }
 }
 

@@ -73,6 +73,7 @@ impl Seat {
             self.key(match key {
                 '\n' => KeyCode::Enter,
                 '\u{1b}' => KeyCode::Esc,
+                '\t' => KeyCode::Tab,
                 key => KeyCode::Char(key),
             });
         }
@@ -99,6 +100,23 @@ fn workers_in_a_table_and_one_by_itself() {
     shown("workers_mismatch", Scenario::Mismatch, "2");
     shown("worker_healthy", Scenario::Healthy, "2j\n");
     shown("worker_mismatch", Scenario::Mismatch, "2\n");
+}
+
+/// Of a cache that is too small, so that figures are known and some of them bad.
+#[test]
+fn the_memory_of_a_worker_is_beside_it_or_below_in_its_sheet() {
+    for (size, keys) in [((120, 36), "2\n"), ((120, 36), "2\n\tz"), ((80, 24), "2\n")] {
+        let mut seat = Seat::of_scenario(Scenario::Churn, size);
+        seat.keys(keys);
+        // Nothing else stands between the sheet's facts and its memory.
+        while size.1 == 24 && !seat.screen().contains("requests at once / room") {
+            let before = seat.screen();
+            seat.keys("j");
+            assert_ne!(seat.screen(), before, "the sheet ends without its memory");
+        }
+        let zoomed = if keys.ends_with('z') { "_zoomed" } else { "" };
+        insta::assert_snapshot!(format!("memory{zoomed}_{}x{}", size.0, size.1), seat.screen());
+    }
 }
 
 #[test]

@@ -4,10 +4,14 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
+use super::{PanelId, Scene, reader, worker, workers};
 use crate::snapshot::{MemoryFigure, MemoryRow, Sourced};
 use crate::tui::text;
-use crate::tui::theme::Role;
-use crate::tui::widgets::canvas::{Canvas, part};
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Canvas, Part, part};
+
+/// Rows that every figure needs, one each, with the frame.
+pub const ROWS: u16 = 17;
 
 /// Columns of the names; the longest has 22.
 const NAMES: usize = 24;
@@ -15,31 +19,73 @@ const NAMES: usize = 24;
 /// Columns of the values.
 const VALUES: usize = 12;
 
-/// Draws the figures of `row` into `area`, from the one numbered `first` on: name, value, inputs. Where one
-/// is not known, what would tell it.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, row: &MemoryRow, first: usize) {
-    let room = usize::from(area.width);
-    let mark = canvas.glyphs().ellipsis;
-    for (line, figure) in MemoryRow::FIGURES.iter().skip(first).take(area.height.into()).enumerate()
-    {
-        let known = (figure.of)(row).as_ref();
-        let (value, role, inputs) = match known {
-            Some(known) => (shown(figure, known), role(figure, known.value), known.source.clone()),
-            None => (
-                canvas.glyphs().unknown.to_owned(),
-                Role::Unknown,
-                format!("needs {}", figure.missing),
-            ),
-        };
-        let inputs =
-            text::cut(&text::clean(&inputs), room.saturating_sub(NAMES + VALUES + 2), mark);
-        let parts = [
-            part(text::pad(figure.title, NAMES), Role::Muted),
-            part(text::pad_left(&value, VALUES), role),
-            part(format!("  {inputs}"), Role::Muted),
-        ];
-        canvas.parts(area, 0, text::coordinate(line), &parts);
+/// Columns from which on inputs are told in full, on as many rows as they need.
+const WHOLE: usize = 100;
+
+/// Columns for inputs below which none are shown: the first words of each would say nothing.
+const INPUTS: usize = 24;
+
+/// Draws the figures of the selected worker, from the row on that the UI wants.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let Some(entry) = workers::selected(scene.snapshot, &scene.look.workers) else {
+        scene.frame(canvas, area, PanelId::WorkerMemory, "No worker yet", Vec::new());
+        return;
+    };
+    let inside = reader::inside(area, scene.framed);
+    let hint = if inside < NAMES + VALUES + 2 + INPUTS { ", zoom tells inputs" } else { "" };
+    let title = format!("{} memory{hint}", worker::alias(entry.row));
+    let lines = lines(scene, inside, canvas.glyphs());
+    let first = scene.look.workers.first_figure;
+    reader::draw(canvas, area, scene, (PanelId::WorkerMemory, &title), &lines, first);
+}
+
+/// Returns the last row from which on it can be shown in `area`.
+pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
+    // The glyphs decide nothing about how many rows there are.
+    let lines = lines(scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
+    lines.saturating_sub(reader::page(area, scene.framed))
+}
+
+/// Returns a row for each figure of the selected worker, or why there is none.
+pub(super) fn lines(scene: &Scene<'_>, width: usize, glyphs: &'static Glyphs) -> Vec<Vec<Part>> {
+    let rank = workers::selected(scene.snapshot, &scene.look.workers).map(|it| it.row.rank);
+    match scene.snapshot.memory.iter().find(|row| Some(row.rank) == rank) {
+        Some(row) => figures(row, width, glyphs),
+        None => {
+            let said = format!("{} not told of a worker that is gone", glyphs.none);
+            vec![vec![part(said, Role::Muted)]]
+        }
     }
+}
+
+/// Returns the figures of `row` as rows of `width` columns: name, value, inputs. Where one is not known,
+/// what would tell it.
+pub fn figures(row: &MemoryRow, width: usize, glyphs: &'static Glyphs) -> Vec<Vec<Part>> {
+    let room = width.saturating_sub(NAMES + VALUES + 2);
+    let mut lines = Vec::new();
+    for figure in MemoryRow::FIGURES {
+        let (value, role, inputs) = match (figure.of)(row) {
+            Some(known) => (shown(figure, known), role(figure, known.value), known.source.clone()),
+            None => (glyphs.unknown.to_owned(), Role::Unknown, format!("needs {}", figure.missing)),
+        };
+        let inputs = text::clean(&inputs);
+        let inputs = if room < INPUTS {
+            vec![String::new()]
+        } else if width < WHOLE {
+            vec![text::cut_words(&inputs, room, glyphs.ellipsis)]
+        } else {
+            text::wrap(&inputs, room)
+        };
+        for (at, inputs) in inputs.into_iter().enumerate() {
+            let (name, value) = if at == 0 { (figure.title, value.as_str()) } else { ("", "") };
+            lines.push(vec![
+                part(text::pad(name, NAMES), Role::Muted),
+                part(text::pad_left(value, VALUES), role),
+                part(format!("  {inputs}"), Role::Muted),
+            ]);
+        }
+    }
+    lines
 }
 
 fn shown(figure: &MemoryFigure, known: &Sourced<f64>) -> String {

@@ -7,10 +7,10 @@ mod graphs;
 use ratatui::layout::Rect;
 
 use super::workers::{self, Entry};
-use super::{PanelId, Scene, reader};
+use super::{PanelId, Scene, memory, reader};
 use crate::snapshot::{Answer, WorkerDetail, WorkerRow};
-use crate::tui::theme::Glyphs;
-use crate::tui::widgets::canvas::{Canvas, Part};
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::widgets::sheet::Sheet;
 
 pub use graphs::{blocks, shares, traffic};
@@ -55,7 +55,7 @@ fn detail<'a>(scene: &Scene<'a>, entry: &Entry<'_>) -> Option<&'a WorkerDetail> 
 }
 
 /// Returns its short name: `w0`, or `w0/1` where the rank is not the first.
-fn alias(row: &WorkerRow) -> String {
+pub(super) fn alias(row: &WorkerRow) -> String {
     match row.rank.dp_rank.0 {
         0 => row.alias.clone(),
         rank => format!("{}/{rank}", row.alias),
@@ -78,6 +78,11 @@ fn rows(
 ) -> Vec<Vec<Part>> {
     let mut sheet = Sheet::new(width, false, glyphs);
     facts::write(&mut sheet, entry, scene, glyphs);
+    if !scene.shows(PanelId::WorkerMemory) {
+        sheet.gap();
+        sheet.rows.push(vec![part("MEMORY", Role::Title)]);
+        sheet.rows.extend(memory::lines(scene, width, glyphs));
+    }
     sheet.gap();
     claims::write(&mut sheet, entry, scene, glyphs);
     sheet.rows

@@ -10,7 +10,7 @@ use crate::snapshot::{Ask, ViewQuery};
 use crate::tui::command::{self, Command, Pick, Scroll};
 use crate::tui::layout::{Class, Layout, Needs, TABLE, columns, table_rows, take_top};
 use crate::tui::panels::workers::{self as table, Col, Sort};
-use crate::tui::panels::{Look, PanelId, worker};
+use crate::tui::panels::{Look, PanelId, memory, worker};
 use crate::tui::theme::Glyphs;
 
 /// Most workers on a page; more are paged.
@@ -44,6 +44,8 @@ pub struct State {
     pub columns: BTreeSet<Col>,
     /// First row shown of the worker.
     pub first_line: usize,
+    /// First row shown of its memory.
+    pub first_figure: usize,
     /// The filter, as it was typed.
     pub typed: String,
 }
@@ -56,6 +58,7 @@ impl Default for State {
             sort: Sort::default(),
             columns: Col::usual(),
             first_line: 0,
+            first_figure: 0,
             typed: String::new(),
         }
     }
@@ -81,7 +84,7 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
     layout.panels.push((PanelId::WorkerTable, area));
     match class {
         _ if rest.height == 0 => {}
-        Class::Full => beside(layout, rest),
+        Class::Full => beside(layout, rest, false),
         // Text needs more columns than half of them.
         _ => pair(layout, rest),
     }
@@ -97,7 +100,7 @@ fn pair(layout: &mut Layout, rest: Rect) {
 /// Gives one worker the view: its text, and its graphs beside or below.
 fn one(layout: &mut Layout, mut rest: Rect, class: Class) {
     match class {
-        Class::Full => beside(layout, rest),
+        Class::Full => beside(layout, rest, true),
         Class::Medium => {
             let height = rest.height.saturating_sub(GRAPH + 1);
             let text = take_top(&mut rest, height);
@@ -108,13 +111,19 @@ fn one(layout: &mut Layout, mut rest: Rect, class: Class) {
     }
 }
 
-/// Places the text on the left and as many graphs as fit on the right.
-fn beside(layout: &mut Layout, rest: Rect) {
+/// Places the text on the left; its memory, where there is one worker only, and as many graphs as fit on
+/// the right.
+fn beside(layout: &mut Layout, rest: Rect, alone: bool) {
     let left = rest.width / 2;
     layout.panels.push((PanelId::Worker, columns(rest, 0, left)));
     let mut right = columns(rest, left, rest.width - left);
+    if alone {
+        let height = memory::ROWS.min(right.height.saturating_sub(GRAPH));
+        let area = take_top(&mut right, height);
+        layout.panels.push((PanelId::WorkerMemory, area));
+    }
     let graphs = [PanelId::WorkerTraffic, PanelId::WorkerShares, PanelId::WorkerBlocks];
-    let count = (rest.height / GRAPH).clamp(1, 3);
+    let count = (right.height / GRAPH).clamp(1, 3);
     for (at, id) in (0..count).zip(graphs) {
         let height = right.height / (count - at);
         let area = take_top(&mut right, height);
@@ -184,7 +193,7 @@ fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
     }
     look.workers.selected = selected.map(|entry| entry.row.rank);
     look.workers.opened = opened;
-    look.workers.first_line = 0;
+    (look.workers.first_line, look.workers.first_figure) = (0, 0);
     look.focus = if opened { PanelId::Worker } else { PanelId::WorkerTable };
     Reply::Done
 }
@@ -196,15 +205,27 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     let page = table::page(area, stage.layout.framed, entries.len());
     let next = moved(at, by, page, entries.len().saturating_sub(1));
     look.workers.selected = entries.get(next).map(|entry| entry.row.rank);
-    look.workers.first_line = 0;
+    (look.workers.first_line, look.workers.first_figure) = (0, 0);
     Reply::Done
 }
 
 fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let Some(area) = stage.layout.panel(PanelId::Worker) else { return Reply::Done };
+    let focus = stage.layout.focus(look.focus);
+    let Some(area) = stage.layout.panel(focus) else { return Reply::Done };
     let page = worker::page(area, stage.layout.framed).max(1);
-    let last = worker::last(&stage.scene(look), area);
-    look.workers.first_line = moved(look.workers.first_line, by, page, last);
+    let scene = stage.scene(look);
+    match focus {
+        PanelId::Worker => {
+            let last = worker::last(&scene, area);
+            look.workers.first_line = moved(look.workers.first_line, by, page, last);
+        }
+        PanelId::WorkerMemory => {
+            let last = memory::last(&scene, area);
+            look.workers.first_figure = moved(look.workers.first_figure, by, page, last);
+        }
+        // Graphs do not scroll.
+        _ => {}
+    }
     Reply::Done
 }
 
