@@ -41,6 +41,13 @@ impl Delivered {
         }
     }
 
+    /// Takes the frames that wait, without waiting for more.
+    pub(crate) fn take_queued(&mut self) {
+        while let Ok(frame) = self.receiver.try_recv() {
+            self.take(frame);
+        }
+    }
+
     /// Takes frames for `span`.
     pub(crate) async fn during(&mut self, span: Duration) {
         let deadline = tokio::time::sleep(span);
