@@ -8,6 +8,7 @@ mod connect;
 mod context;
 mod feed;
 mod join;
+mod reach;
 mod reading;
 mod secret;
 mod sent;

@@ -11,6 +11,7 @@ use crate::frame::{Body, Frame, Origin};
 use crate::source::Emitter;
 
 use super::join::{Lane, Mark};
+use super::reach::Reach;
 use super::reading::{Answer, Reading, Seqs};
 use super::sent::Sent;
 use super::stream::{Extent, Stored};
@@ -31,7 +32,7 @@ struct Held {
 
 /// Where a feed stands.
 enum Phase {
-    /// Live messages are held; what the stream holds is not known.
+    /// Live messages are held; what the stream holds now is not known.
     Asking,
     /// Live messages are held; history is being read.
     Reading(Box<Reading>),
@@ -68,6 +69,8 @@ pub(super) struct Feed {
     /// How many of them came over a connection that is gone.
     stale: usize,
     suspect: bool,
+    /// Whether history reaches the live messages of this subscription.
+    reach: Reach,
     /// Messages were lost among those held.
     torn: bool,
     /// Messages were lost since the last read began, so counts prove nothing.
@@ -92,6 +95,7 @@ impl Feed {
             held_bytes: 0,
             stale: 0,
             suspect: false,
+            reach: Reach::default(),
             torn: false,
             doubt: false,
             history: None,
@@ -103,6 +107,12 @@ impl Feed {
     pub(super) fn is_asking(&self) -> bool {
         matches!(self.phase, Phase::Asking)
     }
+
+    /// Returns true while live messages wait for another look at a stream that is there.
+    pub(super) fn wants_look(&self) -> bool {
+        self.is_asking() && self.is_durable() && self.held.len() > self.stale
+    }
+
     /// Returns true when a stream keeps what is missed.
     pub(super) fn is_durable(&self) -> bool {
         !self.created.is_empty()
@@ -116,10 +126,13 @@ impl Feed {
     /// Takes a live message: passes it on or holds it. Returns how many messages did not fit.
     pub(super) fn live(&mut self, frame: Frame, payload: &[u8], emitter: &Emitter) -> u64 {
         let (lane, mark) = (Lane::of(payload), Mark::of(payload));
-        if matches!(self.phase, Phase::Direct) {
+        if matches!(self.phase, Phase::Direct) && self.reach.is_proven() {
             self.sent.push(lane, mark);
             emitter.emit(frame);
             return 0;
+        }
+        if !self.reach.is_proven() && matches!(self.phase, Phase::Direct | Phase::Flushing) {
+            self.phase = Phase::Asking;
         }
         if self.held.len() >= HELD_MESSAGES || self.held_bytes + payload.len() > HELD_BYTES {
             // Whatever the stream keeps is fetched after the join, when the counts disagree.
@@ -209,6 +222,7 @@ impl Feed {
 
     /// There is no such stream, or no way to read it: what comes live is all there is.
     pub(super) fn absent(&mut self) {
+        self.reach = Reach::proven();
         if self.is_asking() {
             self.stale = 0;
             self.phase = Phase::Flushing;
@@ -255,7 +269,7 @@ impl Feed {
         if !reading.exhausted() {
             return None;
         }
-        let Phase::Reading(reading) = std::mem::replace(&mut self.phase, Phase::Flushing) else {
+        let Phase::Reading(reading) = std::mem::replace(&mut self.phase, Phase::Asking) else {
             return None;
         };
         let (last, missed) = (reading.last, reading.missed);
@@ -263,10 +277,14 @@ impl Feed {
         for held in &self.held {
             lanes.entry(held.lane).or_default().push(held.mark);
         }
-        let mut read = reading.join(&lanes, std::mem::take(&mut self.torn), &mut self.sent);
+        let mut read = reading.join(&lanes, self.torn, &mut self.sent);
         self.joined = self.joined.max(last);
-        if let Some(history) = &mut self.history {
-            history.complete = true;
+        if self.reach.joins(&read) {
+            self.phase = Phase::Flushing;
+            self.torn = false;
+            if let Some(history) = &mut self.history {
+                history.complete = true;
+            }
         }
         self.held.retain(|held| {
             let left = read.get_mut(&held.lane).filter(|left| **left > 0);
@@ -301,6 +319,7 @@ impl Feed {
         }
         self.stale = self.held.len();
         self.suspect = false;
+        self.reach = Reach::default();
     }
 
     /// Returns what was read of the stream so far, when there is one.

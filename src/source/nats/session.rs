@@ -41,6 +41,9 @@ const SURVEY_REFUSED: Duration = Duration::from_secs(60);
 /// How soon to look again when something seems to be missing, or a question went unanswered.
 const SURVEY_SOON: Duration = Duration::from_millis(300);
 
+/// How soon to look again for live messages that a stream is about to store.
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
+
 /// How often to look whether there is room again, while something waits for it.
 const ROOM_CHECK: Duration = Duration::from_millis(2);
 
@@ -101,6 +104,9 @@ pub(super) struct Session<'a> {
     live: Live,
     survey: Option<Question>,
     survey_at: Timestamp,
+    /// The survey under way is for feeds that hold messages, and too soon for the others.
+    look: bool,
+    look_at: Timestamp,
     /// The feed whose history is being read, and the answers.
     reader: Option<Reader>,
     /// What the server refused, and what keeps history from being read.
@@ -123,9 +129,20 @@ impl<'a> Session<'a> {
         let durable = subscribe(&client, "*.kv-events").await?;
         let plane = subscribe(&client, &plane).await?;
         let live = stream::select(durable, plane).ready_chunks(CHUNK);
-        let (survey, survey_at) = (None, clock::now());
-        let (reader, refused, trouble) = (None, String::new(), String::new());
-        Ok(Self { memory, client, events, live, survey, survey_at, reader, refused, trouble })
+        let now = clock::now();
+        Ok(Self {
+            memory,
+            client,
+            events,
+            live,
+            survey: None,
+            survey_at: now,
+            look: false,
+            look_at: now,
+            reader: None,
+            refused: String::new(),
+            trouble: String::new(),
+        })
     }
 
     /// Delivers until something ends it, then leaves the server without a subscription.
@@ -182,10 +199,15 @@ impl<'a> Session<'a> {
     /// Does what is due and returns how long there is nothing to do.
     fn duties(&mut self) -> Duration {
         let now = clock::now();
-        if self.survey.is_none() && now >= self.survey_at {
+        let looking = self.reader.is_none() && self.memory.feeds.values().any(Feed::wants_look);
+        let due = now >= self.survey_at;
+        if self.survey.is_none() && (due || looking && now >= self.look_at) {
+            self.look = !due;
             let prefix = self.memory.namespace.as_deref().map(stream_prefix);
             let wanted = move |stream: &str| is_wanted(stream, prefix.as_deref());
-            self.survey_at = now.after(SURVEY_EVERY);
+            if due {
+                self.survey_at = now.after(SURVEY_EVERY);
+            }
             self.survey = Some(Box::pin(jetstream::survey(self.client.clone(), wanted)));
         }
         let mut waiting = self.reader.is_some();
@@ -194,7 +216,8 @@ impl<'a> Session<'a> {
             waiting |= feed.is_flushing();
         }
         self.report(now);
-        if waiting { ROOM_CHECK } else { IDLE.min(self.survey_at.since(now)).max(ROOM_CHECK) }
+        let next = if looking { self.survey_at.min(self.look_at) } else { self.survey_at };
+        if waiting { ROOM_CHECK } else { IDLE.min(next.since(now)).max(ROOM_CHECK) }
     }
 
     fn report(&mut self, now: Timestamp) {

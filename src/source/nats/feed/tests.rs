@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 
 use bytes::Bytes;
 
+use super::super::reach::LOOKS;
 use super::*;
 
 const WORKERS: usize = 3;
@@ -15,7 +16,7 @@ const WORKERS: usize = 3;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Publish(usize),
-    Store(usize),
+    Store,
     Deliver(usize),
     Lose(usize),
     Survey,
@@ -29,7 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let worker = 0..WORKERS;
     let step = prop_oneof![
         8 => worker.clone().prop_map(Step::Publish),
-        4 => worker.clone().prop_map(Step::Store),
+        4 => Just(Step::Store),
         6 => worker.clone().prop_map(Step::Deliver),
         1 => worker.clone().prop_map(Step::Lose),
         2 => Just(Step::Survey),
@@ -44,7 +45,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// Publishers, a stream, a connection and a feed.
 struct World {
     published: [Vec<Bytes>; WORKERS],
-    storing: [VecDeque<Bytes>; WORKERS],
+    /// The stream stores in the order in which the server looked for subscribers.
+    storing: VecDeque<Bytes>,
     on_the_way: [VecDeque<Bytes>; WORKERS],
     stream: Vec<Bytes>,
     connected: bool,
@@ -60,7 +62,7 @@ impl World {
         let (frames_tx, frames) = mpsc::channel(8192);
         Self {
             published: Default::default(),
-            storing: Default::default(),
+            storing: VecDeque::new(),
             on_the_way: Default::default(),
             stream: Vec::new(),
             connected: false,
@@ -75,7 +77,7 @@ impl World {
     fn step(&mut self, step: Step) {
         match step {
             Step::Publish(worker) => self.publish(worker),
-            Step::Store(worker) => self.stream.extend(self.storing[worker].pop_front()),
+            Step::Store => self.stream.extend(self.storing.pop_front()),
             Step::Deliver(worker) => self.deliver(worker),
             Step::Lose(worker) => {
                 // A full queue is noticed later than a message is stored.
@@ -97,11 +99,8 @@ impl World {
                 self.on_the_way = Default::default();
                 self.feed.disconnected();
             }
-            Step::Connect => {
-                // Connecting takes longer than storing.
-                self.store_all();
-                self.connected = true;
-            }
+            // What is being stored now was never on the way to this subscription.
+            Step::Connect => self.connected = true,
         }
     }
 
@@ -109,7 +108,7 @@ impl World {
         let number = self.published[worker].len();
         let payload = Bytes::from(format!(r#"{{"worker_id":{worker},"n":{number},"dp_rank":0}}"#));
         self.published[worker].push(payload.clone());
-        self.storing[worker].push_back(payload.clone());
+        self.storing.push_back(payload.clone());
         if self.connected {
             self.on_the_way[worker].push_back(payload);
         }
@@ -124,13 +123,14 @@ impl World {
     }
 
     fn store_all(&mut self) {
-        for storing in &mut self.storing {
-            self.stream.extend(storing.drain(..));
-        }
+        self.stream.extend(self.storing.drain(..));
     }
 
     fn survey(&mut self) {
-        self.store_all();
+        // The first one comes at once, the others seconds later.
+        if !self.feed.is_asking() {
+            self.store_all();
+        }
         self.look();
     }
 
@@ -171,7 +171,8 @@ impl World {
     /// Lets everything arrive that can, and returns it by worker.
     fn settle(mut self) -> BTreeMap<usize, Vec<Bytes>> {
         self.step(Step::Connect);
-        for _ in 0..4 {
+        self.store_all();
+        for _ in 0..6 {
             self.survey();
             for _ in 0..2_000 {
                 self.read();
@@ -211,9 +212,73 @@ proptest! {
 }
 
 #[test]
+fn what_is_stored_after_the_first_look_comes_before_what_is_live() {
+    let mut world = World::new();
+    // Stored; about to be stored, and the server has looked for subscribers; live.
+    world.step(Step::Publish(0));
+    world.step(Step::Store);
+    world.step(Step::Publish(0));
+    world.step(Step::Connect);
+    world.step(Step::Publish(0));
+    world.step(Step::Publish(1));
+    world.step(Step::Survey);
+    (0..4).for_each(|_| world.step(Step::Read));
+    assert!(world.feed.wants_look());
+
+    world.step(Step::Survey);
+    (0..4).for_each(|_| world.step(Step::Read));
+    world.step(Step::Publish(0));
+    let published = world.published.clone();
+    let delivered = world.settle();
+
+    assert_eq!(delivered.get(&0), Some(&published[0]));
+    assert_eq!(delivered.get(&1), Some(&published[1]));
+}
+
+#[test]
+fn the_first_live_message_after_a_quiet_start_waits_until_it_is_stored() {
+    let mut world = World::new();
+    world.step(Step::Publish(0));
+    world.step(Step::Connect);
+    world.step(Step::Survey);
+    (0..4).for_each(|_| world.step(Step::Read));
+    assert!(matches!(world.feed.phase, Phase::Direct));
+
+    world.step(Step::Publish(0));
+    world.step(Step::Deliver(0));
+
+    assert!(world.frames.try_recv().is_err() && world.feed.wants_look());
+    let published = world.published.clone();
+    assert_eq!(world.settle().get(&0), Some(&published[0]));
+}
+
+#[test]
+fn live_messages_that_the_stream_never_stores_are_passed_on_all_the_same() {
+    let mut world = World::new();
+    world.step(Step::Connect);
+    world.step(Step::Publish(0));
+    world.storing.clear();
+    let mut looks = 0;
+    while !matches!(world.feed.phase, Phase::Direct) {
+        assert!(looks <= LOOKS && world.frames.try_recv().is_err());
+        world.step(Step::Survey);
+        (0..4).for_each(|_| world.step(Step::Read));
+        looks += 1;
+    }
+    assert_eq!(looks, LOOKS);
+    assert!(world.frames.try_recv().is_ok());
+}
+
+#[test]
 fn a_loss_is_confirmed_by_a_second_look_and_made_good() {
     let mut world = World::new();
     world.step(Step::Connect);
+    world.step(Step::Survey);
+    (0..4).for_each(|_| world.step(Step::Read));
+    // Live and stored once, after which live messages pass through.
+    world.step(Step::Publish(0));
+    world.step(Step::Deliver(0));
+    world.step(Step::Store);
     world.step(Step::Survey);
     (0..4).for_each(|_| world.step(Step::Read));
     world.step(Step::Publish(0));
@@ -224,7 +289,7 @@ fn a_loss_is_confirmed_by_a_second_look_and_made_good() {
     world.step(Step::Survey);
 
     assert!(world.feed.seqs().is_some());
-    assert_eq!(world.settle().remove(&0).map(|it| it.len()), Some(1));
+    assert_eq!(world.settle().remove(&0).map(|it| it.len()), Some(2));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::source::nats::feed::{Feed, Standing};
 use crate::source::nats::stream::{self, Absent, Extent, Messages, Stored, Survey};
 
-use super::{SURVEY_EVERY, SURVEY_REFUSED, SURVEY_SOON, Session};
+use super::{LOOK_AGAIN, SURVEY_EVERY, SURVEY_REFUSED, SURVEY_SOON, Session};
 
 /// The feed whose history is being read, and the answers.
 pub(super) type Reader = (String, Messages);
@@ -20,7 +20,11 @@ impl Session<'_> {
     }
 
     pub(super) fn surveyed(&mut self, survey: Survey) {
-        self.survey_at = clock::now().after(SURVEY_EVERY);
+        let now = clock::now();
+        self.look_at = now.after(LOOK_AGAIN);
+        if !self.look {
+            self.survey_at = now.after(SURVEY_EVERY);
+        }
         match survey {
             Survey::Streams { found, rtt } => {
                 self.memory.status.rtt = Some(rtt);
@@ -37,6 +41,7 @@ impl Session<'_> {
             }
             Survey::Failed(why) => {
                 self.trouble = format!("history cannot be read yet: {why}");
+                self.look_at = now.after(SURVEY_SOON);
                 self.survey_soon();
             }
         }
@@ -46,6 +51,9 @@ impl Session<'_> {
         for (stream, extent) in found {
             let feed =
                 self.memory.feeds.entry(stream.to_string()).or_insert_with(|| Feed::new(stream));
+            if self.look && !feed.is_asking() {
+                continue;
+            }
             if feed.found(extent) == Standing::Suspect {
                 self.survey_soon();
             }
