@@ -124,6 +124,8 @@ fn keys_can_be_changed_and_clashes_name_their_line() {
     pty.send("q?");
     pty.send("\u{1b}OQ");
     pty.wait_for("the help", |screen| screen.contains("Esc closes"));
+    pty.send("\u{1b}OQ");
+    pty.wait_for("no help", |screen| !screen.contains("Esc closes"));
     pty.send("W");
     assert_eq!(pty.exit_code(), 0);
 

@@ -9,6 +9,9 @@ use rustix::termios::{LocalModes, tcgetattr};
 
 use crate::support::pty::Pty;
 
+/// What ends kvtop also where letters are text, as in the help.
+const CTRL_C: &str = "\u{3}";
+
 const SIZE: (u16, u16) = (120, 36);
 
 fn demo() -> Pty {
@@ -102,7 +105,7 @@ fn redrawing_asks_the_terminal_nothing() {
     pty.send("?");
     pty.wait_for("the help", |screen| screen.contains("Esc closes"));
     assert_eq!(pty.questions(), 0);
-    pty.send("q");
+    pty.send(CTRL_C);
     assert_eq!(pty.exit_code(), 0);
 }
 
@@ -128,7 +131,7 @@ fn ctrl_z_suspends_and_fg_brings_it_back() {
     });
     pty.send("?");
     pty.wait_for("keys that work", |screen| screen.contains("Esc closes"));
-    pty.send("q");
+    pty.send(CTRL_C);
     pty.wait_for("the shell", |screen| screen.contains("still 42"));
     pty.send("exit\r");
     assert_eq!(pty.exit_code(), 0);
@@ -167,7 +170,7 @@ fn a_panic_of_a_task_is_told_and_the_ui_goes_on() {
     assert!(pty.screen(|screen| screen.alternate_screen() && screen.hide_cursor()));
     pty.send("?");
     pty.wait_for("the help", |screen| screen.contains("Esc closes"));
-    pty.send("q");
+    pty.send(CTRL_C);
     assert_restored(&pty);
     assert_eq!(pty.exit_code(), 0);
 }
@@ -221,7 +224,7 @@ fn an_engine_that_stopped_is_said_for_good_and_is_a_failure() {
     pty.wait_for("the help", |screen| screen.contains("Esc closes"));
     pty.send("\u{1b}");
     pty.wait_for("the status row still", said);
-    pty.send("q");
+    pty.send(CTRL_C);
     assert_restored(&pty);
     assert_eq!(pty.exit_code(), 1);
 }

@@ -95,10 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_text_only_on_the_command_line() {
+    fn letters_are_text_only_where_something_is_typed() {
         let event = KeyEvent::new(KeyCode::Char('q'), KeyModifiers::NONE);
         assert_eq!(command(Focus::Line, event), Some(Command::Edit(Edit::Insert('q'))));
-        assert_eq!(command(Focus::Help, event), Some(Command::Quit));
+        assert_eq!(command(Focus::Help, event), Some(Command::Edit(Edit::Insert('q'))));
+        assert_eq!(command(Focus::Picker, event), Some(Command::Quit));
         let shifted = KeyEvent::new(KeyCode::Char('G'), KeyModifiers::SHIFT);
         assert_eq!(
             command(Focus::View(View::Overview, Feed::Plain), shifted),

@@ -16,9 +16,8 @@ use super::findings::Fact;
 use super::keymap::{Focus, Keymap};
 use super::layout::{self, Class, Layout, Needs, Strip};
 use super::line;
-use super::overlay;
+use super::overlay::help;
 use super::panels::{Look, PanelId};
-use super::theme::Glyphs;
 use super::views::{self, Picker};
 use crate::snapshot::{Ask, Feed, Snapshot, ViewQuery};
 
@@ -33,8 +32,8 @@ const POINTS: (usize, usize) = (60, 600);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Open {
     Nothing,
-    /// The help, from this row on.
-    Help(usize),
+    /// The help, with what is looked for in it.
+    Help(help::Search),
     /// A list to pick from.
     Picker(Picker),
     /// The command line, with what was typed.
@@ -211,7 +210,7 @@ impl Shell {
             Command::WindowShorter => self.step_window(false),
             Command::Edit(edit) => return self.edit(edit, snapshot),
             Command::ToggleHelp if matches!(self.open, Open::Help(_)) => self.open = Open::Nothing,
-            Command::ToggleHelp => self.open = Open::Help(0),
+            Command::ToggleHelp => self.open = Open::Help(help::Search::default()),
             Command::OpenLine => self.open = Open::Line(String::new()),
             Command::Tour(by) => return self.move_tour(by, snapshot),
             Command::OpenExport => self.open = Open::Line(String::from("export ")),
@@ -235,7 +234,7 @@ impl Shell {
             Command::NextTheme => self.next_theme(),
             Command::Theme(at) => self.use_theme(at),
             Command::OpenFilter => self.open_filter(),
-            Command::Pick => self.pick(snapshot),
+            Command::Pick => return self.pick(snapshot),
             // What is left is the view's.
             Command::Open
             | Command::Follow
@@ -312,13 +311,12 @@ impl Shell {
 
     /// Scrolls what is open, or what the view has focused.
     fn scroll(&mut self, by: Scroll, live: &Snapshot) {
-        if let Open::Help(first) = self.open {
-            let height = self.size.1;
-            let last = overlay::last(&self.keys, self.view_focus(live), Glyphs::UNICODE, height);
-            let page = usize::from(height.saturating_sub(views::scroll::AROUND)).max(1);
-            self.open = Open::Help(views::moved(first, by, page, last));
+        let page = usize::from(self.size.1.saturating_sub(views::scroll::AROUND)).max(1);
+        if let Open::Help(search) = &self.open {
+            let last = self.book(live).count(&search.typed).saturating_sub(1);
+            let at = views::moved(search.at, by, page, last);
+            self.open = Open::Help(help::Search { at, ..search.clone() });
         } else if let Open::Picker(picker) = &mut self.open {
-            let page = usize::from(self.size.1.saturating_sub(views::scroll::AROUND)).max(1);
             let last = picker.choices.len().saturating_sub(1);
             picker.at = views::moved(picker.at, by, page, last);
         } else if !self.offer(Command::Scroll(by), live) {

@@ -294,6 +294,37 @@ fn views_are_reached_by_digit_by_name_and_from_the_panel_that_tells_of_them() {
 }
 
 #[test]
+fn the_help_is_narrowed_by_typing_and_enter_runs_what_is_selected() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+    // A letter that is a key elsewhere is text here; the view's own keys come first.
+    seat.keys("2?qj");
+    assert!(seat.screen().contains("nothing here has these words"), "{}", seat.screen());
+    seat.key(KeyCode::Backspace);
+    seat.key(KeyCode::Backspace);
+    seat.keys("order");
+    insta::assert_snapshot!("help_narrowed_120x36", seat.screen());
+    seat.keys("\n");
+    assert!(seat.screen().contains("Sort by"), "{}", seat.screen());
+    // Commands are found as well as keys, whatever the order of words.
+    seat.keys("\u{1b}?events view\n");
+    assert!(seat.screen().contains("[5 Events]"), "{}", seat.screen());
+    // The pointer moves with arrows; what only explains runs nothing and stays open.
+    seat.keys("?freeze");
+    seat.key(KeyCode::Enter);
+    assert!(seat.screen().contains("frozen"), "{}", seat.screen());
+    seat.keys("?not 0\n");
+    assert!(seat.screen().contains("it is not 0"), "{}", seat.screen());
+    // The first Esc takes back what was typed, the second closes.
+    seat.keys("\u{1b}");
+    assert!(seat.screen().contains("type to search"), "{}", seat.screen());
+    seat.key(KeyCode::End);
+    seat.key(KeyCode::Up);
+    seat.key(KeyCode::Down);
+    seat.keys("\n");
+    assert!(!seat.screen().contains("type to search"), "{}", seat.screen());
+}
+
+#[test]
 fn a_held_picture_says_so_in_every_view_and_shows_what_it_has() {
     for size in SIZES {
         let mut seat = Seat::of_scenario(Scenario::Healthy, size);

@@ -82,7 +82,7 @@ impl Keymap {
         let found = self.bindings(focus).find(|binding| binding.keys.contains(&pressed));
         match (found, focus, event.code) {
             (Some(binding), _, _) => Some(binding.command),
-            (None, Focus::Line | Focus::Filter, KeyCode::Char(c)) if !control => {
+            (None, Focus::Line | Focus::Filter | Focus::Help, KeyCode::Char(c)) if !control => {
                 Some(Command::Edit(Edit::Insert(c)))
             }
             (None, _, _) => None,

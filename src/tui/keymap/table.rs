@@ -36,8 +36,10 @@ const fn hinted(binding: Binding, hint: &'static str) -> Binding {
 
 const ALL: &[Context] = &[Context::Everywhere];
 const VIEWS: &[Context] = &[Context::Views];
-const READ: &[Context] = &[Context::Views, Context::Help, Context::Picker];
+const READ: &[Context] = &[Context::Views, Context::Picker];
 const HELP: &[Context] = &[Context::Views, Context::Help];
+/// Letters are text there.
+const IN_HELP: &[Context] = &[Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
 const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
 const WORKERS: &[Context] = &[Context::In(View::Workers)];
@@ -49,7 +51,7 @@ const PIN: &[Context] = &[Context::InUnlessReplay(View::Tree)];
 const MENDABLE: &[Context] = &[Context::Mendable];
 const DEMO: &[Context] = &[Context::Demo];
 const LINE: &[Context] = &[Context::Line];
-const TYPED: &[Context] = &[Context::Line, Context::Filter];
+const TYPED: &[Context] = &[Context::Line, Context::Filter, Context::Help];
 const FILTERED: &[Context] = &[Context::In(View::Workers), Context::In(View::Events)];
 const EVENTS: &[Context] = &[Context::In(View::Events)];
 
@@ -69,6 +71,10 @@ const fn scroll(
     help: &'static str,
 ) -> Binding {
     bind(keys, shown, READ, Command::Scroll(by), help)
+}
+
+const fn in_help(keys: &'static [Key], shown: &'static str, by: Scroll) -> Binding {
+    bind(keys, shown, IN_HELP, Command::Scroll(by), "")
 }
 
 const fn tree(
@@ -286,6 +292,13 @@ pub const BINDINGS: &[Binding] = &[
         Command::Back,
         "close what is open; never quits",
     ),
+    hinted(bind(&[key(KeyCode::Enter)], "Enter", IN_HELP, Command::Pick, "run it"), "run"),
+    in_help(&[key(KeyCode::Down)], "Down", Scroll::Down),
+    in_help(&[key(KeyCode::Up)], "Up", Scroll::Up),
+    in_help(&[key(KeyCode::PageDown), control('d')], "PgDn", Scroll::PageDown),
+    in_help(&[key(KeyCode::PageUp)], "PgUp", Scroll::PageUp),
+    in_help(&[key(KeyCode::Home)], "Home", Scroll::Top),
+    in_help(&[key(KeyCode::End)], "End", Scroll::Bottom),
     bind(&[control('l')], "Ctrl-L", ALL, Command::Redraw, "draw everything anew"),
     bind(&[control('z')], "Ctrl-Z", ALL, Command::Suspend, "suspend; `fg` continues"),
     hinted(bind(&[char('q')], "q", READ, Command::Quit, "quit (or Ctrl-C)"), "quit"),

@@ -46,6 +46,18 @@ impl Shell {
             self.edit_filter(edit);
             return None;
         }
+        if let Open::Help(search) = &mut self.open {
+            match edit {
+                Edit::Insert(c) if line::has_room(&search.typed) => search.typed.push(c),
+                Edit::Erase => {
+                    search.typed.pop();
+                }
+                Edit::Clear => search.typed.clear(),
+                Edit::Insert(_) | Edit::Complete | Edit::Submit => {}
+            }
+            search.at = 0;
+            return None;
+        }
         let demo = matches!(snapshot.feed, Feed::Demo(_));
         let Open::Line(typed) = &mut self.open else { return None };
         match edit {

@@ -6,13 +6,14 @@ use ratatui::layout::Rect;
 use super::{Open, Shell};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
+use crate::tui::layout;
 use crate::tui::line;
+use crate::tui::overlay::{help, picker};
 use crate::tui::panels::{self, Look, banner, bars, footer, status};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role, Theme};
 use crate::tui::views;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
-use crate::tui::{layout, overlay};
 
 /// Columns of the program's name in the status bar.
 const NAME: u16 = 7;
@@ -53,11 +54,8 @@ impl Shell {
             _ => self.footer(&mut canvas, layout.footer, live),
         }
         match &self.open {
-            Open::Help(first) => {
-                let focus = self.view_focus(live);
-                overlay::draw(&mut canvas, area, &self.keys, focus, *first);
-            }
-            Open::Picker(picker) => overlay::picker::draw(&mut canvas, area, picker),
+            Open::Help(search) => help::draw(&mut canvas, area, &self.book(live), search),
+            Open::Picker(picker) => picker::draw(&mut canvas, area, picker),
             Open::Nothing | Open::Line(_) | Open::Filter(_) => {}
         }
     }

@@ -3,11 +3,12 @@
 use ratatui::layout::Rect;
 
 use super::{Open, Shell};
-use crate::snapshot::{Answer, Snapshot};
-use crate::tui::command::{Command, View};
+use crate::snapshot::{self, Answer, Snapshot};
+use crate::tui::command::{Action, Command, View};
 use crate::tui::findings;
 use crate::tui::keymap::{Feed, Focus};
 use crate::tui::layout::Layout;
+use crate::tui::overlay::help::{self, Book};
 use crate::tui::panels::{self, PanelId, banner};
 use crate::tui::views::{self, Reply, Stage};
 
@@ -22,6 +23,10 @@ impl Shell {
     pub(super) fn back(&mut self, live: &Snapshot) {
         if matches!(self.open, Open::Filter(_)) {
             self.drop_filter();
+        } else if let Open::Help(search) = &mut self.open
+            && !search.typed.is_empty()
+        {
+            *search = help::Search::default();
         } else if self.open != Open::Nothing {
             self.open = Open::Nothing;
         } else if self.zoom {
@@ -47,11 +52,26 @@ impl Shell {
         true
     }
 
-    /// Takes what is selected in the list to pick from, which the view may open again.
-    pub(super) fn pick(&mut self, live: &Snapshot) {
-        if let Open::Picker(picker) = std::mem::replace(&mut self.open, Open::Nothing) {
-            self.offer(Command::Picked(picker.pick, picker.at), live);
+    /// Takes what is selected in the list to pick from, which the view may open again, or runs what is
+    /// selected in the help.
+    pub(super) fn pick(&mut self, live: &Snapshot) -> Option<Action> {
+        match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Picker(picker) => {
+                self.offer(Command::Picked(picker.pick, picker.at), live);
+            }
+            Open::Help(search) => match self.book(live).command(&search) {
+                Some(command) => return self.update(command, live),
+                None => self.open = Open::Help(search),
+            },
+            other => self.open = other,
         }
+        None
+    }
+
+    /// Returns what the help tells of.
+    pub(super) fn book<'a>(&'a self, live: &Snapshot) -> Book<'a> {
+        let demo = matches!(live.feed, snapshot::Feed::Demo(_));
+        Book { keys: &self.keys, focus: self.view_focus(live), themes: &self.themes, demo }
     }
 
     /// Returns what a view works on.

@@ -1,0 +1,189 @@
+//! The help: keys from the key table, commands, marks, and what the columns mean. What is typed narrows
+//! it, and what has an action is run from it.
+
+use ratatui::layout::Rect;
+
+use super::centred;
+use crate::tui::command::Command;
+use crate::tui::filter::SYNTAX;
+use crate::tui::keymap::{Focus, Keymap};
+use crate::tui::line;
+use crate::tui::panels::workers::Col;
+use crate::tui::text;
+use crate::tui::theme::{Glyphs, Role};
+use crate::tui::widgets::canvas::{Canvas, part};
+use crate::tui::widgets::panel::{self, Heading};
+
+/// Widest that the help gets.
+const WIDTH: u16 = 84;
+/// Columns of a key or a term.
+const TERM: usize = 10;
+/// Columns of a command.
+const LINE: usize = 28;
+
+/// What was typed to narrow it, and the entry that is selected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Search {
+    /// What was typed.
+    pub typed: String,
+    /// Number of the entry among those that are shown.
+    pub at: usize,
+}
+
+/// What the help tells of.
+#[derive(Clone, Copy, Debug)]
+pub struct Book<'a> {
+    /// The keys that hold.
+    pub keys: &'a Keymap,
+    /// The view below.
+    pub focus: Focus,
+    /// Names of themes, for the commands.
+    pub themes: &'a [String],
+    /// True in a demo, which has commands of its own.
+    pub demo: bool,
+}
+
+/// Something explained, with the command that does it.
+struct Entry {
+    term: String,
+    meaning: String,
+    role: Role,
+    runs: Option<Command>,
+}
+
+enum Row {
+    Blank,
+    Heading(&'static str),
+    Entry(Entry),
+}
+
+impl Book<'_> {
+    /// Returns how many entries match what was typed.
+    pub fn count(&self, typed: &str) -> usize {
+        let rows = self.rows(typed, Glyphs::UNICODE);
+        rows.iter().filter(|row| matches!(row, Row::Entry(_))).count()
+    }
+
+    /// Returns the command of the selected entry, if it has one.
+    pub fn command(&self, search: &Search) -> Option<Command> {
+        let rows = self.rows(&search.typed, Glyphs::UNICODE).into_iter();
+        let mut entries = rows.filter_map(|row| match row {
+            Row::Entry(entry) => Some(entry),
+            Row::Blank | Row::Heading(_) => None,
+        });
+        entries.nth(search.at)?.runs
+    }
+
+    /// Returns the sections with the entries that match, without those that have none.
+    fn rows(&self, typed: &str, glyphs: &Glyphs) -> Vec<Row> {
+        let typed = typed.to_lowercase();
+        let matches = |entry: &Entry| {
+            let said = format!("{} {}", entry.term.trim(), entry.meaning).to_lowercase();
+            typed.split_whitespace().all(|word| said.contains(word))
+        };
+        let mut rows = Vec::new();
+        for (title, entries) in self.sections(glyphs) {
+            let found: Vec<Entry> = entries.into_iter().filter(&matches).collect();
+            if found.is_empty() {
+                continue;
+            }
+            if !rows.is_empty() {
+                rows.push(Row::Blank);
+            }
+            rows.push(Row::Heading(title));
+            rows.extend(found.into_iter().map(Row::Entry));
+        }
+        rows
+    }
+
+    fn sections(&self, glyphs: &Glyphs) -> [(&'static str, Vec<Entry>); 5] {
+        let explained = |term: &str, meaning: &str, role| Entry {
+            term: text::pad(term, TERM),
+            meaning: meaning.to_owned(),
+            role,
+            runs: None,
+        };
+        let bindings = self.keys.bindings(self.focus).filter(|binding| !binding.help.is_empty());
+        let keys = bindings.map(|binding| Entry {
+            runs: Some(binding.command),
+            ..explained(binding.shown, binding.help, Role::Key)
+        });
+        let commands = line::known(self.themes, self.demo).into_iter().map(|(line, does)| Entry {
+            term: text::pad(&format!(":{line}"), LINE),
+            meaning: does.to_owned(),
+            role: Role::Key,
+            runs: line::parse(&line, self.themes, self.demo).ok(),
+        });
+        let warming = "blocks from before kvtop attached are unknown, so orphans prove nothing yet";
+        let marks = [
+            (glyphs.ok, "proven good", Role::Ok),
+            (glyphs.warn, "worth a look", Role::Warn),
+            (glyphs.fail, "broken", Role::Crit),
+            (glyphs.unknown, "not known yet; it never counts as good", Role::Unknown),
+            (glyphs.info, "good to know; it makes no banner", Role::Fg),
+            ("warming", warming, Role::Unknown),
+            (glyphs.none, "nobody reports it; it is not 0", Role::Muted),
+        ];
+        let marks = marks.map(|(term, meaning, role)| explained(term, meaning, role));
+        let filter = SYNTAX.map(|(word, meaning)| explained(word, meaning, Role::Key));
+        let columns = Col::ALL.into_iter().filter(|col| !col.title(glyphs).is_empty());
+        let columns = columns.map(|col| explained(col.title(glyphs), col.says().1, Role::Title));
+        [
+            ("Keys", keys.collect()),
+            ("Marks", marks.into()),
+            ("Filter", filter.into()),
+            ("Columns", columns.collect()),
+            ("Commands", commands.collect()),
+        ]
+    }
+}
+
+/// Draws the help over `area`, around the entry that is selected.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, book: &Book<'_>, search: &Search) {
+    let glyphs = canvas.glyphs();
+    // It keeps its size while it is narrowed, so that nothing jumps.
+    let wanted = text::coordinate(book.rows("", glyphs).len()).saturating_add(2);
+    let over = centred(area, area.width.min(WIDTH), area.height.min(wanted));
+    canvas.clear(over);
+    let rows = book.rows(&search.typed, glyphs);
+    let page = usize::from(over.height.saturating_sub(2));
+    let entries = rows.iter().enumerate().filter(|(_, row)| matches!(row, Row::Entry(_)));
+    let selected = entries.map(|(at, _)| at).nth(search.at);
+    let first = selected.unwrap_or(0).saturating_sub(page / 2);
+    let first = first.min(rows.len().saturating_sub(page));
+    let below = rows.len().saturating_sub(first + page);
+    let keys = if over.width >= 60 { "Enter runs  Esc closes" } else { "Esc closes" };
+    let mut notes = vec![part(keys, Role::Muted)];
+    if below > 0 {
+        notes.insert(0, part(format!("{below} more below  "), Role::Warn));
+    }
+    let title = match search.typed.as_str() {
+        "" => String::from("Help, type to search"),
+        typed => format!("Help: {typed}"),
+    };
+    let inner = panel::draw(canvas, over, &Heading { title, notes, focused: true });
+    if rows.is_empty() {
+        canvas.put(inner, 2, 0, "nothing here has these words", Role::Warn);
+    }
+    for (y, (at, row)) in rows.iter().enumerate().skip(first).take(inner.height.into()).enumerate()
+    {
+        let y = text::coordinate(y);
+        match row {
+            Row::Blank => {}
+            Row::Heading(title) => {
+                canvas.put(inner, 0, y, title, Role::Title);
+            }
+            Row::Entry(entry) => {
+                let pointed = selected == Some(at);
+                let pointer = if pointed { glyphs.mark } else { " " };
+                let meaning = if pointed { Role::Title } else { Role::Fg };
+                let parts = [
+                    part(format!("{pointer} "), Role::Key),
+                    part(entry.term.as_str(), entry.role),
+                    part(format!(" {}", entry.meaning), meaning),
+                ];
+                canvas.parts(inner, 0, y, &parts);
+            }
+        }
+    }
+}
