@@ -404,6 +404,12 @@ impl Engine {
         snapshot
     }
 
+    /// Shows the graph deployment of that name alone from now on; all of them for none. What was learned
+    /// of others is kept.
+    pub fn choose(&mut self, dgd: Option<String>) {
+        self.options.dgd = dgd;
+    }
+
     /// Returns what Kubernetes shows, for deciding what to open next.
     pub fn cluster(&self) -> &Cluster {
         &self.cluster

@@ -16,6 +16,7 @@ mod publishers;
 mod recorder;
 mod records;
 mod screen;
+mod session;
 pub mod settings;
 mod snapshot;
 pub mod terminal;

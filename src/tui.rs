@@ -13,6 +13,7 @@ pub mod line;
 pub mod overlay;
 pub mod pacer;
 pub mod panels;
+pub mod scope;
 pub mod shell;
 pub mod text;
 pub mod theme;

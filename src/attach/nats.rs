@@ -46,6 +46,18 @@ pub struct NatsTarget {
     pub from: String,
 }
 
+impl NatsTarget {
+    /// Returns true when whoever listens to this hears all of `other`. To connect again would have the
+    /// history of its streams read, and counted, once more.
+    pub fn covers(&self, other: &Self) -> bool {
+        let same = |target: &Self| {
+            (Arc::clone(&target.servers), target.login.clone(), Arc::clone(&target.secrets_in))
+        };
+        let hears = |name: &Arc<str>| self.dynamo_namespaces.contains(name);
+        same(self) == same(other) && other.dynamo_namespaces.iter().all(hears)
+    }
+}
+
 /// Returns the server that the most important of `pods` names. Without one nothing is missed where
 /// events are published elsewhere; `alone` is false then.
 pub(super) fn target(pods: &[&Pod], alone: bool, notes: &mut Vec<String>) -> Option<NatsTarget> {

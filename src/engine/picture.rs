@@ -96,6 +96,7 @@ fn deployment(engine: &Engine) -> Deployment {
         event_plane: engine.deployment.plane.map(str::to_owned),
         semantics: semantics.to_owned(),
         dgd: cluster::looked_at(engine),
+        chosen: engine.options.dgd.clone(),
         graphs: cluster::graphs(engine),
     }
 }

@@ -206,7 +206,7 @@ impl Cluster {
     async fn follow_nats(&mut self, wanted: Option<NatsTarget>) {
         // A deployment that is rolled has no pods for a moment; its server is still the same.
         let Some(target) = wanted else { return };
-        if self.nats.as_ref().is_some_and(|(known, _)| *known == target) {
+        if self.nats.as_ref().is_some_and(|(known, _)| known.covers(&target)) {
             return;
         }
         match self.open_nats(&target).await {

@@ -27,17 +27,19 @@ const RATES_EVERY: Duration = Duration::from_secs(1);
 /// After this long without frames every rate is zero and nothing changes any more.
 const RATES_FOR: Duration = Duration::from_secs(310);
 
-/// Publishes pictures of `engine` fed by `frames`, until nobody wants them.
+/// Publishes pictures of `engine` fed by `frames`, until nobody wants them. `choices` are graph deployments
+/// to show alone.
 pub(super) async fn live(
     mut engine: Engine,
     mut frames: mpsc::Receiver<Frame>,
     mut feed: watch::Receiver<Feed>,
-    attach: Option<Attach>,
+    mut attach: Option<Attach>,
     pictures: watch::Sender<Arc<Snapshot>>,
     mut queries: watch::Receiver<ViewQuery>,
+    mut choices: watch::Receiver<Option<String>>,
 ) {
     let mut lot = Vec::with_capacity(LOT);
-    let (mut changed, mut open, mut steered) = (true, true, true);
+    let (mut changed, mut open, mut steered, mut choosing) = (true, true, true, true);
     let mut newest = clock::now();
     let mut last = Instant::now();
     loop {
@@ -64,6 +66,19 @@ pub(super) async fn live(
                 }
                 let feed = feed.borrow().clone();
                 changed |= publish(&mut engine, &feed, &pictures, &queries, clock::now());
+            }
+            chosen = choices.changed(), if choosing => {
+                choosing = chosen.is_ok();
+                if choosing {
+                    let name = choices.borrow_and_update().clone();
+                    engine.choose(name.clone());
+                    if let Some(attach) = &mut attach {
+                        attach.choice.dgd = name;
+                        attach.update(&engine);
+                    }
+                    let feed = feed.borrow().clone();
+                    changed |= publish(&mut engine, &feed, &pictures, &queries, clock::now());
+                }
             }
             known = feed.changed(), if steered => {
                 steered = known.is_ok();

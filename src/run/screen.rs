@@ -10,8 +10,9 @@ use tokio::sync::{mpsc, watch};
 
 use super::RunError;
 use super::driver;
-use super::live::{self, Live};
+use super::live;
 use super::player::Player;
+use super::session::{Running, Sessions};
 use super::settings;
 use super::terminal::{self, Hooks, NoHooks, Notify, TerminalOptions};
 use super::thresholds;
@@ -21,10 +22,10 @@ use crate::config::Config;
 use crate::config::setting as known;
 use crate::engine::Engine;
 use crate::exit::Exit;
-use crate::snapshot::{Feed, Snapshot, ViewQuery};
+use crate::snapshot::{Snapshot, ViewQuery};
 use crate::source::kube::KubeClient;
 use crate::source::simulator::{Scenario, Simulation, driver as simulator};
-use crate::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
+use crate::source::{Desired, Emitter, FRAME_BUFFER};
 use crate::tui::command::Action;
 use crate::tui::line::WINDOWS;
 use crate::tui::text;
@@ -36,19 +37,22 @@ const ACTIONS: usize = 16;
 /// Shows a running deployment.
 pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, RunError> {
     let mut options = options(config)?;
-    let Live { frames, sources, label, attach, client } = live::start(source).await?;
-    let context = client.as_ref().and_then(KubeClient::context);
+    let live = live::start(source).await?;
+    let context = live.client.as_ref().and_then(KubeClient::context);
     if let Some(colour) = context.and_then(|name| config.context_color(name)) {
         options.themes.mark(colour);
     }
-    let engine = Engine::new(live::engine_options(&label, source));
     let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
     let (queries, asked) = watch::channel(ViewQuery::default());
-    let (_feed, feed) = watch::channel(Feed::Live);
-    let (actions, _unused) = mpsc::channel(ACTIONS);
-    tokio::spawn(driver::live(engine, frames, feed, attach, pictures, asked));
-    let sources = Sources(Arc::new(sources));
-    let exit = terminal::run(shown, queries, actions, options, sources.clone()).await;
+    let (actions, wanted) = mpsc::channel(ACTIONS);
+    let (told, notices) = mpsc::channel(ACTIONS);
+    let (sessions, running) = Sessions::begin(live, source, pictures, asked, told);
+    let sessions = tokio::spawn(sessions.run(wanted));
+    let sources = Sources(running);
+    let exit = terminal::run(shown, queries, actions, notices, options, sources.clone()).await;
+    sessions.abort();
+    // Whatever it was doing, it starts no other sources from now on.
+    drop(sessions.await);
     sources.stop().await;
     Ok(exit_of(exit?))
 }
@@ -79,7 +83,8 @@ pub(super) async fn demo(
     let state = |fixed| driver::demo_feed(scenario.name(), about, fix, fixed);
     let (feed, feeds) = watch::channel(state(false));
     let (actions, mut wanted) = mpsc::channel(ACTIONS);
-    tokio::spawn(driver::live(engine, frames, feeds, None, pictures, asked));
+    let (_, choices) = watch::channel(None);
+    tokio::spawn(driver::live(engine, frames, feeds, None, pictures, asked, choices));
     let commands = running.commands.clone();
     let fixed = state(true);
     let obey = tokio::spawn(async move {
@@ -91,8 +96,10 @@ pub(super) async fn demo(
         // The feed lives as long as the screen.
         drop(feed);
     });
-    let sources = Sources(Arc::new(vec![running.handle]));
-    let exit = terminal::run(shown, queries, actions, options, sources.clone()).await;
+    let (_, running) = watch::channel(Arc::new(vec![running.handle]));
+    let sources = Sources(running);
+    let (_, notices) = mpsc::channel(1);
+    let exit = terminal::run(shown, queries, actions, notices, options, sources.clone()).await;
     obey.abort();
     sources.stop().await;
     Ok(exit_of(exit?))
@@ -129,28 +136,33 @@ pub(super) async fn replay(
             }
         }
     });
-    let exit = terminal::run(shown, queries, actions, options, NoHooks).await;
+    let (_, notices) = mpsc::channel(1);
+    let exit = terminal::run(shown, queries, actions, notices, options, NoHooks).await;
     pass_on.abort();
     Ok(exit_of(exit?))
 }
 
-/// The sources around a stop of the process.
+/// The sources that run at the moment, around a stop of the process.
 #[derive(Clone)]
-struct Sources(Arc<Vec<SourceHandle>>);
+struct Sources(watch::Receiver<Running>);
 
 impl Sources {
+    fn now(&self) -> Running {
+        Arc::clone(&self.0.borrow())
+    }
+
     async fn stop(&self) {
-        live::stop(&self.0).await;
+        live::stop(&self.now()).await;
     }
 }
 
 impl Hooks for Sources {
     async fn before_stop(&mut self) {
-        live::pause(&self.0.iter().collect::<Vec<_>>()).await;
+        live::pause(&self.now().iter().collect::<Vec<_>>()).await;
     }
 
     async fn after_continue(&mut self) {
-        for source in self.0.iter() {
+        for source in self.now().iter() {
             source.desired.send_replace(Desired::Running);
         }
     }

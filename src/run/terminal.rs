@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, watch};
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::tui::command::Action;
 use crate::tui::keymap::Keymap;
+use crate::tui::scope::Notice;
 use crate::tui::theme::{Glyphs, Level, ThemeError, Themes};
 
 /// What the terminal is like, and what the user wants of it.
@@ -149,13 +150,14 @@ pub async fn run<H: Hooks>(
     pictures: watch::Receiver<Arc<Snapshot>>,
     queries: watch::Sender<ViewQuery>,
     actions: mpsc::Sender<Action>,
+    notices: mpsc::Receiver<Notice>,
     mut options: TerminalOptions,
     hooks: H,
 ) -> Result<Exit, TerminalError> {
     let late = choose_theme(&mut options);
     let guard = panics::install(options.panics.clone());
     let _watch = signals::Watch::start().map_err(TerminalError::Signals)?;
-    let wiring = ui::Wiring { pictures, queries, actions, hooks };
+    let wiring = ui::Wiring { pictures, queries, actions, notices, hooks };
     let ended = ui::Ui::enter(wiring, options, guard)?.expecting(late).run().await;
     panics::uninstall();
     ended

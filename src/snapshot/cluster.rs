@@ -21,6 +21,8 @@ pub struct Deployment {
     pub semantics: String,
     /// The graph deployment looked at; none when there are several, or none is known.
     pub dgd: Option<String>,
+    /// The graph deployment that the user chose; none while all are shown.
+    pub chosen: Option<String>,
     /// Every graph deployment of the namespace, by name.
     pub graphs: Vec<GraphRow>,
 }

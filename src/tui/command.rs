@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::scope::Aim;
 use super::tour::Move;
 use crate::snapshot::ViewQuery;
 
@@ -70,6 +71,8 @@ pub enum Command {
     Pick,
     /// The choice of this number was picked.
     Picked(Pick, usize),
+    /// Let the graph deployment be picked that is looked at.
+    Graphs,
     /// Copy this.
     Copy(Copied),
     /// Open the command line to say in which format to write the view.
@@ -166,6 +169,8 @@ pub enum Pick {
     Columns,
     /// The worker whose blocks are shown.
     Worker,
+    /// The graph deployment that is looked at.
+    Graph,
 }
 
 /// A change of what is shown of the tree.
@@ -342,6 +347,8 @@ pub enum Action {
     DemoFix,
     /// Move the replay.
     Replay(ReplayCommand),
+    /// Look at something else.
+    LookAt(Aim),
     /// Write the view into a file.
     Export(Format),
     /// Put `text` where it can be pasted from.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Command, Copied, Format, HashText};
+use super::command::{Command, Copied, Format, HashText, Pick};
 use super::tour::Move;
 use super::views;
 
@@ -26,6 +26,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     }
     lines.push((String::from("copy fix"), "the patch of the worst finding"));
     lines.push((String::from("copy kubectl"), "the command of the worst finding"));
+    lines.push((String::from("dgd all"), "all graph deployments; `dgd NAME` only that one"));
     let export = |format: Format| (format!("export {}", format.word()), format.about());
     lines.extend(Format::ALL.map(export));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
@@ -48,6 +49,18 @@ pub fn suggestions(typed: &str, themes: &[String], demo: bool) -> Vec<(String, &
     let mut lines = known(themes, demo);
     lines.retain(|(line, _)| line.starts_with(&typed));
     lines
+}
+
+/// Returns what of a cluster `typed` names, with the name; empty when it is to be picked. Such names are
+/// no part of a [`Command`], which is copied around.
+pub fn scope(typed: &str) -> Option<(Pick, &str)> {
+    let typed = typed.trim();
+    let (verb, name) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    let scope = match verb {
+        "dgd" => Pick::Graph,
+        _ => return None,
+    };
+    Some((scope, name.trim()))
 }
 
 /// Returns what `typed` means, or why it means nothing.
@@ -127,7 +140,7 @@ fn words(typed: &str) -> String {
 }
 
 fn known_verb(word: &str) -> bool {
-    let known = ["copy", "demo", "export", "find", "theme", "view", "window", "worker"];
+    let known = ["copy", "demo", "dgd", "export", "find", "theme", "view", "window", "worker"];
     known.contains(&word)
 }
 
@@ -143,7 +156,8 @@ mod tests {
     fn every_line_that_is_suggested_is_understood() {
         for demo in [false, true] {
             for (line, _) in known(&themes(), demo) {
-                assert!(parse(&line, &themes(), demo).is_ok(), "{line}");
+                let understood = scope(&line).is_some() || parse(&line, &themes(), demo).is_ok();
+                assert!(understood, "{line}");
             }
         }
     }

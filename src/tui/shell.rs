@@ -2,6 +2,7 @@
 
 mod copy;
 mod edit;
+mod scope;
 mod screen;
 mod tour;
 mod view;
@@ -75,6 +76,8 @@ pub struct Shell {
     lag: Duration,
     asked: Option<ViewQuery>,
     keys: Keymap,
+    /// True once the graph deployments were offered by themselves, or one was chosen.
+    offered: bool,
     /// The step of the tour.
     tour: Option<usize>,
     /// The whole screen; the view has what the tour leaves.
@@ -84,23 +87,11 @@ pub struct Shell {
 impl Shell {
     /// Returns a shell that uses `theme`; `themes` are those that `t` goes through.
     pub fn new(theme: &str, themes: Vec<String>) -> Self {
-        let look = Look {
-            focus: PanelId::Workers,
-            window: ViewQuery::default().window,
-            first_worker: 0,
-            first_router: 0,
-            last_event: None,
-            workers: views::workers::State::default(),
-            routing: views::routing::State::default(),
-            events: views::events::State::default(),
-            findings: views::findings::State::default(),
-            tree: views::tree::State::default(),
-        };
         Self {
             view: View::Overview,
             before: View::Overview,
             open: Open::Nothing,
-            look,
+            look: first_look(),
             zoom: false,
             themes,
             theme: theme.to_owned(),
@@ -111,6 +102,7 @@ impl Shell {
             lag: Duration::ZERO,
             asked: None,
             keys: Keymap::default(),
+            offered: false,
             tour: None,
             screen: (80, 24),
         }
@@ -235,6 +227,7 @@ impl Shell {
             Command::Theme(at) => self.use_theme(at),
             Command::OpenFilter => self.open_filter(),
             Command::Pick => return self.pick(snapshot),
+            Command::Graphs => self.pick_graph(snapshot),
             // What is left is the view's.
             Command::Open
             | Command::Follow
@@ -377,5 +370,21 @@ impl Shell {
     /// Returns the picture to show: the one that is held, or the newest.
     fn shown<'a>(&'a self, live: &'a Snapshot) -> &'a Snapshot {
         self.frozen.as_deref().unwrap_or(live)
+    }
+}
+
+/// Returns what is remembered at first.
+fn first_look() -> Look {
+    Look {
+        focus: PanelId::Workers,
+        window: ViewQuery::default().window,
+        first_worker: 0,
+        first_router: 0,
+        last_event: None,
+        workers: views::workers::State::default(),
+        routing: views::routing::State::default(),
+        events: views::events::State::default(),
+        findings: views::findings::State::default(),
+        tree: views::tree::State::default(),
     }
 }

@@ -22,6 +22,7 @@ use crate::snapshot::{Feed, Snapshot, SourceRow, ViewQuery};
 use crate::tui::command::{Action, Command, Format};
 use crate::tui::findings;
 use crate::tui::pacer::Pacer;
+use crate::tui::scope::Notice;
 use crate::tui::shell::Shell;
 use crate::tui::theme::Theme;
 
@@ -38,6 +39,8 @@ pub(super) struct Wiring<H> {
     pub(super) pictures: watch::Receiver<Arc<Snapshot>>,
     pub(super) queries: watch::Sender<ViewQuery>,
     pub(super) actions: mpsc::Sender<Action>,
+    /// What the program tells; closed where it has nothing to tell.
+    pub(super) notices: mpsc::Receiver<Notice>,
     pub(super) hooks: H,
 }
 
@@ -48,6 +51,7 @@ enum Wake {
     NoMorePictures,
     Signal(Caught),
     Panic(String),
+    Notice(Notice),
     Time,
 }
 
@@ -148,6 +152,11 @@ impl<H: Hooks> Ui<H> {
                     self.pacer.touch();
                     None
                 }
+                Wake::Notice(notice) => {
+                    self.shell.hear(notice);
+                    self.pacer.touch();
+                    None
+                }
                 Wake::Time => {
                     self.draw()?;
                     None
@@ -171,6 +180,7 @@ impl<H: Hooks> Ui<H> {
             biased;
             signal = self.signals.next() => Wake::Signal(signal),
             event = keys.next() => Wake::Terminal(event),
+            Some(notice) = self.wiring.notices.recv() => Wake::Notice(notice),
             Some(line) = self.panics.recv() => Wake::Panic(line),
             () = sleep(pause.unwrap_or_default()), if pause.is_some() => Wake::Time,
             changed = self.wiring.pictures.changed(), if !self.pictures_end => match changed {
@@ -183,6 +193,7 @@ impl<H: Hooks> Ui<H> {
     fn take_picture(&mut self) {
         self.picture = Arc::clone(&self.wiring.pictures.borrow_and_update());
         self.arrived = Instant::now();
+        self.shell.note_picture(&self.picture);
         self.pacer.touch();
     }
 
@@ -253,7 +264,9 @@ impl<H: Hooks> Ui<H> {
             Some(Action::Query(query)) => self.ask(query),
             Some(Action::Copy { what, text }) => self.copy(&what, &text)?,
             Some(Action::Export(format)) => self.export(format),
-            Some(action @ (Action::DemoFix | Action::Replay(_))) => self.pass_on(action),
+            Some(action @ (Action::DemoFix | Action::Replay(_) | Action::LookAt(_))) => {
+                self.pass_on(action);
+            }
         }
         Ok(None)
     }

@@ -254,6 +254,7 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[char('>')], ">", DEMO, Command::Tour(Move::Next), "next step of the tour"),
     bind(&[char('<')], "<", DEMO, Command::Tour(Move::Back), "step of the tour before"),
     bind(&[char('Q')], "Q", DEMO, Command::Tour(Move::Toggle), "end the tour, or begin it"),
+    bind(&[char('D')], "D", VIEWS, Command::Graphs, "pick the graph deployment (or :dgd NAME)"),
     bind(&[char('e')], "e", VIEWS, Command::OpenExport, "write the view into a file"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
     bind(

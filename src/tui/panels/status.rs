@@ -97,16 +97,26 @@ pub fn draw(
         return;
     }
     let sources = sources(snapshot, now, Detail::Count, glyphs);
-    let name = text::clean(&snapshot.deployment.label).into_owned();
+    let name = label_of(snapshot);
     let rest = room.saturating_sub(width(&sources) + 2);
     let x = canvas.put(area, 1, 0, &text::cut(&name, rest, glyphs.ellipsis), Role::Title);
     canvas.parts(area, x + 1, 0, &sources);
 }
 
+/// Returns the name of what is looked at: the namespace, with the graph deployment that was chosen.
+fn label_of(snapshot: &Snapshot) -> String {
+    let deployment = &snapshot.deployment;
+    let label = text::clean(&deployment.label).into_owned();
+    match &deployment.chosen {
+        Some(chosen) => format!("{label}/{}", text::clean(chosen)),
+        None => label,
+    }
+}
+
 fn left(snapshot: &Snapshot, label: Label, glyphs: &Glyphs) -> Vec<Part> {
     let deployment = &snapshot.deployment;
     let bar = || part(format!(" {} ", glyphs.bar), Role::Border);
-    let name = text::cut(&text::clean(&deployment.label), 40, glyphs.ellipsis);
+    let name = text::cut(&label_of(snapshot), 40, glyphs.ellipsis);
     if label == Label::Short {
         return vec![part(format!(" {name}"), Role::Title)];
     }

@@ -75,6 +75,12 @@ impl Shell {
                     first.clone_into(typed);
                 }
             }
+            Edit::Submit if line::scope(typed).is_some() => {
+                let typed = std::mem::take(typed);
+                self.open = Open::Nothing;
+                let (_, name) = line::scope(&typed)?;
+                return self.typed_graph(name, snapshot);
+            }
             Edit::Submit => {
                 let parsed = line::parse(typed, &self.themes, demo);
                 self.open = Open::Nothing;

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{Open, Shell};
 use crate::snapshot::{self, Answer, Snapshot};
-use crate::tui::command::{Action, Command, View};
+use crate::tui::command::{Action, Command, Pick, View};
 use crate::tui::findings;
 use crate::tui::keymap::{Feed, Focus};
 use crate::tui::layout::Layout;
@@ -56,6 +56,9 @@ impl Shell {
     /// selected in the help.
     pub(super) fn pick(&mut self, live: &Snapshot) -> Option<Action> {
         match std::mem::replace(&mut self.open, Open::Nothing) {
+            Open::Picker(picker) if picker.pick == Pick::Graph => {
+                return self.picked_graph(&picker);
+            }
             Open::Picker(picker) => {
                 self.offer(Command::Picked(picker.pick, picker.at), live);
             }
