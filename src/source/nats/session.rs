@@ -3,6 +3,7 @@
 //! Everything here runs on the reading thread. What comes off the socket is passed on or held at
 //! once; history is asked for only while there is room.
 
+mod arrived;
 mod history;
 
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 use async_nats::{Client, Event, Message, ServerError, Subscriber};
 use bytes::Bytes;
-use futures_util::future::{self, FutureExt};
+use futures_util::future;
 use futures_util::stream::{self, ReadyChunks, StreamExt};
 use tokio::sync::watch;
 
@@ -21,6 +22,7 @@ use crate::domain::{SourceState, Timestamp};
 use crate::frame::{Body, Frame, Origin};
 use crate::source::{Desired, Emitter};
 
+use arrived::arrived;
 use history::{Reader, next_answers};
 
 use super::connect::Connection;
@@ -273,7 +275,7 @@ impl<'a> Session<'a> {
     /// server sent before it.
     fn drain(&mut self) {
         for _ in 0..64 {
-            match self.live.next().now_or_never().flatten() {
+            match arrived(&mut self.live) {
                 Some(messages) => self.receive(messages),
                 None => return,
             }
