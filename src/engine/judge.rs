@@ -31,12 +31,12 @@ impl Engine {
     }
 
     fn evidence(&self, at: Timestamp) -> Evidence {
-        let attached = self.times.first.unwrap_or(at);
+        let since = self.times.first.unwrap_or(at);
         let family = self.versions.family();
         Evidence {
             at,
-            since: attached,
-            attached,
+            since,
+            attached: self.times.watched.unwrap_or(at),
             thresholds: self.options.thresholds,
             releases: self.releases(&family),
             mixed: self.mixed(&family),

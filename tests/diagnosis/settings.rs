@@ -24,6 +24,9 @@ pub(super) struct Namespace {
     more: Vec<Frame>,
 }
 
+/// How long kvtop has listened, in microseconds.
+const LISTENED: u64 = 20_000_000;
+
 impl Namespace {
     /// The deployment of the users' documents, as it was recorded.
     pub(super) fn recorded() -> Self {
@@ -112,7 +115,7 @@ impl Namespace {
         let objects = kinds.into_iter().flat_map(|(kind, objects)| {
             objects.iter().map(move |object| {
                 let origin = Origin::Kube { kind: kind.into(), change: KubeChange::Listed };
-                Frame::new(Timestamp(NOW.0 - 1), origin, object.to_string())
+                Frame::new(Timestamp(NOW.0 - LISTENED), origin, object.to_string())
             })
         });
         let frames: Vec<Frame> = objects.chain(self.more.iter().cloned()).collect();

@@ -178,7 +178,8 @@ fn every_recording_is_shown_whole() {
 
 #[test]
 fn keys_open_close_and_walk() {
-    let mut desk = Desk::of(Scenario::Healthy);
+    // A tree of one page.
+    let mut desk = Desk::of(Scenario::Churn);
     assert!(desk.marked().contains("root"), "{}", desk.marked());
     desk.keys("j");
     let first = desk.marked();

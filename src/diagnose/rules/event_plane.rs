@@ -21,9 +21,9 @@ impl Rule for EventPlane {
          unless DYN_EVENT_PLANE=nats is set, each publisher at an address of its own that must be \
          reachable or forwarded to, a NATS account may lack the right to subscribe, or the \
          Dynamo namespace is another one. This is no statement about the deployment, so that \
-         kvtop check ends with 3 (unknown). Judged by at least 10 requests routed, a source that \
-         is down, or an advertised plane that nobody listens to, without any event; or by a \
-         publisher that is out of reach for 10 s. Refuted by the first event, and by a \
+         kvtop check ends with 3 (unknown). Judged by at least 10 requests routed and 10 s of listening, a \
+         source that is down, or an advertised plane that nobody listens to, without any event; \
+         or by a publisher that is out of reach for 10 s. Refuted by the first event, and by a \
          connection to every publisher."
     }
 
@@ -46,7 +46,8 @@ impl Rule for EventPlane {
             return Verdict::clear(format!("{} KV events came by {name}", tally.events));
         }
         let elsewhere = elsewhere(evidence);
-        let served = tally.routed >= limits.min_silent_routed;
+        // Logs tell of requests from before kvtop listened.
+        let served = is_settled(evidence) && tally.routed >= limits.min_silent_routed;
         if !served && plane.down.is_empty() && elsewhere.is_none() && unheard.is_none() {
             return Verdict::unknown("KV events: none came yet, and few requests did");
         }
@@ -60,12 +61,16 @@ impl Rule for EventPlane {
     }
 }
 
+/// Returns true once kvtop has listened long enough to expect something.
+fn is_settled(evidence: &Evidence) -> bool {
+    evidence.at.since(evidence.attached).as_secs() >= evidence.thresholds.unreached_seconds
+}
+
 /// Returns a plane that discovery names and nobody here listens to.
 fn elsewhere(evidence: &Evidence) -> Option<&AdvertisedPlane> {
     let plane = &evidence.plane;
     // Sources are opened right after records are read.
-    let settled =
-        evidence.at.since(evidence.attached).as_secs() >= evidence.thresholds.unreached_seconds;
+    let settled = is_settled(evidence);
     let open = |source: &str| plane.open.iter().any(|open| open.as_ref() == source);
     plane.advertised.iter().find(|it| settled && !open(it.source))
 }

@@ -28,7 +28,8 @@ impl Rule for WorkerSilent {
     }
 
     fn explains(&self) -> &'static [&'static str] {
-        &["KVT011"]
+        // A worker that looks empty is chosen for load, past those that hold the prefix.
+        &["KVT011", "KVT018"]
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

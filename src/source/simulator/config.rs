@@ -4,6 +4,11 @@ use std::time::Duration;
 
 use crate::wire::encode::Family;
 
+/// Room of a good rank, in blocks of 32 tokens: that of Qwen3-32B in FP8 on one H100. The chats that go
+/// on need about 3,000 blocks, and each worker may have seen any of them: with less, chats come back to
+/// blocks that were evicted, and that is churn.
+const ROOM: usize = 4764;
+
 /// A situation to demonstrate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scenario {
@@ -171,7 +176,7 @@ impl SimConfig {
     /// Returns the set-up of `scenario`.
     pub fn of(scenario: Scenario) -> Self {
         let good =
-            WorkerConfig { engine: 32, publisher: 32, card: 32, capacity: 1280, publishes: true };
+            WorkerConfig { engine: 32, publisher: 32, card: 32, capacity: ROOM, publishes: true };
         let mut config = Self {
             scenario,
             family: Family::V0_9,
@@ -191,7 +196,7 @@ impl SimConfig {
             // Young enough for the tree to be seen growing.
             Scenario::Healthy => config.warm_up = Duration::from_secs(45),
             Scenario::Mismatch => {
-                config.workers = vec![WorkerConfig { engine: 16, capacity: 2560, ..good }; 2];
+                config.workers = vec![WorkerConfig { engine: 16, capacity: 2 * ROOM, ..good }; 2];
             }
             Scenario::RouterMismatch => config.workers = vec![WorkerConfig { card: 16, ..good }; 2],
             Scenario::NoHistory => {
@@ -200,7 +205,7 @@ impl SimConfig {
             }
             Scenario::Churn => {
                 config.workers = vec![WorkerConfig { capacity: 384, ..good }; 2];
-                config.repaired = vec![WorkerConfig { capacity: 384 * 8, ..good }; 2];
+                config.repaired = vec![WorkerConfig { ..good }; 2];
             }
             Scenario::Silent => config.workers[1].publishes = false,
         }

@@ -73,7 +73,9 @@ fn endpoint(family: Family, instance: u64, component: &str, name: &str, address:
 fn model(family: Family, instance: u64, config: &WorkerConfig, dp_ranks: u32) -> String {
     let component = component(family);
     let (card, total) = (config.card, config.capacity);
-    let local = if family >= Family::V1_0 {
+    let local = if family >= Family::V1_1 {
+        r#""data_parallel_start_rank":0,"enable_local_indexer":true,"enable_eagle":false"#
+    } else if family >= Family::V1_0 {
         r#""data_parallel_start_rank":0,"enable_local_indexer":true"#
     } else {
         r#""enable_local_indexer":false"#

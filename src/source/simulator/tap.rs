@@ -52,48 +52,57 @@ impl Tap {
         std::mem::take(&mut self.frames)
     }
 
+    /// Returns true when kvtop hears what is published at `at`, or reads it from the stream.
+    fn hears(&self, at: Timestamp) -> bool {
+        at >= self.live || self.history
+    }
+
+    /// Returns when kvtop learns of what can be looked up later: a late attach finds it at once.
+    fn seen(&self, at: Timestamp) -> Timestamp {
+        if self.history { at } else { at.max(self.live) }
+    }
+
     /// A line appears in the log of `pod`.
     pub(super) fn log(&mut self, at: Timestamp, pod: &str, line: String) {
         let origin = Origin::log(KUBE_NAMESPACE, pod);
-        self.frames.push(Frame { time: Some(at), ..Frame::new(at, origin, line) });
+        self.frames.push(Frame { time: Some(at), ..Frame::new(self.seen(at), origin, line) });
     }
 
     /// A scrape of `pod` succeeds.
     pub(super) fn scrape(&mut self, at: Timestamp, pod: &Arc<str>, text: String) {
         let origin = Origin::Metrics { pod: Arc::clone(pod), url: "/metrics".into() };
-        self.frames.push(Frame::new(at, origin, text));
+        self.frames.push(Frame::new(self.seen(at), origin, text));
     }
 
     /// A discovery record is written, or deleted when there is no value.
     pub(super) fn record(&mut self, at: Timestamp, key: &str, value: Option<String>) {
         let origin = Origin::Etcd { key: key.into(), put: value.is_some() };
-        self.frames.push(Frame::new(at, origin, value.unwrap_or_default()));
+        self.frames.push(Frame::new(self.seen(at), origin, value.unwrap_or_default()));
     }
 
     /// A pod comes or goes.
     pub(super) fn pod(&mut self, at: Timestamp, change: KubeChange, pod: String) {
         let origin = Origin::Kube { kind: "Pod".into(), change };
-        self.frames.push(Frame::new(at, origin, pod));
+        self.frames.push(Frame::new(self.seen(at), origin, pod));
     }
 
     /// The graph deployment comes or changes.
     pub(super) fn graph(&mut self, at: Timestamp, change: KubeChange, graph: String) {
         let origin = Origin::Kube { kind: "DynamoGraphDeployment".into(), change };
-        self.frames.push(Frame::new(at, origin, graph));
+        self.frames.push(Frame::new(self.seen(at), origin, graph));
     }
 
     /// A worker publishes a KV event.
     pub(super) fn kv(&mut self, at: Timestamp, rank: WorkerRank, id: u64, change: Change<'_>) {
         let event = RouterEvent { rank, tier: Tier::Device, event_id: id, change };
-        let heard = at >= self.live || self.history;
         if !self.family.uses_jetstream() {
             let payload = event.payload(self.family);
-            self.publish(at, rank.worker.0, rank.dp_rank.0, "kv-events", &payload, heard);
+            self.publish(at, rank.worker.0, rank.dp_rank.0, "kv-events", &payload);
             return;
         }
         self.stream_seq += 1;
         let reply = self.inbox(rank.worker.0);
-        if !heard {
+        if !self.hears(at) {
             return;
         }
         let (origin, time) = if at >= self.live {
@@ -117,7 +126,7 @@ impl Tap {
     /// A worker reports the blocks it uses.
     pub(super) fn worker_load(&mut self, at: Timestamp, rank: WorkerRank, used: u64) {
         let payload = worker_load(rank, used, self.family);
-        self.publish(at, rank.worker.0, rank.dp_rank.0, "kv_metrics", &payload, true);
+        self.publish(at, rank.worker.0, rank.dp_rank.0, "kv_metrics", &payload);
     }
 
     /// A router reports what it believes to run on `rank`. It no longer does from 1.5 on.
@@ -130,14 +139,14 @@ impl Tap {
     ) {
         if self.family < Family::V1_5 {
             let payload = router_load(rank, blocks, prefill_tokens, self.family);
-            self.publish(at, router, 0, "kv_metrics", &payload, true);
+            self.publish(at, router, 0, "kv_metrics", &payload);
         }
     }
 
     /// A router reports the overlap of one request, on 0.9.
     pub(super) fn hit_rate(&mut self, at: Timestamp, router: u64, rate: &HitRate) {
         if self.family == Family::V0_9 {
-            self.publish(at, router, 0, "kv-hit-rate", &hit_rate(rate), true);
+            self.publish(at, router, 0, "kv-hit-rate", &hit_rate(rate));
         }
     }
 
@@ -148,14 +157,13 @@ impl Tap {
         dp_rank: u32,
         topic: &'static str,
         payload: &[u8],
-        heard: bool,
     ) {
         let publisher = publisher_id(self.family, instance, dp_rank, topic);
         let sequence = self.sequences.entry((publisher, topic)).or_default();
         let body = envelope(publisher, *sequence, at.0 / 1000, topic, payload);
         *sequence += 1;
         if let Some(subject) = self.subjects.get(topic)
-            && heard
+            && self.hears(at)
         {
             let subject = Arc::clone(subject);
             let origin = Origin::Nats { subject, reply: None, headers: Vec::new() };
