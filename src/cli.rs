@@ -45,6 +45,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Say what kvtop can see and what it lacks: cluster, rights, events, logs, metrics, terminal
     Doctor(DoctorArgs),
+    /// Pack what a ticket needs into one file: a recording, findings, what kvtop could see, settings
+    Bundle(BundleArgs),
     /// Print the Kubernetes role that kvtop needs, to paste
     Rbac(RbacArgs),
     /// Serve metrics for Prometheus, without a screen
@@ -262,6 +264,20 @@ pub struct RecordArgs {
     /// What it shows, for whoever reads it later
     #[arg(long, default_value = "")]
     pub note: String,
+}
+
+/// `kvtop bundle`.
+#[derive(Args, Clone, Debug)]
+pub struct BundleArgs {
+    /// The file to write; its name ends in .tar.zst
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// How long to listen, once history has been read
+    #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub length: Duration,
+    /// Pack this recording instead of listening to a live deployment
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
 }
 
 /// `kvtop snapshot`.

@@ -1,5 +1,6 @@
 //! The composition root: the only layer that spawns, waits and selects.
 
+mod bundle;
 mod check;
 mod cluster;
 mod discovery;
@@ -188,6 +189,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
             Some(Command::Demo(demo)) => screen::demo(demo, source, &config).await,
             Some(Command::Replay(replay)) => screen::replay(replay, source, &config).await,
             Some(Command::Record(record)) => headless::record(record, source).await,
+            Some(Command::Bundle(args)) => bundle::bundle(args, source, &config).await,
             Some(Command::Snapshot(snapshot)) => {
                 snapshot::snapshot(snapshot, source, &config).await
             }

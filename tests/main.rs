@@ -4,6 +4,7 @@
 
 mod architecture;
 mod attach;
+mod bundle;
 mod captures;
 mod check;
 mod cli;

@@ -69,6 +69,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "check" -d 'Say what is 
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "lint" -d 'Judge manifests and engine configurations before they are deployed: exit code 0 well, 1 findings, 3 not everything could be read'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "explain" -d 'Print what a finding means, how it is judged and what mends it'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "doctor" -d 'Say what kvtop can see and what it lacks: cluster, rights, events, logs, metrics, terminal'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "bundle" -d 'Pack what a ticket needs into one file: a recording, findings, what kvtop could see, settings'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "rbac" -d 'Print the Kubernetes role that kvtop needs, to paste'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "export" -d 'Serve metrics for Prometheus, without a screen'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "themes" -d 'Themes: list them, show one, compute whether they can be read'
@@ -425,6 +426,44 @@ false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s o -l output -d 'The file to write; its name ends in .tar.zst' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l for -d 'How long to listen, once history has been read' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l replay -d 'Pack this recording instead of listening to a live deployment' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l context -d 'Kubernetes context to use' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l as -d 'Kubernetes user to impersonate' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l request-timeout -d 'How long one request to the API server may take' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-context -d 'NATS context to use (see `nats context`)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-creds -d 'NATS credentials file' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-user -d 'NATS user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-password-file -d 'File with the NATS password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l config -d 'Config file to use instead of the user\'s' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+ascii\t'Plain ASCII'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
+false\t''"
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l secret -d 'Add the opt-in role for reading this one Secret, such as the login of NATS' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l user -d 'The user who gets the role; a service account `kvtop` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r

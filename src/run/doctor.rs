@@ -43,7 +43,6 @@ pub(super) async fn doctor(
         exit = ended() => return Ok(exit),
         checks = examine(source, config) => checks,
     };
-    let checks: Vec<Check> = checks.into_iter().map(printable).collect();
     print(&match args.output {
         DoctorFormat::Text => report::text(&checks),
         DoctorFormat::Json => report::json(&checks) + "\n",
@@ -58,17 +57,34 @@ async fn examine(source: &SourceArgs, config: &Config) -> Vec<Check> {
             checks.push(Check::new("sources", "start", Verdict::Failed, chain(&error)));
         }
         Ok(mut live) => {
-            let client = live.client.clone();
             let seen = look(&mut live, source).await;
-            if let Some(client) = &client {
-                checks.extend(cluster::checks(client, &seen).await);
-            }
-            checks.extend(events::checks(&seen));
+            checks.extend(of_deployment(&live, &seen).await);
             live::stop(&live.sources).await;
         }
     }
     checks.extend(terminal::checks(config));
+    checks.into_iter().map(printable).collect()
+}
+
+/// Returns what can be said of sources that have been running, of which `snapshot` is the picture.
+pub(super) async fn found(live: &Live, snapshot: &Snapshot) -> Vec<Check> {
+    let seen = Seen { snapshot: snapshot.clone(), wanted: wanted(live) };
+    of_deployment(live, &seen).await.into_iter().map(printable).collect()
+}
+
+async fn of_deployment(live: &Live, seen: &Seen) -> Vec<Check> {
+    let mut checks = match &live.client {
+        Some(client) => cluster::checks(client, seen).await,
+        None => Vec::new(),
+    };
+    checks.extend(events::checks(seen));
     checks
+}
+
+/// Returns what is to be open in a cluster; none without one.
+fn wanted(live: &Live) -> Option<Wanted> {
+    let attached = live.attach.as_ref().filter(|_| live.client.is_some());
+    attached.map(|attach| attach.wanted.borrow().clone())
 }
 
 /// Runs the sources until each has said how it is, and a moment longer.
@@ -83,8 +99,7 @@ async fn look(live: &mut Live, source: &SourceArgs) -> Seen {
         }
         let now = clock::now();
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
-        let attached = live.attach.as_ref().filter(|_| live.client.is_some());
-        let wanted = attached.map(|attach| attach.wanted.borrow().clone());
+        let wanted = wanted(live);
         if settled.is_none() && is_settled(&snapshot, wanted.as_ref()) {
             settled = Some(now);
         }

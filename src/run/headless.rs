@@ -161,6 +161,15 @@ pub(super) fn follow(attach: Option<&Attach>, engine: &Engine) {
 
 /// Takes in what arrives during one step.
 pub(super) async fn take(frames: &mut mpsc::Receiver<Frame>, engine: &mut Engine) {
+    take_each(frames, engine, |_| {}).await;
+}
+
+/// Takes in what arrives during one step, and shows it to `look` as well.
+pub(super) async fn take_each(
+    frames: &mut mpsc::Receiver<Frame>,
+    engine: &mut Engine,
+    mut look: impl FnMut(&[Frame]),
+) {
     let mut lot = Vec::with_capacity(LOT);
     let step = tokio::time::sleep(STEP);
     tokio::pin!(step);
@@ -171,6 +180,7 @@ pub(super) async fn take(frames: &mut mpsc::Receiver<Frame>, engine: &mut Engine
             count = frames.recv_many(&mut lot, LOT), if open => {
                 open = count > 0;
                 engine.ingest(&lot);
+                look(&lot);
                 lot.clear();
             }
         }

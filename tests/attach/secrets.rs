@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::attach::run;
+use crate::bundle::unpacked;
 use crate::support::deployment::{Deployment, FRONTEND, WORKERS};
 use crate::support::kube_api::TOKEN;
 use crate::support::nats_server::NatsServer;
@@ -42,7 +43,10 @@ async fn what_is_planted_is_used_and_never_written() {
     let folder = scratch();
     let file = folder.join("seen.frames").display().to_string();
 
-    let commands: [&[&str]; 5] = [
+    let ticket = folder.join("ticket.tar.zst");
+    let packed = ticket.display().to_string();
+    let commands: [&[&str]; 6] = [
+        &["bundle", "-o", &packed, "--for", "4s"],
         &["record", "-o", &file, "--for", "4s"],
         &["snapshot", "-o", "json", "--for", "2s"],
         &["check", "-o", "json", "--for", "2s"],
@@ -60,6 +64,14 @@ async fn what_is_planted_is_used_and_never_written() {
         if command == ["doctor"] {
             assert!(text.contains("ok       nats"), "the login is used: {text}");
         }
+    }
+    let held = unpacked(&ticket);
+    assert!(held["recording.frames.zst"].contains("args: --api-key (redacted)"));
+    let doctor: serde_json::Value = serde_json::from_str(&held["doctor.json"]).unwrap();
+    let checks = doctor["checks"].as_array().unwrap();
+    assert!(checks.iter().any(|check| check["area"] == "rights"), "{checks:?}");
+    for (name, text) in &held {
+        assert!([PLANTED, TOKEN].iter().all(|secret| !text.contains(secret)), "{name}");
     }
     let recorded = std::fs::read_to_string(&file).unwrap();
     assert!(recorded.contains("args: --api-key (redacted)"), "the lines are there");

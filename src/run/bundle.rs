@@ -1,0 +1,219 @@
+//! `kvtop bundle`: what a ticket needs, in one file: a recording, what was found, what kvtop could see,
+//! and the settings. Nothing that is not in `record`, `check`, `snapshot`, `doctor` and `config show`.
+
+mod archive;
+mod tape;
+
+use std::path::Path;
+use std::time::Duration;
+
+use archive::{Archive, Entry};
+use serde_json::json;
+use tape::Tape;
+
+use super::RunError;
+use super::doctor;
+use super::headless::{REACH_WITHIN, ended, follow, is_ready, take_each, tell};
+use super::live::{self, Live};
+use super::player::options_for;
+use super::thresholds;
+use super::waiting::Waiting;
+use crate::cli::{BundleArgs, SourceArgs};
+use crate::clock;
+use crate::config::{Config, page};
+use crate::domain::Timestamp;
+use crate::engine::Engine;
+use crate::exit::Exit;
+use crate::record::{FORMAT_VERSION, Header, Recording};
+use crate::report::{self, doctor::Check};
+use crate::snapshot::{Snapshot, ViewQuery};
+
+/// Frames of a recording that are taken in at once.
+const LOT: usize = 1024;
+
+/// What goes into a bundle.
+struct Gathered {
+    snapshot: Snapshot,
+    tape: Tape,
+    /// What kvtop could see; none of a recording.
+    doctor: Option<Vec<Check>>,
+    /// Lines of a recording that could not be read.
+    bad_lines: u64,
+}
+
+pub(super) async fn bundle(
+    args: &BundleArgs,
+    source: &SourceArgs,
+    config: &Config,
+) -> Result<Exit, RunError> {
+    // Before anybody waits: a file that is there stays as it is.
+    let archive = Archive::create(&args.output)?;
+    let done = async {
+        let gathered = match &args.replay {
+            Some(path) => of_recording(path, source)?,
+            None => of_deployment(args.length, source).await?,
+        };
+        write(archive, gathered, args.replay.is_some(), config)
+    };
+    let done: Result<u64, Failed> = done.await;
+    if done.is_err() {
+        // Half a bundle helps nobody.
+        drop(std::fs::remove_file(&args.output));
+    }
+    let size = done.map_err(|error| error.named(&args.output))?;
+    tell(&format!("kvtop: {} written, {} KiB", args.output.display(), size.div_ceil(1024)));
+    Ok(Exit::Clean)
+}
+
+/// Why there is no bundle.
+enum Failed {
+    /// There is nothing to put into it.
+    Gathering(RunError),
+    /// It cannot be written.
+    Writing(std::io::Error),
+}
+
+impl<E: Into<RunError>> From<E> for Failed {
+    fn from(error: E) -> Self {
+        Self::Gathering(error.into())
+    }
+}
+
+impl Failed {
+    fn named(self, path: &Path) -> RunError {
+        match self {
+            Self::Gathering(error) => error,
+            Self::Writing(source) => RunError::Write { path: path.to_owned(), source },
+        }
+    }
+}
+
+/// Plays a recording to its end, and copies it.
+fn of_recording(path: &Path, source: &SourceArgs) -> Result<Gathered, Failed> {
+    let mut recording = Recording::open(path)?;
+    let options = options_for(&recording, path, source.max_memory(), thresholds::of(source));
+    let mut engine = Engine::new(options);
+    let mut tape = Tape::start(recording.header()).map_err(Failed::Writing)?;
+    let mut lot = Vec::with_capacity(LOT);
+    let mut at = Timestamp::default();
+    loop {
+        let next = recording.next_frame()?;
+        let done = next.is_none();
+        at = next.as_ref().map_or(at, |frame| frame.at);
+        lot.extend(next);
+        if done || lot.len() == LOT {
+            engine.ingest(&lot);
+            tape.take(&lot);
+            lot.clear();
+        }
+        if done {
+            break;
+        }
+    }
+    engine.settle();
+    let snapshot = engine.snapshot(&ViewQuery::default(), at);
+    Ok(Gathered { snapshot, tape, doctor: None, bad_lines: recording.bad().count })
+}
+
+/// Listens to a live deployment for `length`, once what there is of history has been read.
+async fn of_deployment(length: Duration, source: &SourceArgs) -> Result<Gathered, Failed> {
+    let mut live = live::start(source).await?;
+    let header = Header {
+        captured: format!("kvtop {} bundle", env!("CARGO_PKG_VERSION")),
+        ..Header::default()
+    };
+    let mut tape = Tape::start(&header).map_err(Failed::Writing)?;
+    tell(&format!("kvtop: listening to {}; Ctrl-C ends that early", live.label));
+    let snapshot = listened(&mut live, &mut tape, length, source).await;
+    let checks = doctor::found(&live, &snapshot).await;
+    live::stop(&live.sources).await;
+    Ok(Gathered { snapshot, tape, doctor: Some(checks), bad_lines: 0 })
+}
+
+async fn listened(
+    live: &mut Live,
+    tape: &mut Tape,
+    length: Duration,
+    source: &SourceArgs,
+) -> Snapshot {
+    let mut engine = Engine::new(live::engine_options(&live.label, source));
+    let started = clock::now();
+    let mut ready: Option<Timestamp> = None;
+    let mut waiting = Waiting::default();
+    let patience = length.max(REACH_WITHIN);
+    let ended = ended();
+    tokio::pin!(ended);
+    loop {
+        let over = tokio::select! {
+            _ = &mut ended => true,
+            () = take_each(&mut live.frames, &mut engine, |lot| tape.take(lot)) => false,
+        };
+        let now = clock::now();
+        follow(live.attach.as_ref(), &engine);
+        let snapshot = engine.snapshot(&ViewQuery::default(), now);
+        waiting.say(&snapshot, live.attach.as_ref(), now.since(started), Some(patience));
+        if ready.is_none() && is_ready(&snapshot) {
+            ready = Some(now);
+        }
+        let enough = match ready {
+            Some(ready) => now.since(ready) >= length,
+            None => now.since(started) >= patience,
+        };
+        if enough || over {
+            engine.settle();
+            return engine.snapshot(&ViewQuery::default(), now);
+        }
+    }
+}
+
+/// Writes everything, and returns how large the file is, in bytes.
+fn write(
+    mut archive: Archive,
+    gathered: Gathered,
+    replayed: bool,
+    config: &Config,
+) -> Result<u64, Failed> {
+    let Gathered { snapshot, tape, doctor, bad_lines } = gathered;
+    let tape = tape.end().map_err(Failed::Writing)?;
+    let about = json!({
+        "contract": report::json::CONTRACT,
+        "kvtop": env!("CARGO_PKG_VERSION"),
+        "made": report::rfc3339(clock::now()),
+        "system": { "os": std::env::consts::OS, "arch": std::env::consts::ARCH },
+        "of": if replayed { "recording" } else { "deployment" },
+        "recording": {
+            "format": FORMAT_VERSION,
+            "frames": tape.frames,
+            "left_out": tape.left_out,
+            "bad_lines": bad_lines,
+        },
+    });
+    let mut entries = vec![
+        Entry::text("README.txt", README.to_owned()),
+        Entry::text("about.json", format!("{about:#}\n")),
+        Entry::text("check.txt", report::check::text(&snapshot)),
+        Entry::text("check.json", report::check::json(&snapshot) + "\n"),
+        Entry::text("snapshot.json", report::json::snapshot(&snapshot) + "\n"),
+        Entry::text("config.txt", page::listing(config)),
+    ];
+    if let Some(checks) = doctor {
+        entries.push(Entry::text("doctor.txt", report::doctor::text(&checks)));
+        entries.push(Entry::text("doctor.json", report::doctor::json(&checks) + "\n"));
+    }
+    entries.push(Entry { name: "recording.frames.zst", bytes: tape.bytes });
+    archive.append(entries, clock::now()).and_then(|()| archive.finish()).map_err(Failed::Writing)
+}
+
+const README: &str = "\
+What kvtop saw of one deployment.
+
+about.json            versions, and how much of the recording is here
+check.txt, check.json what is wrong, with the evidence
+snapshot.json         workers, router, tree and sources at the end
+doctor.txt, .json     what kvtop could see and what it lacked; not of a recording
+config.txt            the settings of kvtop, without logins
+recording.frames.zst  everything that arrived: kvtop replay recording.frames.zst
+
+Secrets and prompts are left out where kvtop knows them; names of pods, images and hosts are here. Look
+through it before you pass it on: zstd -dc recording.frames.zst | less
+";
