@@ -147,12 +147,10 @@ pub enum RunError {
         known: String,
     },
     /// A finding that is not known.
-    #[error("no finding `{id}`; there are KVT001 to {last}")]
+    #[error("no finding `{id}`; `kvtop explain` lists them")]
     Finding {
         /// What was typed.
         id: String,
-        /// The last there is.
-        last: &'static str,
     },
     /// The runtime could not be started.
     #[error("could not start")]

@@ -249,6 +249,10 @@ fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, why: &str) -> St
             let count = batch.removed_of(hashes).len();
             match outcome.unknown_removals {
                 0 => format!("{}{tier}", count_of(count)),
+                1 if count == 1 => format!("{}, unknown", count_of(count)),
+                all if usize::try_from(all) == Ok(count) => {
+                    format!("{}, all unknown", count_of(count))
+                }
                 unknown => format!("{}, {unknown} of them unknown", count_of(count)),
             }
         }

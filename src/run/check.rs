@@ -15,6 +15,10 @@ use crate::exit::Exit;
 use crate::lint::CHECKS;
 use crate::report;
 use crate::snapshot::{Snapshot, ViewQuery};
+use crate::tui::text;
+
+/// Columns of an explanation.
+const EXPLAINED: usize = 78;
 
 /// Judges a deployment once and says so.
 pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit, RunError> {
@@ -115,9 +119,17 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
     };
     let Some((id, name, about)) = known.iter().find(|known| known.0.eq_ignore_ascii_case(id))
     else {
-        let last = known.last().map(|(id, ..)| *id).unwrap_or_default();
-        return Err(RunError::Finding { id: id.clone(), last });
+        return Err(RunError::Finding { id: id.clone() });
     };
-    print(&format!("{id} {name}\n\n{about}\n"))?;
+    print(&format!("{id} {name}\n\n{}", paragraphs(about)))?;
     Ok(Exit::Clean)
+}
+
+/// Returns what a rule says of itself for people: lines that fit any terminal, and what it is judged and
+/// refuted by in paragraphs of their own.
+fn paragraphs(about: &str) -> String {
+    let about =
+        about.replace(" Judged by ", "\nJudged by ").replace(" Refuted by ", "\nRefuted by ");
+    let paragraph = |said: &str| text::wrap(said, EXPLAINED).join("\n") + "\n";
+    about.lines().map(paragraph).collect::<Vec<_>>().join("\n")
 }

@@ -150,11 +150,12 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
             .push(Proof::new("publishes events", "no", setting.source.to_string()).at(setting.at));
     }
     let is = if silent.len() == 1 { "publishes" } else { "publish" };
+    let ranks = if loud == 1 { "rank does" } else { "ranks do" };
     Finding {
         severity: Severity::Critical,
         grade: if off.is_empty() { Grade::Likely } else { Grade::Confirmed },
         summary: format!(
-            "{} {is} no KV events, although {routed} requests were routed there; {loud} other ranks do.",
+            "{} {is} no KV events, although {routed} requests were routed there; {loud} other {ranks}.",
             names.join(", ")
         ),
         effect: "The router takes it for empty: what it has cached is never found.".into(),

@@ -21,6 +21,20 @@ const TERM: usize = 10;
 /// Columns of a command.
 const LINE: usize = 28;
 
+/// Columns of the tables of prefixes and of decisions.
+const MORE_COLUMNS: [(&str, &str); 10] = [
+    ("EDGE", "tree: blocks in a row, of which none branches"),
+    ("SUBTREE", "tree: blocks there and below"),
+    ("CUM TOK", "tree: tokens from the root to its end; CUM BLK in blocks"),
+    ("ON", "tree: how much of it each worker has, w0 first"),
+    ("HEAT/m", "tree: stores a minute, there and below"),
+    ("LOGIT", "routing: cost of the chosen worker; the lowest wins"),
+    ("CACHED", "routing: blocks of the prompt that the worker had"),
+    ("PREFILL", "routing: cost of what is not cached, in blocks"),
+    ("ACTIVE", "routing: blocks that run there already"),
+    ("MARGIN", "routing: how much dearer the runner-up was"),
+];
+
 /// What was typed to narrow it, and the entry that is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
@@ -128,11 +142,12 @@ impl Book<'_> {
         let filter = SYNTAX.map(|(word, meaning)| explained(word, meaning, Role::Key));
         let columns = Col::ALL.into_iter().filter(|col| !col.title(glyphs).is_empty());
         let columns = columns.map(|col| explained(col.title(glyphs), col.says().1, Role::Title));
+        let more = MORE_COLUMNS.map(|(title, says)| explained(title, says, Role::Title));
         [
             ("Keys", keys.collect()),
             ("Marks", marks.into()),
             ("Filter", filter.into()),
-            ("Columns", columns.collect()),
+            ("Columns", columns.chain(more).collect()),
             ("Commands", commands.collect()),
         ]
     }
@@ -155,7 +170,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, book: &Book<'_>, search: &Searc
     let keys = if over.width >= 60 { "Enter runs  Esc closes" } else { "Esc closes" };
     let mut notes = vec![part(keys, Role::Muted)];
     if below > 0 {
-        notes.insert(0, part(format!("{below} more below  "), Role::Warn));
+        notes.insert(0, part(format!("{below} more {}  ", glyphs.down), Role::Muted));
     }
     let title = match search.typed.as_str() {
         "" => String::from("Help, type to search"),

@@ -135,7 +135,7 @@ fn overlap(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
     fact(
         "overlap",
         vec![
-            part(format!("none in {}% of requests", text::percent(share)), Role::Fg),
+            part(format!("none in {} % of requests", text::percent(share)), Role::Fg),
             part(format!(" ({zero} of {known})"), Role::Muted),
         ],
     )

@@ -138,7 +138,7 @@ fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec
         TreeSort::Blocks => "blocks",
         TreeSort::Tokens => "length",
     };
-    notes.push(part(format!("sort {sort}{}", canvas.glyphs().down), Role::Muted));
+    notes.push(part(format!("sort: {sort}{}", canvas.glyphs().down), Role::Muted));
     let bar = canvas.glyphs().bar;
     let blocks = text::count(tree.distinct_blocks);
     notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));

@@ -57,15 +57,25 @@ pub fn draw(
         canvas.parts(inner, 0, room, &hints(keys));
     }
     let rows = rows(step, inner.width.into(), is_tall, live);
+    let cut = rows.len() > usize::from(room);
     for (y, (line, role)) in rows.iter().take(room.into()).enumerate() {
-        canvas.put(inner, 0, text::coordinate(y), line, *role);
+        let last = cut && y + 1 == usize::from(room);
+        let mark = canvas.glyphs().ellipsis;
+        let line = if last {
+            text::cut_words(&format!("{line} {}", rows[y + 1].0), inner.width.into(), mark)
+        } else {
+            line.clone()
+        };
+        canvas.put(inner, 0, text::coordinate(y), &line, *role);
     }
 }
 
 fn hints(keys: &[(String, &'static str)]) -> Vec<Part> {
     keys.iter()
-        .flat_map(|(key, does)| {
-            [part(key.clone(), Role::Key), part(format!(" {does}  "), Role::Fg)]
+        .enumerate()
+        .flat_map(|(at, (key, does))| {
+            let gap = if at > 0 { "  " } else { "" };
+            [part(format!("{gap}{key}"), Role::Key), part(format!(" {does}"), Role::Fg)]
         })
         .collect()
 }

@@ -71,7 +71,7 @@ fn notes(
     glyphs: &'static Glyphs,
 ) -> Vec<Part> {
     let (_, role, word) = item.state(glyphs);
-    let more = (below > 0).then(|| part(format!("  {below} more, PgDn"), Role::Warn));
+    let more = (below > 0).then(|| part(format!("  {below} more {}", glyphs.down), Role::Muted));
     let Item::Finding(finding) = item else {
         return [part(word, role)].into_iter().chain(more).collect();
     };

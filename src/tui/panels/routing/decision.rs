@@ -171,7 +171,7 @@ fn candidates(sheet: &mut Sheet, row: &DecisionRow, width: usize, glyphs: &Glyph
     }
     if terms.len() > CANDIDATES {
         let more = text::thousands((terms.len() - CANDIDATES) as u64);
-        sheet.say("", &format!("{more} dearer workers more"), Role::Muted);
+        sheet.say("", &format!("{more} more, dearer still"), Role::Muted);
     }
 }
 

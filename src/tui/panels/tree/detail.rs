@@ -28,7 +28,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     }
     if first < last && inner.height > 3 {
         let below = lines.len() - first - usize::from(inner.height);
-        let more = [part(format!(" {} more ", text::count(below as u64)), Role::Muted)];
+        let more = [part(
+            format!(" {} more {} ", text::count(below as u64), canvas.glyphs().down),
+            Role::Muted,
+        )];
         canvas.parts_right(inner, inner.height - 1, &more);
     }
 }
