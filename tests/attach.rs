@@ -17,7 +17,11 @@ const NAMES: [&str; 4] = ["NATS_URL", "NATS_SERVER", "KVTOP_NATS_URL", "KUBECONF
 
 /// Starts the live screen.
 fn screen(it: &Deployment) -> Pty {
-    let arguments = it.arguments();
+    screen_with(&it.arguments())
+}
+
+/// Starts the live screen with these arguments.
+fn screen_with(arguments: &[String]) -> Pty {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &NAMES.map(|name| (name, "")), SIZE)
 }

@@ -50,11 +50,16 @@ impl NatsTarget {
     /// Returns true when whoever listens to this hears all of `other`. To connect again would have the
     /// history of its streams read, and counted, once more.
     pub fn covers(&self, other: &Self) -> bool {
-        let same = |target: &Self| {
-            (Arc::clone(&target.servers), target.login.clone(), Arc::clone(&target.secrets_in))
+        // Where no namespace is known all are heard.
+        let heard = match other.dynamo_namespaces.as_slice() {
+            [] => self.dynamo_namespaces.is_empty(),
+            names => names.iter().all(|name| self.dynamo_namespaces.contains(name)),
         };
-        let hears = |name: &Arc<str>| self.dynamo_namespaces.contains(name);
-        same(self) == same(other) && other.dynamo_namespaces.iter().all(hears)
+        heard
+            && self.servers == other.servers
+            && self.login == other.login
+            && self.secrets_in == other.secrets_in
+            && self.tls == other.tls
     }
 }
 

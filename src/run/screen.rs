@@ -12,7 +12,7 @@ use super::RunError;
 use super::driver;
 use super::live;
 use super::player::Player;
-use super::session::{Running, Sessions};
+use super::session::{Running, Screen, Sessions};
 use super::settings;
 use super::terminal::{self, Hooks, NoHooks, Notify, TerminalOptions};
 use super::thresholds;
@@ -46,7 +46,8 @@ pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, R
     let (queries, asked) = watch::channel(ViewQuery::default());
     let (actions, wanted) = mpsc::channel(ACTIONS);
     let (told, notices) = mpsc::channel(ACTIONS);
-    let (sessions, running) = Sessions::begin(live, source, pictures, asked, told);
+    let screen = Screen { pictures, queries: asked, notices: told };
+    let (sessions, running) = Sessions::begin(live, source, config.clone(), screen);
     let sessions = tokio::spawn(sessions.run(wanted));
     let sources = Sources(running);
     let exit = terminal::run(shown, queries, actions, notices, options, sources.clone()).await;

@@ -1,7 +1,7 @@
 //! One screen, several deployments: what is looked at can be changed while the terminal stays ours.
 //!
-//! A session is what one deployment takes: sources, an engine, and the task that makes pictures. Another
-//! choice narrows the session; what was left out of it takes a new one, since nobody listened to it.
+//! A session is what one deployment takes: sources, an engine, and the task that makes pictures. A choice
+//! among what it listens to narrows it; anything else takes a new one.
 
 use std::sync::Arc;
 
@@ -10,24 +10,35 @@ use tokio::task::JoinHandle;
 
 use super::driver;
 use super::live::{self, Live};
-use crate::cli::SourceArgs;
+use crate::cli::{NatsFile, SourceArgs};
+use crate::config::Config;
 use crate::engine::Engine;
 use crate::exit;
-use crate::snapshot::{Feed, Snapshot, ViewQuery};
+use crate::snapshot::{Deployment, Feed, Snapshot, ViewQuery};
 use crate::source::SourceHandle;
+use crate::source::kube::{KubeClient, NAMESPACE_LIMIT, Refusal};
 use crate::tui::command::Action;
-use crate::tui::scope::{Aim, Notice};
+use crate::tui::scope::{Aim, Notice, Scope};
 
 /// The sources of the present session.
 pub(super) type Running = Arc<Vec<SourceHandle>>;
 
+/// What pictures go to, and what comes back.
+pub(super) struct Screen {
+    pub(super) pictures: watch::Sender<Arc<Snapshot>>,
+    pub(super) queries: watch::Receiver<ViewQuery>,
+    pub(super) notices: mpsc::Sender<Notice>,
+}
+
 /// The present session, and what the next one is made from.
 pub(super) struct Sessions {
-    /// What the present session was started with.
+    /// What the user asked for at the start, with the namespace and the context that this led to.
+    first: SourceArgs,
+    /// The same of the present session.
     args: SourceArgs,
-    pictures: watch::Sender<Arc<Snapshot>>,
-    queries: watch::Receiver<ViewQuery>,
-    notices: mpsc::Sender<Notice>,
+    /// Knows the colours of contexts.
+    config: Config,
+    screen: Screen,
     running: watch::Sender<Running>,
     session: Session,
 }
@@ -36,23 +47,22 @@ struct Session {
     driver: JoinHandle<()>,
     /// The graph deployment that is shown alone.
     choice: watch::Sender<Option<String>>,
+    /// The cluster's client; none without Kubernetes.
+    client: Option<KubeClient>,
     /// The feed lives as long as the session.
     _feed: watch::Sender<Feed>,
 }
 
 impl Session {
-    fn begin(
-        live: Live,
-        args: &SourceArgs,
-        pictures: watch::Sender<Arc<Snapshot>>,
-        queries: watch::Receiver<ViewQuery>,
-    ) -> (Self, Running) {
-        let Live { frames, sources, label, attach, .. } = live;
+    fn begin(live: Live, args: &SourceArgs, screen: &Screen) -> (Self, Running) {
+        let Live { frames, sources, label, attach, client } = live;
         let engine = Engine::new(live::engine_options(&label, args));
         let (feed, feeds) = watch::channel(Feed::Live);
         let (choice, choices) = watch::channel(args.dgd.clone());
+        let (pictures, queries) = (screen.pictures.clone(), screen.queries.clone());
         let driver = driver::live(engine, frames, feeds, attach, pictures, queries, choices);
-        (Self { driver: tokio::spawn(driver), choice, _feed: feed }, Arc::new(sources))
+        let driver = tokio::spawn(driver);
+        (Self { driver, choice, client, _feed: feed }, Arc::new(sources))
     }
 }
 
@@ -61,19 +71,13 @@ impl Sessions {
     pub(super) fn begin(
         live: Live,
         args: &SourceArgs,
-        pictures: watch::Sender<Arc<Snapshot>>,
-        queries: watch::Receiver<ViewQuery>,
-        notices: mpsc::Sender<Notice>,
+        config: Config,
+        screen: Screen,
     ) -> (Self, watch::Receiver<Running>) {
-        let mut args = args.clone();
-        if let Some(client) = &live.client {
-            // What was found without being named stays what it is for every session.
-            args.namespace = Some(client.namespace().to_string());
-            args.context = client.context().map(str::to_owned);
-        }
-        let (session, sources) = Session::begin(live, &args, pictures.clone(), queries.clone());
+        let args = pinned(args.clone(), live.client.as_ref());
+        let (session, sources) = Session::begin(live, &args, &screen);
         let (running, now) = watch::channel(sources);
-        (Self { args, pictures, queries, notices, running, session }, now)
+        (Self { first: args.clone(), args, config, screen, running, session }, now)
     }
 
     /// Obeys what is `wanted` until nobody wants anything. Ends with the engine, so that the screen knows
@@ -92,8 +96,21 @@ impl Sessions {
     }
 
     async fn obey(&mut self, aim: Aim) {
+        let Some(client) = self.session.client.clone() else {
+            return self.say("kvtop was started without Kubernetes; `kvtop -n NAME` looks there");
+        };
         match aim {
             Aim::Graph(name) => self.choose(name).await,
+            Aim::Namespaces => self.offer_namespaces(&client).await,
+            Aim::Contexts => self.offer_contexts(&client),
+            Aim::Namespace(name) if **client.namespace() == *name => {
+                self.say(&format!("this is namespace `{name}`"));
+            }
+            Aim::Namespace(name) => self.go(self.args.context.clone(), Some(name)).await,
+            Aim::Context(name) if client.context() == Some(&name) => {
+                self.say(&format!("this is context `{name}`"));
+            }
+            Aim::Context(name) => self.go(Some(name), None).await,
         }
     }
 
@@ -109,30 +126,196 @@ impl Sessions {
             return;
         }
         let args = SourceArgs { dgd: name, ..self.args.clone() };
-        self.begin_anew(args).await;
+        if self.begin_anew(args).await {
+            self.tell(Notice::Anew);
+        }
     }
 
-    /// Ends the present session for one with `args`; keeps it when that cannot be.
-    async fn begin_anew(&mut self, args: SourceArgs) {
+    async fn offer_namespaces(&self, client: &KubeClient) {
+        let scope = Scope::Namespace;
+        let notice = match client.namespaces().await {
+            Ok((names, more)) => Notice::Offer {
+                scope,
+                names: names.into_iter().map(|name| (name, String::new())).collect(),
+                now: Some(client.namespace().to_string()),
+                note: if more {
+                    format!("these are the first {NAMESPACE_LIMIT}; `:ns NAME` takes any")
+                } else {
+                    String::new()
+                },
+            },
+            Err(Refusal::Forbidden(_)) => {
+                let why = "no permission: needs list on namespaces; type its name".to_owned();
+                Notice::Type { scope, why }
+            }
+            Err(refusal) => Notice::Type { scope, why: refusal.to_string() },
+        };
+        self.tell(notice);
+    }
+
+    fn offer_contexts(&self, client: &KubeClient) {
+        match client.contexts() {
+            Ok(places) if places.is_empty() => {
+                self.say("there are no contexts: kvtop uses the service account of its pod");
+            }
+            Ok(places) => {
+                let about = |cluster: &str, namespace: Option<&str>| match namespace {
+                    Some(namespace) => format!("cluster {cluster}, namespace {namespace}"),
+                    None => format!("cluster {cluster}"),
+                };
+                let name = |place: crate::source::kube::ContextPlace| {
+                    let about = about(&place.cluster, place.namespace.as_deref());
+                    (place.name, about)
+                };
+                self.tell(Notice::Offer {
+                    scope: Scope::Context,
+                    names: places.into_iter().map(name).collect(),
+                    now: client.context().map(str::to_owned),
+                    note: String::new(),
+                });
+            }
+            Err(error) => self.say(&exit::chain(&error)),
+        }
+    }
+
+    /// Goes to a namespace; to the one that the context names when none is given.
+    async fn go(&mut self, context: Option<String>, namespace: Option<String>) {
+        let args = elsewhere(&self.first, context, namespace);
+        if !self.begin_anew(args).await {
+            return;
+        }
+        let Some(client) = &self.session.client else { return };
+        let (origin, namespace) = (client.origin(), client.namespace());
+        let text = format!("namespace {namespace}, {origin}");
+        let colour = client.context().and_then(|name| self.config.context_color(name));
+        self.tell(Notice::Elsewhere { text, mark: colour.map(str::to_owned) });
+    }
+
+    /// Ends the present session for one with `args`. Returns false, and keeps it, when that cannot be.
+    async fn begin_anew(&mut self, args: SourceArgs) -> bool {
         let live = match live::start(&args).await {
             Ok(live) => live,
-            Err(error) => return self.say(&exit::chain(&error)),
+            Err(error) => {
+                self.say(&exit::chain(&error));
+                return false;
+            }
         };
         self.session.driver.abort();
         // Nothing of the old engine may be shown after something of the new one.
         drop((&mut self.session.driver).await);
-        let (pictures, queries) = (self.pictures.clone(), self.queries.clone());
-        let (session, sources) = Session::begin(live, &args, pictures, queries);
+        let deployment = Deployment { label: live.label.clone(), ..Deployment::default() };
+        let blank = Snapshot { deployment, ..Snapshot::default() };
+        self.screen.pictures.send_replace(Arc::new(blank));
+        let args = pinned(args, live.client.as_ref());
+        let (session, sources) = Session::begin(live, &args, &self.screen);
         self.session = session;
         self.args = args;
         let old = self.running.send_replace(sources);
-        // With nobody to hear it the screen has ended.
-        drop(self.notices.try_send(Notice::Anew));
         tokio::spawn(async move { live::stop(&old).await });
+        true
     }
 
     fn say(&self, text: &str) {
-        let notice = Notice::Say { text: text.to_owned(), grave: true };
-        drop(self.notices.try_send(notice));
+        self.tell(Notice::Say { text: text.to_owned(), grave: true });
+    }
+
+    fn tell(&self, notice: Notice) {
+        // With nobody to hear it the screen has ended.
+        drop(self.screen.notices.try_send(notice));
+    }
+}
+
+/// Returns `args` with the namespace and the context that they led to: what was found without being named
+/// stays what it is.
+fn pinned(args: SourceArgs, client: Option<&KubeClient>) -> SourceArgs {
+    let Some(client) = client else { return args };
+    let namespace = Some(client.namespace().to_string());
+    SourceArgs { namespace, context: client.context().map(str::to_owned), ..args }
+}
+
+/// Returns `first` for another namespace: without what names a part of the deployment, and in another
+/// cluster without addresses and logins, which are not for its servers. Back where kvtop began all of that
+/// holds again.
+fn elsewhere(first: &SourceArgs, context: Option<String>, namespace: Option<String>) -> SourceArgs {
+    let same_cluster = context == first.context;
+    if same_cluster && (namespace.is_none() || namespace == first.namespace) {
+        return first.clone();
+    }
+    let args = SourceArgs {
+        namespace,
+        context,
+        dgd: None,
+        dynamo_namespace: None,
+        zmq: Vec::new(),
+        indexer_url: None,
+        ..first.clone()
+    };
+    if same_cluster {
+        return args;
+    }
+    SourceArgs {
+        nats_url: None,
+        nats_context: None,
+        nats_creds: None,
+        nats_nkey: None,
+        nats_user: None,
+        nats_password_file: None,
+        nats_tls_ca: None,
+        nats_tls_cert: None,
+        nats_tls_key: None,
+        nats_file: NatsFile::default(),
+        etcd_url: None,
+        etcd_user: None,
+        etcd_password_file: None,
+        ..args
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first() -> SourceArgs {
+        SourceArgs {
+            namespace: Some("gtc-demo".to_owned()),
+            context: Some("east".to_owned()),
+            dgd: Some("canary".to_owned()),
+            dynamo_namespace: Some("dynamo".to_owned()),
+            nats_url: Some("nats://10.0.0.1".to_owned()),
+            nats_password_file: Some("secret".into()),
+            deep: true,
+            ..SourceArgs::default()
+        }
+    }
+
+    fn own(text: &str) -> String {
+        text.to_owned()
+    }
+
+    #[test]
+    fn another_namespace_leaves_behind_what_names_a_part_of_the_deployment() {
+        let there = elsewhere(&first(), Some(own("east")), Some(own("other")));
+
+        assert_eq!((there.dgd, there.dynamo_namespace), (None, None));
+        assert_eq!((there.nats_url, there.deep), (Some(own("nats://10.0.0.1")), true));
+    }
+
+    #[test]
+    fn another_context_gets_neither_addresses_nor_logins() {
+        let there = elsewhere(&first(), Some(own("west")), None);
+
+        assert_eq!((there.nats_url, there.nats_password_file), (None, None));
+        assert_eq!((there.namespace, there.context), (None, Some(own("west"))));
+    }
+
+    #[test]
+    fn back_where_it_began_everything_holds_again() {
+        for namespace in [None, Some(own("gtc-demo"))] {
+            let back = elsewhere(&first(), Some(own("east")), namespace);
+            assert_eq!(
+                (back.dgd, back.dynamo_namespace),
+                (Some(own("canary")), Some(own("dynamo")))
+            );
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::scope::Aim;
+use super::scope::{Aim, Scope};
 use super::tour::Move;
 use crate::snapshot::ViewQuery;
 
@@ -71,8 +71,8 @@ pub enum Command {
     Pick,
     /// The choice of this number was picked.
     Picked(Pick, usize),
-    /// Let the graph deployment be picked that is looked at.
-    Graphs,
+    /// Let what is looked at be picked: graph deployment, namespace or context.
+    LookAt(Scope),
     /// Copy this.
     Copy(Copied),
     /// Open the command line to say in which format to write the view.
@@ -169,8 +169,8 @@ pub enum Pick {
     Columns,
     /// The worker whose blocks are shown.
     Worker,
-    /// The graph deployment that is looked at.
-    Graph,
+    /// What is looked at.
+    Scope(Scope),
 }
 
 /// A change of what is shown of the tree.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::command::{Command, Copied, Format, HashText, Pick};
+use super::command::{Command, Copied, Format, HashText};
+use super::scope::Scope;
 use super::tour::Move;
 use super::views;
 
@@ -26,11 +27,13 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     }
     lines.push((String::from("copy fix"), "the patch of the worst finding"));
     lines.push((String::from("copy kubectl"), "the command of the worst finding"));
+    lines.push((String::from("ctx"), "pick the Kubernetes context; `ctx NAME` takes that one"));
     lines.push((String::from("dgd all"), "all graph deployments; `dgd NAME` only that one"));
     let export = |format: Format| (format!("export {}", format.word()), format.about());
     lines.extend(Format::ALL.map(export));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
     lines.push((String::from("help"), "keys and meanings"));
+    lines.push((String::from("ns"), "pick the namespace; `ns NAME` takes that one"));
     lines.push((String::from("quit"), "leave"));
     lines.extend(themes.iter().map(|name| (format!("theme {name}"), "use this theme")));
     let view = |view: &views::View| (format!("view {}", view.name.word()), view.about);
@@ -53,13 +56,10 @@ pub fn suggestions(typed: &str, themes: &[String], demo: bool) -> Vec<(String, &
 
 /// Returns what of a cluster `typed` names, with the name; empty when it is to be picked. Such names are
 /// no part of a [`Command`], which is copied around.
-pub fn scope(typed: &str) -> Option<(Pick, &str)> {
+pub fn scope(typed: &str) -> Option<(Scope, &str)> {
     let typed = typed.trim();
     let (verb, name) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    let scope = match verb {
-        "dgd" => Pick::Graph,
-        _ => return None,
-    };
+    let scope = Scope::ALL.into_iter().find(|scope| scope.word() == verb)?;
     Some((scope, name.trim()))
 }
 
@@ -140,7 +140,8 @@ fn words(typed: &str) -> String {
 }
 
 fn known_verb(word: &str) -> bool {
-    let known = ["copy", "demo", "dgd", "export", "find", "theme", "view", "window", "worker"];
+    let known =
+        ["copy", "ctx", "demo", "dgd", "export", "find", "ns", "theme", "view", "window", "worker"];
     known.contains(&word)
 }
 

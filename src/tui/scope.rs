@@ -5,6 +5,48 @@
 pub enum Aim {
     /// This graph deployment of the namespace; none for all of them.
     Graph(Option<String>),
+    /// Whichever namespace is picked of those that there are.
+    Namespaces,
+    /// This namespace.
+    Namespace(String),
+    /// Whichever context is picked of those of the kubeconfig.
+    Contexts,
+    /// This context.
+    Context(String),
+}
+
+/// What a list, or a name that is typed, is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Graph deployments of a namespace.
+    Graph,
+    /// Namespaces of a cluster.
+    Namespace,
+    /// Contexts of the kubeconfig.
+    Context,
+}
+
+impl Scope {
+    /// Every kind.
+    pub const ALL: [Self; 3] = [Self::Graph, Self::Namespace, Self::Context];
+
+    /// Returns its name on the command line.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Graph => "dgd",
+            Self::Namespace => "ns",
+            Self::Context => "ctx",
+        }
+    }
+
+    /// Returns what there are several of.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Graph => "graph deployments",
+            Self::Namespace => "namespaces",
+            Self::Context => "contexts",
+        }
+    }
 }
 
 /// What the program tells the UI without having been asked for a picture.
@@ -17,6 +59,31 @@ pub enum Notice {
         /// True when something that was asked for cannot be.
         grave: bool,
     },
-    /// From now on pictures are of something else, of which nothing is known yet.
+    /// Names to pick one of.
+    Offer {
+        /// What they are of.
+        scope: Scope,
+        /// Each with what it means.
+        names: Vec<(String, String)>,
+        /// The one that is looked at.
+        now: Option<String>,
+        /// What else is to be said of them; empty when nothing is.
+        note: String,
+    },
+    /// Names that nobody tells: one is to be typed.
+    Type {
+        /// What it is of.
+        scope: Scope,
+        /// Why they are not known.
+        why: String,
+    },
+    /// From now on pictures are of something else in the same namespace, of which nothing is known yet.
     Anew,
+    /// From now on they are of another namespace.
+    Elsewhere {
+        /// What to say of it.
+        text: String,
+        /// The colour that marks its context.
+        mark: Option<String>,
+    },
 }

@@ -227,7 +227,7 @@ impl Shell {
             Command::Theme(at) => self.use_theme(at),
             Command::OpenFilter => self.open_filter(),
             Command::Pick => return self.pick(snapshot),
-            Command::Graphs => self.pick_graph(snapshot),
+            Command::LookAt(scope) => return self.pick_scope(scope, snapshot),
             // What is left is the view's.
             Command::Open
             | Command::Follow

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::attach::{run, screen};
 use crate::support::deployment::{Deployment, FRONTEND, NATS_POD, WORKERS, messages};
 use crate::support::endpoint::Endpoint;
+use crate::support::kube_api::FakeKube;
 use crate::support::nats_server::{Folder, NatsServer};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -69,7 +70,19 @@ async fn a_snapshot_has_the_pods_their_metrics_and_each_claim_with_its_source() 
 
 /// Asserts that nothing was asked but what docs/ARCHITECTURE.md names.
 fn only_reads(it: &Deployment) {
+    assert_eq!(namespaces_asked(&it.kube), 0);
+    only_known(it);
+}
+
+/// Returns how often the namespaces of the cluster were listed.
+pub(super) fn namespaces_asked(kube: &FakeKube) -> usize {
+    kube.requests().iter().filter(|request| request.path == "/api/v1/namespaces").count()
+}
+
+/// Asserts the same, but for namespaces that were listed.
+pub(super) fn only_known(it: &Deployment) {
     let known = [
+        "/api/v1/namespaces",
         "/version",
         "/apis/nvidia.com",
         "/apis/nvidia.com/v1alpha1",

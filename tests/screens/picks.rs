@@ -1,8 +1,8 @@
 //! Lists of what can be looked at.
 
-use kvtop::snapshot::{ComponentRow, Feed, GraphRow, Playback, Snapshot};
+use kvtop::snapshot::{ComponentRow, DemoState, Feed, GraphRow, Playback, Snapshot};
 use kvtop::tui::command::{Action, Command, Edit, Scroll};
-use kvtop::tui::scope::Aim;
+use kvtop::tui::scope::{Aim, Notice, Scope};
 use kvtop::tui::shell::Shell;
 
 use super::{draw, pictures, shell};
@@ -88,7 +88,7 @@ fn nothing_is_offered_over_what_is_open_nor_after_a_choice_nor_of_a_recording() 
     shell.note_picture(&recorded);
     assert!(!is_open(&mut shell, &recorded));
     assert_eq!(typed(&mut shell, "dgd gtc-demo", &recorded), None);
-    assert!(draw(&mut shell, &recorded, SIZE).contains("of a live namespace of Kubernetes only"));
+    assert!(draw(&mut shell, &recorded, SIZE).contains("a recording has nothing else to look at"));
 }
 
 #[test]
@@ -106,4 +106,96 @@ fn names_are_typed_as_well() {
     assert_eq!(typed(&mut shell, "dgd", &picture), None);
     assert!(is_open(&mut shell, &picture));
     assert_eq!(typed(&mut shell, "dgd", &with_graphs(&[])), None);
+}
+
+fn namespaces() -> Notice {
+    let names = ["gtc-demo", "other-team"].map(|name| (name.to_owned(), String::new()));
+    Notice::Offer {
+        scope: Scope::Namespace,
+        names: names.to_vec(),
+        now: Some(String::from("gtc-demo")),
+        note: String::new(),
+    }
+}
+
+#[test]
+fn namespaces_are_asked_for_and_offered_when_they_are_known() {
+    let picture = pictures::healthy();
+    let mut shell = shell();
+
+    let asked = shell.update(Command::LookAt(Scope::Namespace), &picture);
+    assert_eq!(asked, Some(Action::LookAt(Aim::Namespaces)));
+    assert!(!is_open(&mut shell, &picture));
+    shell.hear(namespaces());
+    insta::assert_snapshot!("namespaces_80x24", draw(&mut shell, &picture, SIZE));
+    shell.update(Command::Scroll(Scroll::Down), &picture);
+    let action = shell.update(Command::Pick, &picture);
+    assert_eq!(action, Some(Action::LookAt(Aim::Namespace(String::from("other-team")))));
+
+    // What was opened meanwhile stays.
+    shell.update(Command::OpenLine, &picture);
+    shell.hear(namespaces());
+    assert!(!is_open(&mut shell, &picture));
+    shell.update(Command::Back, &picture);
+
+    // From another namespace graph deployments are offered anew.
+    let several = with_graphs(&["a", "b"]);
+    shell.note_picture(&several);
+    shell.update(Command::Back, &several);
+    shell.note_picture(&several);
+    assert!(!is_open(&mut shell, &several));
+    shell.hear(Notice::Anew);
+    shell.note_picture(&several);
+    assert!(!is_open(&mut shell, &several));
+    shell.hear(Notice::Elsewhere { text: String::from("there"), mark: None });
+    shell.note_picture(&several);
+    assert!(is_open(&mut shell, &several));
+}
+
+#[test]
+fn a_name_that_must_be_typed_is_asked_for_with_the_reason() {
+    let picture = pictures::healthy();
+    let mut shell = shell();
+
+    let why = String::from("no permission: needs list on namespaces; type its name");
+    shell.hear(Notice::Type { scope: Scope::Namespace, why });
+    let last = |shell: &mut Shell| draw(shell, &picture, SIZE).lines().last().map(str::to_owned);
+    let asked = String::from(":ns    no permission: needs list on namespaces; type its name");
+    assert_eq!(last(&mut shell).as_deref(), Some(asked.as_str()));
+    for letter in "other-team".chars() {
+        shell.update(Command::Edit(Edit::Insert(letter)), &picture);
+    }
+    assert!(last(&mut shell).unwrap().contains("Enter goes to it"));
+    let action = shell.update(Command::Edit(Edit::Submit), &picture);
+    assert_eq!(action, Some(Action::LookAt(Aim::Namespace(String::from("other-team")))));
+}
+
+#[test]
+fn a_name_of_a_graph_deployment_is_completed() {
+    let picture = with_graphs(&["gtc-demo", "llama-canary"]);
+    let mut shell = shell();
+    shell.update(Command::OpenLine, &picture);
+    for letter in "dgd ll".chars() {
+        shell.update(Command::Edit(Edit::Insert(letter)), &picture);
+    }
+    shell.update(Command::Edit(Edit::Complete), &picture);
+    let action = shell.update(Command::Edit(Edit::Submit), &picture);
+    let canary = Some(String::from("llama-canary"));
+    assert_eq!(action, Some(Action::LookAt(Aim::Graph(canary))));
+}
+
+#[test]
+fn a_demo_and_a_recording_say_why_there_is_nothing_to_pick() {
+    let feeds = [
+        (Feed::Replay(Playback::default()), "a recording has nothing else"),
+        (Feed::Demo(DemoState::default()), "a demo has nothing else"),
+    ];
+    for (feed, why) in feeds {
+        let picture = Snapshot { feed, ..pictures::healthy() };
+        for scope in Scope::ALL {
+            let mut shell = shell();
+            assert_eq!(shell.update(Command::LookAt(scope), &picture), None);
+            assert!(draw(&mut shell, &picture, SIZE).contains(why), "{scope:?}");
+        }
+    }
 }

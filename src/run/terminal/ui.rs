@@ -153,6 +153,9 @@ impl<H: Hooks> Ui<H> {
                     None
                 }
                 Wake::Notice(notice) => {
+                    if let Notice::Elsewhere { mark, .. } = &notice {
+                        self.mark(mark.as_deref().unwrap_or_default());
+                    }
                     self.shell.hear(notice);
                     self.pacer.touch();
                     None
@@ -343,6 +346,16 @@ impl<H: Hooks> Ui<H> {
                 self.shell.keep_theme(&options.theme);
                 self.shell.tell(why.to_string(), true);
             }
+        }
+    }
+
+    /// Marks the program's name with the colour of another context.
+    fn mark(&mut self, colour: &str) {
+        let options = &mut self.options;
+        options.themes.mark(colour);
+        // It could be read before.
+        if let Ok(theme) = options.themes.theme(&options.theme, options.level, options.glyphs) {
+            self.theme = theme;
         }
     }
 

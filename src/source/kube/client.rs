@@ -104,6 +104,11 @@ impl KubeClient {
         left.is_some_and(|until| until < now + 60)
     }
 
+    /// Returns what the command line says.
+    pub(super) fn options(&self) -> &KubeOptions {
+        &self.options
+    }
+
     /// Returns how long one request may take.
     pub(super) fn timeout(&self) -> Duration {
         self.options.timeout()

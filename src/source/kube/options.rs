@@ -71,7 +71,7 @@ impl KubeOptions {
     }
 
     /// Returns the kubeconfig, none when there is a service account instead.
-    fn kubeconfig(&self) -> Result<Option<Kubeconfig>, KubeConfigError> {
+    pub(super) fn kubeconfig(&self) -> Result<Option<Kubeconfig>, KubeConfigError> {
         if let Some(path) = &self.kubeconfig {
             let read = Kubeconfig::read_from(path);
             return read.map(Some).map_err(|source| unreadable(path.display().to_string(), source));

@@ -37,7 +37,9 @@ const FORWARD: &str = r#"
 /// Returns Roles and `RoleBinding`s with the least that kvtop needs in `namespace`, as YAML.
 pub fn role(namespace: &str, parts: &RbacParts) -> String {
     let mut text = format!(
-        "# kvtop rbac: everything kvtop reads in namespace {namespace}. It changes nothing.\n"
+        "# kvtop rbac: everything kvtop reads in namespace {namespace}. It changes nothing.\n\
+         # Optional, and not here, since it is a right in the whole cluster: list on namespaces, which\n\
+         # key `n` asks for once. Without it, type `:ns NAME`.\n"
     );
     let subject = if let Some(user) = &parts.user {
         format!("- kind: User\n  name: {}\n  apiGroup: {GROUP}\n", quote(user))

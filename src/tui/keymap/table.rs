@@ -6,6 +6,7 @@ use super::{Binding, Context, Key};
 use crate::tui::command::{
     Command, Copied, Edit, ReplayCommand, Scroll, TreeCommand as Tree, View,
 };
+use crate::tui::scope::Scope;
 use crate::tui::tour::Move;
 
 const fn char(c: char) -> Key {
@@ -93,6 +94,15 @@ const fn show(
     help: &'static str,
 ) -> Binding {
     bind(keys, shown, VIEWS, Command::Show(view), help)
+}
+
+const fn look_at(
+    keys: &'static [Key],
+    shown: &'static str,
+    scope: Scope,
+    help: &'static str,
+) -> Binding {
+    bind(keys, shown, VIEWS, Command::LookAt(scope), help)
 }
 
 /// Every binding, in the order of help and footer.
@@ -254,7 +264,9 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[char('>')], ">", DEMO, Command::Tour(Move::Next), "next step of the tour"),
     bind(&[char('<')], "<", DEMO, Command::Tour(Move::Back), "step of the tour before"),
     bind(&[char('Q')], "Q", DEMO, Command::Tour(Move::Toggle), "end the tour, or begin it"),
-    bind(&[char('D')], "D", VIEWS, Command::Graphs, "pick the graph deployment (or :dgd NAME)"),
+    look_at(&[char('D')], "D", Scope::Graph, "pick the graph deployment (or :dgd NAME)"),
+    look_at(&[char('n')], "n", Scope::Namespace, "pick the namespace (or :ns NAME)"),
+    look_at(&[char('x')], "x", Scope::Context, "pick the Kubernetes context (or :ctx NAME)"),
     bind(&[char('e')], "e", VIEWS, Command::OpenExport, "write the view into a file"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
     bind(

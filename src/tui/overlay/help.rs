@@ -190,10 +190,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, book: &Book<'_>, search: &Searc
             }
             Row::Entry(entry) => {
                 let pointed = selected == Some(at);
-                let pointer = if pointed { glyphs.mark } else { " " };
+                let mark = if pointed { glyphs.mark } else { " " };
                 let meaning = if pointed { Role::Title } else { Role::Fg };
                 let parts = [
-                    part(format!("{pointer} "), Role::Key),
+                    part(format!("{mark} "), Role::Key),
                     part(entry.term.as_str(), entry.role),
                     part(format!(" {}", entry.meaning), meaning),
                 ];

@@ -61,6 +61,14 @@ fn typing(canvas: &mut Canvas<'_>, area: Rect, before: &str, typed: &str) -> u16
     canvas.put(area, x, 0, &tail, Role::Fg)
 }
 
+/// Draws the command line with something said of it.
+pub fn answered(canvas: &mut Canvas<'_>, area: Rect, typed: &str, said: &str, role: Role) {
+    let x = typing(canvas, area, ":", typed);
+    let cursor = Rect { x: area.x.saturating_add(x), width: 1.min(area.width), ..area };
+    canvas.put(area, x.saturating_add(3), 0, said, role);
+    canvas.tint(cursor, Role::Select);
+}
+
 /// Draws the command line with its first suggestion, and what that does.
 pub fn line(
     canvas: &mut Canvas<'_>,

@@ -49,13 +49,14 @@ pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
 /// Returns a row for each figure of the selected worker, or why there is none.
 pub(super) fn lines(scene: &Scene<'_>, width: usize, glyphs: &'static Glyphs) -> Vec<Vec<Part>> {
     let rank = workers::selected(scene.snapshot, &scene.look.workers).map(|it| it.row.rank);
-    match scene.snapshot.memory.iter().find(|row| Some(row.rank) == rank) {
-        Some(row) => figures(row, width, glyphs),
-        None => {
+    let row = scene.snapshot.memory.iter().find(|row| Some(row.rank) == rank);
+    row.map_or_else(
+        || {
             let said = format!("{} not told of a worker that is gone", glyphs.none);
             vec![vec![part(said, Role::Muted)]]
-        }
-    }
+        },
+        |row| figures(row, width, glyphs),
+    )
 }
 
 /// Returns the figures of `row` as rows of `width` columns: name, value, inputs. Where one is not known,

@@ -1,6 +1,6 @@
 //! Typing on the command line.
 
-use super::{Open, Shell};
+use super::{Open, Shell, scope};
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Action, Edit};
 use crate::tui::line;
@@ -70,6 +70,9 @@ impl Shell {
                 }
             }
             Edit::Clear => typed.clear(),
+            Edit::Complete if line::scope(typed).is_some() => {
+                *typed = scope::completed(typed, snapshot);
+            }
             Edit::Complete => {
                 if let Some((first, _)) = line::suggestions(typed, &self.themes, demo).first() {
                     first.clone_into(typed);
@@ -78,8 +81,8 @@ impl Shell {
             Edit::Submit if line::scope(typed).is_some() => {
                 let typed = std::mem::take(typed);
                 self.open = Open::Nothing;
-                let (_, name) = line::scope(&typed)?;
-                return self.typed_graph(name, snapshot);
+                let (scope, name) = line::scope(&typed)?;
+                return self.typed_scope(scope, name, snapshot);
             }
             Edit::Submit => {
                 let parsed = line::parse(typed, &self.themes, demo);

@@ -3,7 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::{Open, Shell};
+use super::{Open, Shell, scope};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::layout;
@@ -71,7 +71,14 @@ impl Shell {
     fn footer(&self, canvas: &mut Canvas<'_>, area: Rect, live: &Snapshot) {
         let demo = matches!(live.feed, Feed::Demo(_));
         match (&self.open, &self.message) {
-            (Open::Line(typed), _) => {
+            (Open::Line(typed), Some(message)) => {
+                footer::answered(canvas, area, typed, &message.text, Role::Warn);
+            }
+            (Open::Line(typed), None) if line::scope(typed).is_some() => {
+                let hint = scope::hint(typed, live);
+                footer::answered(canvas, area, typed, &hint, Role::Muted);
+            }
+            (Open::Line(typed), None) => {
                 let lines = line::suggestions(typed, &self.themes, demo);
                 footer::line(canvas, area, typed, &lines);
             }

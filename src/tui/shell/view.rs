@@ -56,10 +56,10 @@ impl Shell {
     /// selected in the help.
     pub(super) fn pick(&mut self, live: &Snapshot) -> Option<Action> {
         match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Picker(picker) if picker.pick == Pick::Graph => {
-                return self.picked_graph(&picker);
-            }
             Open::Picker(picker) => {
+                if let Pick::Scope(scope) = picker.pick {
+                    return self.picked_scope(scope, &picker);
+                }
                 self.offer(Command::Picked(picker.pick, picker.at), live);
             }
             Open::Help(search) => match self.book(live).command(&search) {

@@ -61,12 +61,12 @@ pub fn draw(
     for (y, (line, role)) in rows.iter().take(room.into()).enumerate() {
         let last = cut && y + 1 == usize::from(room);
         let mark = canvas.glyphs().ellipsis;
-        let line = if last {
+        let shown = if last {
             text::cut_words(&format!("{line} {}", rows[y + 1].0), inner.width.into(), mark)
         } else {
             line.clone()
         };
-        canvas.put(inner, 0, text::coordinate(y), &line, *role);
+        canvas.put(inner, 0, text::coordinate(y), &shown, *role);
     }
 }
 
