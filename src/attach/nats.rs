@@ -153,3 +153,29 @@ fn defaults_to_zmq(version: &str) -> bool {
     };
     (major, minor) >= (1, 3)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(namespaces: &[&str]) -> NatsTarget {
+        NatsTarget {
+            servers: "nats://nats:4222".into(),
+            login: Login::Unset,
+            secrets_in: "gtc-demo".into(),
+            tls: false,
+            dynamo_namespaces: namespaces.iter().map(|name| Arc::from(*name)).collect(),
+            from: namespaces.join(" "),
+        }
+    }
+
+    #[test]
+    fn a_connection_covers_what_it_hears_and_nothing_more() {
+        assert!(of(&["a", "b"]).covers(&of(&["b"])));
+        assert!(!of(&["b"]).covers(&of(&["a", "b"])));
+        assert!(of(&[]).covers(&of(&[])));
+        assert!(!of(&["a"]).covers(&of(&[])) && !of(&[]).covers(&of(&["a"])));
+        let moved = NatsTarget { servers: "nats://other:4222".into(), ..of(&["a"]) };
+        assert!(!of(&["a"]).covers(&moved));
+    }
+}
