@@ -1,6 +1,11 @@
 //! What a picture and a frame cost, by the size of the tree and the number of workers, and how many
 //! bytes a frame sends. `cargo bench --bench frames`; docs/PERFORMANCE.md has the figures.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a bench is run and read by people")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a bench takes times and is read by people"
+)]
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -97,7 +102,7 @@ fn percentile(times: &mut [Duration], share: usize) -> f64 {
 /// Draws a view while stores come, and prints one row of the table.
 fn measure(load: &mut Load, (width, height): (u16, u16), view: char) {
     let themes = Themes::default();
-    let theme = themes.theme("terminal", Level::True, &Glyphs::UNICODE).unwrap();
+    let theme = themes.theme("terminal", Level::True, Glyphs::UNICODE).unwrap();
     let written = Counted::default();
     let area = Rect::new(0, 0, width, height);
     let options = TerminalOptions { viewport: Viewport::Fixed(area) };
