@@ -52,8 +52,8 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, glyphs: &'static Glyphs) ->
     let row = scene.snapshot.memory.iter().find(|row| Some(row.rank) == rank);
     row.map_or_else(
         || {
-            let said = format!("{} not told of a worker that is gone", glyphs.none);
-            vec![vec![part(said, Role::Muted)]]
+            let why = "not told: the worker is gone, or one of too many";
+            vec![vec![part(format!("{} {why}", glyphs.none), Role::Muted)]]
         },
         |row| figures(row, width, glyphs),
     )

@@ -61,11 +61,8 @@ pub fn draw(
     for (y, (line, role)) in rows.iter().take(room.into()).enumerate() {
         let last = cut && y + 1 == usize::from(room);
         let mark = canvas.glyphs().ellipsis;
-        let shown = if last {
-            text::cut_words(&format!("{line} {}", rows[y + 1].0), inner.width.into(), mark)
-        } else {
-            line.clone()
-        };
+        let rest = rows.get(y + 1).filter(|_| last).map_or("", |(next, _)| next.as_str());
+        let shown = text::cut_words(format!("{line} {rest}").trim_end(), inner.width.into(), mark);
         canvas.put(inner, 0, text::coordinate(y), &shown, *role);
     }
 }
