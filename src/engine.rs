@@ -4,16 +4,17 @@
 //! demo, checks and tests all run this one path.
 
 mod explorer;
+mod intake;
 mod journal;
 mod judge;
 mod kept;
 mod kv;
 mod learn;
 mod meters;
+mod origin;
 mod picture;
 mod warm_up;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,35 +25,18 @@ use meters::Meters;
 use warm_up::WarmUp;
 
 use crate::diagnose::{Diagnosis, Thresholds};
-use crate::domain::{Fact, Subject, Timestamp, VersionSign};
-use crate::frame::{Body, Frame, Origin};
+use crate::domain::Timestamp;
+use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
     Channels, Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Versions,
     Workers,
 };
 use crate::snapshot::{Answer, Ask, Snapshot, ViewQuery};
-use crate::wire::{self, Facts, Shape};
-
-/// KV events that are gathered before the mirror applies them: enough for its look-ups to overlap,
-/// few enough to stay in the cache.
-const BURST: usize = 512;
+use crate::wire::{Facts, Shape};
 
 /// Steps of deferred work of the mirror for each burst.
 const MIRROR_BUDGET: usize = 4096;
-
-/// Longest sample that is kept of a reject.
-const SAMPLE_LIMIT: usize = 120;
-
-/// How far a frame may be ahead of its arrival, by another clock. Beyond it every series would wait
-/// for that time to come.
-const CLOCK_AHEAD: Duration = Duration::from_secs(60);
-
-/// Longest name of a pod, a stream or a source that is kept.
-const NAME_LIMIT: usize = 512;
-
-/// Longest reason of a reject that is kept.
-const REASON_LIMIT: usize = 300;
 
 /// What an engine is told at its start.
 #[derive(Clone, Debug)]
@@ -221,170 +205,6 @@ impl Engine {
         }
     }
 
-    /// Takes in frames, in order of arrival.
-    pub fn ingest(&mut self, frames: &[Frame]) {
-        for frame in frames {
-            let clean = clean(frame);
-            let frame = clean.as_ref();
-            if frame.happened() > frame.at.after(CLOCK_AHEAD) {
-                self.ingest_early(frame);
-            } else {
-                self.ingest_one(frame);
-            }
-        }
-        self.apply_kv();
-    }
-
-    /// Takes in a frame whose time is yet to come as if it had happened on arrival, and says so.
-    fn ingest_early(&mut self, frame: &Frame) {
-        let frame = Frame { time: None, ..frame.clone() };
-        self.ingest_one(&frame);
-        let why = "a time more than a minute after its arrival; its arrival counts";
-        self.note_odd(&frame, why, &source_name(&frame.origin));
-    }
-
-    fn ingest_one(&mut self, frame: &Frame) {
-        let happened = frame.happened();
-        self.frames += 1;
-        self.times.first = Some(earliest(self.times.first, happened));
-        self.times.watched = Some(earliest(self.times.watched, frame.at));
-        self.times.newest = self.times.newest.max(frame.at);
-        if self.starts_a_second(frame) {
-            self.apply_kv();
-            self.roll(happened);
-        }
-        self.times.cursor = self.times.cursor.max(happened);
-        self.journal.frame = Some(kept::light(frame));
-        let source = self.note_origin(frame);
-        if let Origin::Indexer { .. } = &frame.origin {
-            return self.take_dump(frame, &source);
-        }
-        self.frame_from = self.facts.kv.events().len();
-        self.facts.shape = None;
-        let decoded = wire::decode(frame, &mut self.facts);
-        let events = self.facts.kv.events().len().saturating_sub(self.frame_from);
-        if events > 0 {
-            self.events.read += events as u64;
-            self.times.kv = Some(earliest(self.times.kv, happened));
-            self.note_kv_origin(frame);
-            self.burst.push((self.frame_from, kept::light(frame)));
-        }
-        if !self.facts.other.is_empty() {
-            self.learn_all(happened, &source);
-        }
-        if let Err(reject) = decoded {
-            self.note_reject(frame, &reject.why, &source);
-        }
-        if self.facts.kv.events().len() >= BURST {
-            self.apply_kv();
-        }
-        self.journal.frame = None;
-    }
-
-    /// Returns true when gauges are to be noted before `frame`: at each new second, and for history
-    /// that is read while the present goes on, at each of its own.
-    fn starts_a_second(&mut self, frame: &Frame) -> bool {
-        let second = frame.happened().seconds();
-        if matches!(frame.origin, Origin::Jetstream { .. }) {
-            let before = std::mem::replace(&mut self.times.history, second);
-            return second != before;
-        }
-        second > self.times.cursor.seconds()
-    }
-
-    /// Learns what a frame says besides KV events. A worker that leaves does so after its events.
-    fn learn_all(&mut self, at: Timestamp, source: &Arc<str>) {
-        let facts = std::mem::take(&mut self.facts.other);
-        if facts.iter().any(|fact| matches!(fact, Fact::Membership(_) | Fact::PodGone { .. })) {
-            self.apply_kv();
-        }
-        for fact in &facts {
-            self.learn(fact, at, source);
-        }
-        self.scraped(&facts);
-        self.claims.drop_doubted();
-        self.facts.other = facts;
-        self.facts.other.clear();
-    }
-
-    fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
-        self.events.unreadable += u64::from(carries_kv(&frame.origin));
-        self.note_odd(frame, why, source);
-    }
-
-    fn note_odd(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
-        if let Some(record) = self.sources.record(source) {
-            record.rejects += 1;
-        }
-        let sample = || match &frame.body {
-            Body::Whole(bytes) => sample_of(bytes),
-            Body::Parts(parts) => parts.first().map(|part| sample_of(part)).unwrap_or_default(),
-        };
-        let at = frame.happened();
-        let why = &*wire::printable(why, REASON_LIMIT);
-        if self.rejects.note(frame.origin.kind(), why, at, sample) {
-            self.journal.reject(at, source, why);
-        }
-    }
-
-    /// Notes where a frame came from and returns the name of its source.
-    fn note_origin(&mut self, frame: &Frame) -> Arc<str> {
-        let name = source_name(&frame.origin);
-        match &frame.origin {
-            Origin::Log { pod, .. } => {
-                self.workers.note_pod(pod);
-                self.times.logs = Some(earliest(self.times.logs, frame.happened()));
-                if let Some(warnings) = self.router.pod(pod) {
-                    warnings.read = true;
-                }
-            }
-            Origin::Metrics { pod, .. } => self.workers.note_pod(pod),
-            Origin::Jetstream { stream, seq: 1, .. } => {
-                self.history.note(stream, true);
-            }
-            Origin::Nats { subject, .. } if self.deployment.namespace.is_none() => {
-                let namespace = subject.strip_prefix("namespace.");
-                let namespace = namespace.and_then(|rest| rest.split('.').next());
-                self.deployment.namespace = namespace.map(Arc::from);
-            }
-            // What a source says of itself is no frame of its data.
-            Origin::Health { .. } => return name,
-            _ => {}
-        }
-        if let Some(record) = self.sources.record(&name) {
-            record.frames += 1;
-            record.last_frame = Some(frame.at);
-        }
-        self.meters.count_frame(&name, frame.at);
-        name
-    }
-
-    fn note_kv_origin(&mut self, frame: &Frame) {
-        self.deployment.plane = Some(match (&frame.origin, self.facts.shape) {
-            (Origin::Zmq { .. }, _) => "ZMQ",
-            (Origin::Nats { subject, .. }, _) if subject.starts_with("namespace.") => "NATS core",
-            _ => "JetStream",
-        });
-        let Some(shape) = self.facts.shape else { return };
-        if self.deployment.shape.is_none() {
-            // Before the first event is applied the mirror is empty and may still be chosen.
-            let semantics =
-                if shape == Shape::Plain { Semantics::PerBlock } else { Semantics::EdgeTruncating };
-            self.mirror = Mirror::new(semantics, self.options.memory_limit);
-        }
-        if let Some(event) = self.facts.kv.events().get(self.frame_from) {
-            let subject = Subject::Worker(event.rank.worker);
-            self.versions.sign(&VersionSign {
-                subject,
-                releases: shape.releases(),
-                by: "KV events",
-            });
-        }
-        let before = self.deployment.shape.unwrap_or(shape);
-        self.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);
-        self.deployment.shape = Some(before.max(shape));
-    }
-
     /// Lets time pass up to `at`, and works off some of what the mirror deferred. Returns true while
     /// there is more of it.
     pub fn advance(&mut self, at: Timestamp) -> bool {
@@ -446,87 +266,6 @@ impl Engine {
     fn since_logs(&self) -> Timestamp {
         self.times.logs.into_iter().chain(self.times.watched).min().unwrap_or(self.times.cursor)
     }
-}
-
-fn earliest(known: Option<Timestamp>, at: Timestamp) -> Timestamp {
-    known.map_or(at, |known| known.min(at))
-}
-
-/// Returns true for messages that carry KV events.
-fn carries_kv(origin: &Origin) -> bool {
-    match origin {
-        Origin::Nats { subject, .. } | Origin::Jetstream { subject, .. } => {
-            subject.ends_with("kv-events")
-        }
-        Origin::Zmq { .. } => true,
-        Origin::Log { .. }
-        | Origin::Metrics { .. }
-        | Origin::Kube { .. }
-        | Origin::Etcd { .. }
-        | Origin::Indexer { .. }
-        | Origin::Health { .. } => false,
-    }
-}
-
-/// Returns the name under which the frames of `origin` are shown.
-fn source_name(origin: &Origin) -> Arc<str> {
-    use std::sync::LazyLock;
-    static NAMES: LazyLock<[Arc<str>; 8]> = LazyLock::new(|| {
-        ["nats", "jetstream", "zmq", "logs", "metrics", "kubernetes", "etcd", "indexer"]
-            .map(Arc::from)
-    });
-    let index = match origin {
-        Origin::Nats { .. } => 0,
-        Origin::Jetstream { .. } => 1,
-        Origin::Zmq { .. } => 2,
-        Origin::Log { .. } => 3,
-        Origin::Metrics { .. } => 4,
-        Origin::Kube { .. } => 5,
-        Origin::Etcd { .. } => 6,
-        Origin::Indexer { .. } => 7,
-        Origin::Health { source } => return Arc::clone(source),
-    };
-    Arc::clone(&NAMES[index])
-}
-
-/// Returns the frame with the names in its origin fit for a terminal. Recordings may hold any.
-fn clean(frame: &Frame) -> Cow<'_, Frame> {
-    let is_clean = |name: &str| {
-        name.len() <= NAME_LIMIT && name.bytes().all(|byte| (0x20..0x7F).contains(&byte))
-    };
-    let names: [&Arc<str>; 2] = match &frame.origin {
-        Origin::Nats { subject, .. } => [subject, subject],
-        Origin::Jetstream { stream, subject, .. } => [stream, subject],
-        Origin::Zmq { endpoint } => [endpoint, endpoint],
-        Origin::Log { namespace, pod, .. } => [namespace, pod],
-        Origin::Metrics { pod, url } => [pod, url],
-        Origin::Kube { kind, .. } => [kind, kind],
-        Origin::Etcd { key, .. } => [key, key],
-        Origin::Indexer { url } => [url, url],
-        Origin::Health { source } => [source, source],
-    };
-    if names.iter().all(|name| is_clean(name)) {
-        return Cow::Borrowed(frame);
-    }
-    let mut frame = frame.clone();
-    let scrub = |name: &mut Arc<str>| *name = wire::printable(name, NAME_LIMIT).into();
-    match &mut frame.origin {
-        Origin::Nats { subject, .. } => scrub(subject),
-        Origin::Jetstream { stream, subject, .. } => [stream, subject].into_iter().for_each(scrub),
-        Origin::Zmq { endpoint } => scrub(endpoint),
-        Origin::Log { namespace, pod, .. } => [namespace, pod].into_iter().for_each(scrub),
-        Origin::Metrics { pod, url } => [pod, url].into_iter().for_each(scrub),
-        Origin::Kube { kind, .. } => scrub(kind),
-        Origin::Etcd { key, .. } => scrub(key),
-        Origin::Indexer { url } => scrub(url),
-        Origin::Health { source } => scrub(source),
-    }
-    Cow::Owned(frame)
-}
-
-fn sample_of(bytes: &[u8]) -> String {
-    let head = &bytes[..bytes.len().min(SAMPLE_LIMIT * 4)];
-    wire::printable(&String::from_utf8_lossy(head), SAMPLE_LIMIT).into_owned()
 }
 
 /// The window of "recent" figures, such as rates per minute.

@@ -1,0 +1,192 @@
+//! Frames in: time, origin, what they say, and what could not be read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::origin::{carries_kv, clean, sample_of, source_name};
+use super::{Engine, kept};
+use crate::domain::{Fact, Subject, Timestamp, VersionSign};
+use crate::frame::{Body, Frame, Origin};
+use crate::mirror::{Mirror, Semantics};
+use crate::wire::{self, Shape};
+
+/// KV events that are gathered before the mirror applies them: enough for its look-ups to overlap,
+/// few enough to stay in the cache.
+const BURST: usize = 512;
+
+/// How far a frame may be ahead of its arrival, by another clock. Beyond it every series would wait
+/// for that time to come.
+const CLOCK_AHEAD: Duration = Duration::from_secs(60);
+
+/// Longest reason of a reject that is kept.
+const REASON_LIMIT: usize = 300;
+
+impl Engine {
+    /// Takes in frames, in order of arrival.
+    pub fn ingest(&mut self, frames: &[Frame]) {
+        for frame in frames {
+            let clean = clean(frame);
+            let frame = clean.as_ref();
+            if frame.happened() > frame.at.after(CLOCK_AHEAD) {
+                self.ingest_early(frame);
+            } else {
+                self.ingest_one(frame);
+            }
+        }
+        self.apply_kv();
+    }
+
+    /// Takes in a frame whose time is yet to come as if it had happened on arrival, and says so.
+    fn ingest_early(&mut self, frame: &Frame) {
+        let frame = Frame { time: None, ..frame.clone() };
+        self.ingest_one(&frame);
+        let why = "a time more than a minute after its arrival; its arrival counts";
+        self.note_odd(&frame, why, &source_name(&frame.origin));
+    }
+
+    fn ingest_one(&mut self, frame: &Frame) {
+        let happened = frame.happened();
+        self.frames += 1;
+        self.times.first = Some(earliest(self.times.first, happened));
+        self.times.watched = Some(earliest(self.times.watched, frame.at));
+        self.times.newest = self.times.newest.max(frame.at);
+        if self.starts_a_second(frame) {
+            self.apply_kv();
+            self.roll(happened);
+        }
+        self.times.cursor = self.times.cursor.max(happened);
+        self.journal.frame = Some(kept::light(frame));
+        let source = self.note_origin(frame);
+        if let Origin::Indexer { .. } = &frame.origin {
+            return self.take_dump(frame, &source);
+        }
+        self.frame_from = self.facts.kv.events().len();
+        self.facts.shape = None;
+        let decoded = wire::decode(frame, &mut self.facts);
+        let events = self.facts.kv.events().len().saturating_sub(self.frame_from);
+        if events > 0 {
+            self.events.read += events as u64;
+            self.times.kv = Some(earliest(self.times.kv, happened));
+            self.note_kv_origin(frame);
+            self.burst.push((self.frame_from, kept::light(frame)));
+        }
+        if !self.facts.other.is_empty() {
+            self.learn_all(happened, &source);
+        }
+        if let Err(reject) = decoded {
+            self.note_reject(frame, &reject.why, &source);
+        }
+        if self.facts.kv.events().len() >= BURST {
+            self.apply_kv();
+        }
+        self.journal.frame = None;
+    }
+
+    /// Returns true when gauges are to be noted before `frame`: at each new second, and for history
+    /// that is read while the present goes on, at each of its own.
+    fn starts_a_second(&mut self, frame: &Frame) -> bool {
+        let second = frame.happened().seconds();
+        if matches!(frame.origin, Origin::Jetstream { .. }) {
+            let before = std::mem::replace(&mut self.times.history, second);
+            return second != before;
+        }
+        second > self.times.cursor.seconds()
+    }
+
+    /// Learns what a frame says besides KV events. A worker that leaves does so after its events.
+    fn learn_all(&mut self, at: Timestamp, source: &Arc<str>) {
+        let facts = std::mem::take(&mut self.facts.other);
+        if facts.iter().any(|fact| matches!(fact, Fact::Membership(_) | Fact::PodGone { .. })) {
+            self.apply_kv();
+        }
+        for fact in &facts {
+            self.learn(fact, at, source);
+        }
+        self.scraped(&facts);
+        self.claims.drop_doubted();
+        self.facts.other = facts;
+        self.facts.other.clear();
+    }
+
+    pub(super) fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
+        self.events.unreadable += u64::from(carries_kv(&frame.origin));
+        self.note_odd(frame, why, source);
+    }
+
+    fn note_odd(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
+        if let Some(record) = self.sources.record(source) {
+            record.rejects += 1;
+        }
+        let sample = || match &frame.body {
+            Body::Whole(bytes) => sample_of(bytes),
+            Body::Parts(parts) => parts.first().map(|part| sample_of(part)).unwrap_or_default(),
+        };
+        let at = frame.happened();
+        let why = &*wire::printable(why, REASON_LIMIT);
+        if self.rejects.note(frame.origin.kind(), why, at, sample) {
+            self.journal.reject(at, source, why);
+        }
+    }
+
+    /// Notes where a frame came from and returns the name of its source.
+    fn note_origin(&mut self, frame: &Frame) -> Arc<str> {
+        let name = source_name(&frame.origin);
+        match &frame.origin {
+            Origin::Log { pod, .. } => {
+                self.workers.note_pod(pod);
+                self.times.logs = Some(earliest(self.times.logs, frame.happened()));
+                if let Some(warnings) = self.router.pod(pod) {
+                    warnings.read = true;
+                }
+            }
+            Origin::Metrics { pod, .. } => self.workers.note_pod(pod),
+            Origin::Jetstream { stream, seq: 1, .. } => {
+                self.history.note(stream, true);
+            }
+            Origin::Nats { subject, .. } if self.deployment.namespace.is_none() => {
+                let namespace = subject.strip_prefix("namespace.");
+                let namespace = namespace.and_then(|rest| rest.split('.').next());
+                self.deployment.namespace = namespace.map(Arc::from);
+            }
+            // What a source says of itself is no frame of its data.
+            Origin::Health { .. } => return name,
+            _ => {}
+        }
+        if let Some(record) = self.sources.record(&name) {
+            record.frames += 1;
+            record.last_frame = Some(frame.at);
+        }
+        self.meters.count_frame(&name, frame.at);
+        name
+    }
+
+    fn note_kv_origin(&mut self, frame: &Frame) {
+        self.deployment.plane = Some(match (&frame.origin, self.facts.shape) {
+            (Origin::Zmq { .. }, _) => "ZMQ",
+            (Origin::Nats { subject, .. }, _) if subject.starts_with("namespace.") => "NATS core",
+            _ => "JetStream",
+        });
+        let Some(shape) = self.facts.shape else { return };
+        if self.deployment.shape.is_none() {
+            // Before the first event is applied the mirror is empty and may still be chosen.
+            let semantics =
+                if shape == Shape::Plain { Semantics::PerBlock } else { Semantics::EdgeTruncating };
+            self.mirror = Mirror::new(semantics, self.options.memory_limit);
+        }
+        if let Some(event) = self.facts.kv.events().get(self.frame_from) {
+            let subject = Subject::Worker(event.rank.worker);
+            self.versions.sign(&VersionSign {
+                subject,
+                releases: shape.releases(),
+                by: "KV events",
+            });
+        }
+        let before = self.deployment.shape.unwrap_or(shape);
+        self.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);
+        self.deployment.shape = Some(before.max(shape));
+    }
+}
+
+fn earliest(known: Option<Timestamp>, at: Timestamp) -> Timestamp {
+    known.map_or(at, |known| known.min(at))
+}

@@ -1,0 +1,90 @@
+//! Where frames come from: names of sources, fit for a terminal.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::frame::{Frame, Origin};
+use crate::wire;
+
+/// Longest sample that is kept of a reject.
+const SAMPLE_LIMIT: usize = 120;
+
+/// Longest name of a pod, a stream or a source that is kept.
+const NAME_LIMIT: usize = 512;
+
+/// Returns true for messages that carry KV events.
+pub(super) fn carries_kv(origin: &Origin) -> bool {
+    match origin {
+        Origin::Nats { subject, .. } | Origin::Jetstream { subject, .. } => {
+            subject.ends_with("kv-events")
+        }
+        Origin::Zmq { .. } => true,
+        Origin::Log { .. }
+        | Origin::Metrics { .. }
+        | Origin::Kube { .. }
+        | Origin::Etcd { .. }
+        | Origin::Indexer { .. }
+        | Origin::Health { .. } => false,
+    }
+}
+
+/// Returns the name under which the frames of `origin` are shown.
+pub(super) fn source_name(origin: &Origin) -> Arc<str> {
+    use std::sync::LazyLock;
+    static NAMES: LazyLock<[Arc<str>; 8]> = LazyLock::new(|| {
+        ["nats", "jetstream", "zmq", "logs", "metrics", "kubernetes", "etcd", "indexer"]
+            .map(Arc::from)
+    });
+    let index = match origin {
+        Origin::Nats { .. } => 0,
+        Origin::Jetstream { .. } => 1,
+        Origin::Zmq { .. } => 2,
+        Origin::Log { .. } => 3,
+        Origin::Metrics { .. } => 4,
+        Origin::Kube { .. } => 5,
+        Origin::Etcd { .. } => 6,
+        Origin::Indexer { .. } => 7,
+        Origin::Health { source } => return Arc::clone(source),
+    };
+    Arc::clone(&NAMES[index])
+}
+
+/// Returns the frame with the names in its origin fit for a terminal. Recordings may hold any.
+pub(super) fn clean(frame: &Frame) -> Cow<'_, Frame> {
+    let is_clean = |name: &str| {
+        name.len() <= NAME_LIMIT && name.bytes().all(|byte| (0x20..0x7F).contains(&byte))
+    };
+    let names: [&Arc<str>; 2] = match &frame.origin {
+        Origin::Nats { subject, .. } => [subject, subject],
+        Origin::Jetstream { stream, subject, .. } => [stream, subject],
+        Origin::Zmq { endpoint } => [endpoint, endpoint],
+        Origin::Log { namespace, pod, .. } => [namespace, pod],
+        Origin::Metrics { pod, url } => [pod, url],
+        Origin::Kube { kind, .. } => [kind, kind],
+        Origin::Etcd { key, .. } => [key, key],
+        Origin::Indexer { url } => [url, url],
+        Origin::Health { source } => [source, source],
+    };
+    if names.iter().all(|name| is_clean(name)) {
+        return Cow::Borrowed(frame);
+    }
+    let mut frame = frame.clone();
+    let scrub = |name: &mut Arc<str>| *name = wire::printable(name, NAME_LIMIT).into();
+    match &mut frame.origin {
+        Origin::Nats { subject, .. } => scrub(subject),
+        Origin::Jetstream { stream, subject, .. } => [stream, subject].into_iter().for_each(scrub),
+        Origin::Zmq { endpoint } => scrub(endpoint),
+        Origin::Log { namespace, pod, .. } => [namespace, pod].into_iter().for_each(scrub),
+        Origin::Metrics { pod, url } => [pod, url].into_iter().for_each(scrub),
+        Origin::Kube { kind, .. } => scrub(kind),
+        Origin::Etcd { key, .. } => scrub(key),
+        Origin::Indexer { url } => scrub(url),
+        Origin::Health { source } => scrub(source),
+    }
+    Cow::Owned(frame)
+}
+
+pub(super) fn sample_of(bytes: &[u8]) -> String {
+    let head = &bytes[..bytes.len().min(SAMPLE_LIMIT * 4)];
+    wire::printable(&String::from_utf8_lossy(head), SAMPLE_LIMIT).into_owned()
+}
