@@ -20,6 +20,7 @@ mod screen;
 mod session;
 pub mod settings;
 mod snapshot;
+mod stat;
 pub mod terminal;
 mod themes;
 mod thresholds;
@@ -192,7 +193,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
                 snapshot::snapshot(snapshot, source, &config).await
             }
             Some(Command::Export(args)) => exporter::export(args, source).await,
-            Some(Command::Stat(stat)) => headless::stat(stat, source).await,
+            Some(Command::Stat(stat)) => stat::stat(stat, source).await,
             Some(Command::Check(check)) => check::check(check, source).await,
             Some(Command::Doctor(args)) => doctor::doctor(args, source, &config).await,
             _ => screen::live(source, &config).await,
