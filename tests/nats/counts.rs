@@ -60,8 +60,11 @@ async fn attached_before_and_across_a_restart_the_counts_are_those_of_the_refere
         attached
             .until("expected to be back", |it| {
                 let news = it.notes.iter().skip(known);
-                news.clone()
-                    .any(|note| matches!(note.state, SourceState::Live | SourceState::Lossy))
+                // A round trip: the server has the subscriptions, which were sent before.
+                news.clone().any(|note| {
+                    matches!(note.state, SourceState::Live | SourceState::Lossy)
+                        && note.rtt_us.is_some()
+                })
             })
             .await;
         Publisher::to(&server.url()).await.publish(late).await;

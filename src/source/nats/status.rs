@@ -94,6 +94,8 @@ impl Status {
     pub(super) fn interrupted(&mut self, kept: Kept) {
         self.interruptions += 1;
         self.changed = true;
+        // That of the connection that is gone.
+        self.rtt = None;
         if kept == Kept::Nowhere {
             self.lost("the connection was interrupted; what was published meanwhile is lost, since core NATS keeps nothing");
         }
