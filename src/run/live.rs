@@ -1,6 +1,6 @@
 //! Starting and stopping the sources of a running deployment.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -137,6 +137,7 @@ async fn on_kubernetes(
         namespace: args.namespace.clone(),
         as_user: args.as_user.clone(),
         request_timeout: args.request_timeout,
+        service_account: std::env::var_os("KVTOP_SERVICE_ACCOUNT").map(PathBuf::from),
     };
     let client = kube::connect(options).await.map_err(|error| RunError::Kube(Box::new(error)))?;
     let namespace = Arc::clone(client.namespace());

@@ -4,6 +4,7 @@
 //! requests and nothing else: no access reviews, no Secrets. Objects are trimmed, and secrets taken
 //! out, before they become frames.
 
+mod account;
 mod client;
 mod condition;
 mod error;

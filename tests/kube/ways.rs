@@ -1,9 +1,11 @@
 //! Ways to the API: through a proxy, and with the account of a pod.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use kvtop::domain::SourceState;
 use kvtop::source::kube::{KubeOptions, connect};
+use serde_json::Value;
 
 use super::watched_with;
 use crate::support::kube_api::{FakeKube, TOKEN};
@@ -59,15 +61,54 @@ async fn a_token_that_is_rotated_in_its_file_is_read_again() {
     assert_eq!(&*note.why, "");
 }
 
+/// Returns the command with `arguments` as it runs in a pod whose account is mounted at `mount`.
+fn in_a_pod(mount: &Path, server: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.args(arguments).stdin(Stdio::null()).env("HOME", scratch());
+    for name in ["KUBECONFIG", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+        command.env_remove(name);
+    }
+    let (host, port) = server.rsplit_once(':').unwrap();
+    command.env("KUBERNETES_SERVICE_HOST", host).env("KUBERNETES_SERVICE_PORT", port);
+    command.env("KVTOP_SERVICE_ACCOUNT", mount);
+    command
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn in_a_pod_its_account_is_used_for_its_own_namespace() {
+    let kube = FakeKube::start_tls();
+    kube.load("pods/list_gtc-demo").load("dgd/list").only_token("of-the-pod");
+    let mount = scratch();
+    std::fs::write(mount.join("token"), "of-the-pod").unwrap();
+    std::fs::write(mount.join("ca.crt"), kube.authority().unwrap()).unwrap();
+    std::fs::write(mount.join("namespace"), "gtc-demo\n").unwrap();
+    let url = kube.url();
+    let server = url.trim_start_matches("https://");
+    let mut command = in_a_pod(&mount, server, &["doctor", "-o", "json"]);
+
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+
+    let text = String::from_utf8(output.stdout).unwrap();
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let seen = |name: &str| {
+        let mut checks = report["checks"].as_array().unwrap().iter();
+        let check = checks.find(|check| check["name"] == name);
+        check.unwrap_or_else(|| panic!("no {name} in {report:#}"))["seen"].as_str().unwrap()
+    };
+    assert_eq!(seen("configuration"), "the service account of this pod");
+    assert_eq!(seen("graph deployments"), "gtc-demo");
+    assert_eq!(seen("pods of Dynamo"), "1 frontend (1 ready), 2 worker (2 ready)");
+    assert!(!text.contains("of-the-pod"), "{text}");
+}
+
 #[test]
 fn a_pod_without_its_account_is_said() {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
-    command.args(["snapshot", "-n", "x"]).env("HOME", scratch()).env_remove("KUBECONFIG");
-    command.env("KUBERNETES_SERVICE_HOST", "127.0.0.1").env("KUBERNETES_SERVICE_PORT", "1");
+    let mount = scratch();
 
-    let output = command.stdin(Stdio::null()).output().unwrap();
+    let output = in_a_pod(&mount, "127.0.0.1:1", &["snapshot", "-n", "x"]).output().unwrap();
 
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains("the service account of this pod cannot be used"), "{told}");
+    assert!(told.contains(&mount.join("token").display().to_string()), "{told}");
 }

@@ -128,6 +128,11 @@ impl FakeKube {
         format!("{scheme}://{}", self.address)
     }
 
+    /// Returns the certificate of the CA over TLS, as PEM.
+    pub(crate) fn authority(&self) -> Option<&str> {
+        self.tls.as_ref().map(|identity| identity.ca.as_str())
+    }
+
     /// Writes a kubeconfig with this API, the token of the tests and namespace `gtc-demo`.
     pub(crate) fn kubeconfig(&self) -> PathBuf {
         self.kubeconfig_as(&format!("{{ token: {TOKEN} }}"))

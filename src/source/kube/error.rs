@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use kube::client::AuthError;
-use kube::config::{InClusterError, KubeconfigError};
+use kube::config::KubeconfigError;
 
 /// Why the cluster cannot even be asked.
 #[derive(Debug, thiserror::Error)]
@@ -37,10 +37,10 @@ pub enum KubeConfigError {
         known: String,
     },
     /// kvtop runs in a pod whose service account cannot be used.
-    #[error("the service account of this pod cannot be used")]
+    #[error("the service account of this pod cannot be used: {why}")]
     ServiceAccount {
         /// What is wrong with it.
-        source: Box<InClusterError>,
+        why: String,
     },
     /// The kubeconfig names a credential plugin that is not installed.
     #[error(

@@ -1,14 +1,12 @@
 //! How to reach the API: kubeconfig or service account, and what the flags say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kube::config::{Config, ExecInteractiveMode, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
+use super::account;
 use super::error::KubeConfigError;
-
-/// The service account that Kubernetes mounts into pods.
-const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 /// How long a request other than a watch may take by default.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,6 +24,8 @@ pub struct KubeOptions {
     pub as_user: Option<String>,
     /// `--request-timeout`, for everything but watches.
     pub request_timeout: Option<Duration>,
+    /// Where the service account of the pod is mounted; where Kubernetes mounts it when none.
+    pub service_account: Option<PathBuf>,
 }
 
 impl KubeOptions {
@@ -33,12 +33,18 @@ impl KubeOptions {
         self.request_timeout.filter(|timeout| !timeout.is_zero()).unwrap_or(REQUEST_TIMEOUT)
     }
 
+    fn mount(&self) -> &Path {
+        self.service_account.as_deref().unwrap_or(Path::new(account::MOUNT))
+    }
+
     /// Returns the configuration of the client.
     pub(super) async fn resolve(&self) -> Result<Config, KubeConfigError> {
-        let mut config = match self.kubeconfig()? {
-            Some(kubeconfig) => self.select(kubeconfig).await?,
-            None => Config::incluster()
-                .map_err(|source| KubeConfigError::ServiceAccount { source: Box::new(source) })?,
+        let mut config = if let Some(kubeconfig) = self.kubeconfig()? {
+            self.select(kubeconfig).await?
+        } else {
+            let (account, any) = (account::kubeconfig(self.mount())?, KubeConfigOptions::default());
+            let config = Config::from_custom_kubeconfig(account, &any).await;
+            config.map_err(|error| KubeConfigError::ServiceAccount { why: error.to_string() })?
         };
         if let Some(namespace) = &self.namespace {
             config.default_namespace.clone_from(namespace);
@@ -81,9 +87,11 @@ impl KubeOptions {
             Err(KubeconfigError::ReadConfig(error, _))
                 if error.kind() == std::io::ErrorKind::NotFound =>
             {
-                let inside = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
-                    || std::fs::exists(SERVICE_ACCOUNT).unwrap_or(false);
-                if inside { Ok(None) } else { Err(KubeConfigError::NoKubeconfig) }
+                if account::is_likely(self.mount()) {
+                    Ok(None)
+                } else {
+                    Err(KubeConfigError::NoKubeconfig)
+                }
             }
             Err(source) => Err(unreadable("the kubeconfig".to_owned(), source)),
         }
