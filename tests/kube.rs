@@ -4,6 +4,7 @@ mod fails;
 mod fake;
 mod follows;
 mod readonly;
+mod recorded;
 mod ways;
 
 use std::collections::BTreeSet;

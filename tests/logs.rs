@@ -107,6 +107,25 @@ async fn lines_come_as_the_container_wrote_them_with_the_time_of_the_kubelet() {
 }
 
 #[tokio::test]
+async fn a_recorded_log_is_read_as_the_kubelet_sent_it() {
+    let kube = FakeKube::demo();
+    let timeline = kube.stream(&format!("/{FRONTEND}/log?"), "logs/follow_timestamps");
+    let recorded = timeline.lines();
+    let expected: Vec<_> = recorded.iter().map(|line| line.split_once(' ').unwrap()).collect();
+
+    let mut it = follow(&kube, &[frontend()]).await;
+
+    it.until_lines(FRONTEND, expected.len()).await;
+    let lines: Vec<_> = expected.iter().map(|(_, line)| *line).collect();
+    assert_eq!(it.delivered.lines(FRONTEND), lines);
+    for (frame, (time, _)) in it.delivered.frames.iter().zip(&expected) {
+        // The kubelet writes nanoseconds.
+        let micros: jiff::Timestamp = time.parse().unwrap();
+        assert_eq!(i64::try_from(frame.time.unwrap().0).unwrap(), micros.as_microsecond());
+    }
+}
+
+#[tokio::test]
 async fn a_line_that_is_too_long_is_cut_and_the_next_one_is_whole() {
     let kube = FakeKube::demo();
     let mut it = follow(&kube, &[frontend()]).await;

@@ -27,7 +27,7 @@ use super::nats_server::Folder;
 use store::{Change, State};
 
 pub(crate) use logs::LogState;
-pub(crate) use store::recorded_objects;
+pub(crate) use store::{Timeline, kind_of, recorded_objects};
 
 /// The token of the kubeconfig.
 pub(crate) const TOKEN: &str = "viewer-token-for-tests";
@@ -276,6 +276,15 @@ impl FakeKube {
     pub(crate) fn answer_properly(&self, part: &str) -> &Self {
         self.shared.change(|state| state.answers.remove(part));
         self
+    }
+
+    /// Answers the next request whose path and query contain `part` with a recorded stream, such as
+    /// `restart/sigkill_watch`, read by read as it came.
+    pub(crate) fn stream(&self, part: &str, recorded: &str) -> Timeline {
+        let timeline = Timeline::recorded(recorded);
+        let whole = (part.to_owned(), timeline.clone());
+        self.shared.change(|state| state.streams.push(whole));
+        timeline
     }
 
     /// Waits before it answers anything.

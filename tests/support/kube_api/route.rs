@@ -6,7 +6,7 @@ use super::Request;
 use super::forward::{self, Forward};
 use super::http::{Head, Response};
 use super::logs;
-use super::store::{State, Wanted, kind_of, recorded_response};
+use super::store::{State, Timeline, Wanted, kind_of, recorded_response};
 use crate::support::fixture;
 
 /// How to answer.
@@ -14,6 +14,8 @@ pub(super) enum Answer {
     Now(Response),
     /// A recorded response, after which the connection closes.
     Recorded(Vec<u8>),
+    /// A recorded stream, as it came.
+    Timeline(Timeline),
     Watch {
         wanted: Wanted,
         from: From,
@@ -99,6 +101,9 @@ pub(super) fn answer(state: &mut State, head: &Head) -> Answer {
         return Answer::Now(failure(status, "the test wanted this"));
     }
     let whole = format!("{}?{}", head.path, head.query);
+    if let Some(at) = state.streams.iter().position(|(part, _)| whole.contains(part)) {
+        return Answer::Timeline(state.streams.remove(at).1);
+    }
     if let Some((_, response)) = state.answers.iter().find(|(part, _)| whole.contains(*part)) {
         return Answer::Recorded(response.clone());
     }

@@ -14,7 +14,7 @@ use tokio_rustls::TlsAcceptor;
 use super::http::{self, Socket};
 use super::logs::Options;
 use super::route::{Answer, From, answer, status};
-use super::store::Wanted;
+use super::store::{Timeline, Wanted};
 use super::{Shared, forward};
 
 /// Binds before the runtime runs, so that the address is known.
@@ -104,6 +104,10 @@ async fn requests(shared: Arc<Shared>, mut socket: Socket) -> io::Result<()> {
                 socket.flush().await?;
                 return socket.shutdown().await;
             }
+            Answer::Timeline(timeline) => {
+                let _open = Open::new(&shared);
+                return replay(&mut socket, &timeline).await;
+            }
             Answer::Watch { wanted, from, bookmarks, seconds } => {
                 let _open = Open::new(&shared);
                 let span = Duration::from_secs(seconds);
@@ -119,6 +123,22 @@ async fn requests(shared: Arc<Shared>, mut socket: Socket) -> io::Result<()> {
             }
         }
     }
+}
+
+/// Sends what was recorded read by read, with pauses a tenth as long, and ends as it ended: without
+/// a last chunk when none came.
+async fn replay(socket: &mut Socket, timeline: &Timeline) -> io::Result<()> {
+    let begin = tokio::time::Instant::now();
+    for (seconds, _, text) in &timeline.recv {
+        tokio::time::sleep_until(begin + Duration::from_secs_f64(seconds / 10.0)).await;
+        socket.write_all(text.as_bytes()).await?;
+        socket.flush().await?;
+    }
+    if !timeline.ended() {
+        // Whoever recorded it went away, the server did not.
+        while socket.read(&mut [0]).await? > 0 {}
+    }
+    socket.shutdown().await
 }
 
 /// Counts an open stream.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Request;
@@ -22,7 +23,7 @@ const KINDS: [(&str, &str, &str); 8] = [
     ("DynamoWorkerMetadata", "dynamoworkermetadatas", "nvidia.com"),
 ];
 
-pub(super) fn kind_of(plural: &str) -> Option<&'static str> {
+pub(crate) fn kind_of(plural: &str) -> Option<&'static str> {
     KINDS.iter().find(|kind| kind.1 == plural).map(|kind| kind.0)
 }
 
@@ -63,6 +64,8 @@ pub(super) struct State {
     pub(super) token: String,
     pub(super) fail_next: VecDeque<u16>,
     pub(super) answers: BTreeMap<String, Vec<u8>>,
+    /// Recorded streams, each for the next request whose path and query contain its text.
+    pub(super) streams: Vec<(String, Timeline)>,
     pub(super) delay: Duration,
     pub(super) requests: Vec<Request>,
     pub(super) open_streams: usize,
@@ -84,6 +87,7 @@ impl Default for State {
             token: super::TOKEN.to_owned(),
             fail_next: VecDeque::new(),
             answers: BTreeMap::new(),
+            streams: Vec::new(),
             delay: Duration::ZERO,
             requests: Vec::new(),
             open_streams: 0,
@@ -226,4 +230,46 @@ pub(crate) fn recorded_objects(name: &str) -> Vec<Value> {
 pub(super) fn recorded_response(name: &str) -> Vec<u8> {
     let path = fixture(&format!("kube/{name}.http"));
     std::fs::read(&path).unwrap_or_else(|_| panic!("no {}", path.display()))
+}
+
+/// A recorded stream: what came with one read, and when.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Timeline {
+    /// Seconds since the request, length in bytes, text.
+    pub(crate) recv: Vec<(f64, usize, String)>,
+    end: String,
+}
+
+impl Timeline {
+    pub(crate) fn recorded(name: &str) -> Self {
+        let text = std::fs::read_to_string(fixture(&format!("kube/{name}.timeline.json"))).unwrap();
+        let mut timeline: Self = serde_json::from_str(&text).unwrap();
+        // The end of the connection was recorded as a read of nothing.
+        timeline.recv.retain(|(_, length, _)| *length > 0);
+        for (_, length, text) in &timeline.recv {
+            assert_eq!(text.len(), *length, "{name} was cut in the middle of a character");
+        }
+        timeline
+    }
+
+    /// Returns true when the server ended it, not who recorded it.
+    pub(super) fn ended(&self) -> bool {
+        self.end == "server closed"
+    }
+
+    /// Returns the lines of the body, without the framing of the chunks.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let text: String = self.recv.iter().map(|(_, _, text)| text.as_str()).collect();
+        let (_, mut rest) = text.split_once("\r\n\r\n").unwrap();
+        let mut body = String::new();
+        while let Some((length, chunk)) = rest.split_once("\r\n") {
+            let length = usize::from_str_radix(length, 16).unwrap();
+            if length == 0 {
+                break;
+            }
+            body.push_str(&chunk[..length]);
+            rest = &chunk[length + 2..];
+        }
+        body.lines().map(str::to_owned).collect()
+    }
 }
