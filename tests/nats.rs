@@ -1,6 +1,7 @@
 //! The NATS source against a real server.
 #![expect(clippy::expect_used, clippy::panic, reason = "a failed expectation should stop the test")]
 
+mod cluster;
 mod counts;
 mod delivery;
 mod harm;
@@ -20,7 +21,7 @@ use kvtop::wire::health;
 use tokio::sync::mpsc;
 
 /// How long anything may take before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A message as published: subject and payload.
 pub(crate) type Published = (String, Vec<u8>);
@@ -201,13 +202,7 @@ impl Publisher {
     }
 
     async fn make_stream(&self, stream: &str) {
-        let config = async_nats::jetstream::stream::Config {
-            name: stream.to_owned(),
-            subjects: vec![format!("{stream}.*")],
-            max_age: Duration::from_secs(3600),
-            ..Default::default()
-        };
-        self.jetstream.get_or_create_stream(config).await.unwrap();
+        self.jetstream.get_or_create_stream(stream_config(stream, 1)).await.unwrap();
     }
 
     /// Publishes `messages` in order; durable ones are stored when this returns.
@@ -230,6 +225,16 @@ impl Publisher {
             ack.await.unwrap();
         }
         self.client.flush().await.unwrap();
+    }
+}
+
+fn stream_config(stream: &str, replicas: usize) -> async_nats::jetstream::stream::Config {
+    async_nats::jetstream::stream::Config {
+        name: stream.to_owned(),
+        subjects: vec![format!("{stream}.*")],
+        max_age: Duration::from_secs(3600),
+        num_replicas: replicas,
+        ..Default::default()
     }
 }
 

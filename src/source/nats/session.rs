@@ -43,6 +43,10 @@ const SURVEY_REFUSED: Duration = Duration::from_secs(60);
 /// How soon to look again when something seems to be missing, or a question went unanswered.
 const SURVEY_SOON: Duration = Duration::from_millis(300);
 
+/// How long live messages are held for streams that nobody tells of. A cluster elects a leader within
+/// seconds, and what is passed on before history comes in the wrong order.
+const SURVEY_PATIENCE: Duration = Duration::from_secs(15);
+
 /// How soon to look again for live messages that a stream is about to store.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
@@ -109,6 +113,8 @@ pub(super) struct Session<'a> {
     /// The survey under way is for feeds that hold messages, and too soon for the others.
     look: bool,
     look_at: Timestamp,
+    /// Since when nobody tells of streams.
+    mute_since: Option<Timestamp>,
     /// The feed whose history is being read, and the answers.
     reader: Option<Reader>,
     /// What the server refused, and what keeps history from being read.
@@ -141,6 +147,7 @@ impl<'a> Session<'a> {
             survey_at: now,
             look: false,
             look_at: now,
+            mute_since: None,
             reader: None,
             refused: String::new(),
             trouble: String::new(),

@@ -33,6 +33,8 @@ const ATTEMPTS: u32 = 3;
 /// Error codes of the server (nats-server `errors.json`).
 const NO_MESSAGE_FOUND: u64 = 10_037;
 const STREAM_NOT_FOUND: u64 = 10_059;
+/// Not for the account; not at all.
+const NOT_ENABLED: [u64; 2] = [10_039, 10_076];
 
 /// A stored message.
 #[derive(Clone, Debug)]
@@ -149,8 +151,8 @@ pub(super) async fn survey(client: Client, wanted: impl Fn(&str) -> bool) -> Sur
                         let rtt = Some(clock::now().since(asked));
                         Survey::None { rtt, why: Absent::Disabled }
                     }
-                    RequestErrorKind::TimedOut => Survey::None { rtt, why: Absent::Denied },
-                    _ => Survey::Failed(error.to_string()),
+                    // A refusal is told by the server itself; a cluster between two leaders is mute.
+                    _ => Survey::Failed(format!("STREAM.NAMES: {error}")),
                 };
             }
         };
@@ -159,9 +161,12 @@ pub(super) async fn survey(client: Client, wanted: impl Fn(&str) -> bool) -> Sur
             Ok(names) => names,
             Err(error) => return Survey::Failed(format!("STREAM.NAMES: {error}")),
         };
-        if names.error.is_some() {
-            // 10039: not enabled for the account; 10076: not enabled at all.
-            return Survey::None { rtt: Some(took), why: Absent::Disabled };
+        match names.error {
+            Some(error) if NOT_ENABLED.contains(&error.err_code) => {
+                return Survey::None { rtt: Some(took), why: Absent::Disabled };
+            }
+            Some(error) => return Survey::Failed(format!("STREAM.NAMES: {}", error.description)),
+            None => {}
         }
         let page = names.streams.unwrap_or_default();
         seen += page.len();

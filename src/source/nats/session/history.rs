@@ -9,7 +9,7 @@ use crate::clock;
 use crate::source::nats::feed::{Feed, Standing};
 use crate::source::nats::stream::{self, Absent, Extent, Messages, Stored, Survey};
 
-use super::{LOOK_AGAIN, SURVEY_EVERY, SURVEY_REFUSED, SURVEY_SOON, Session};
+use super::{LOOK_AGAIN, SURVEY_EVERY, SURVEY_PATIENCE, SURVEY_REFUSED, SURVEY_SOON, Session};
 
 /// The feed whose history is being read, and the answers.
 pub(super) type Reader = (String, Messages);
@@ -24,6 +24,9 @@ impl Session<'_> {
         self.look_at = now.after(LOOK_AGAIN);
         if !self.look {
             self.survey_at = now.after(SURVEY_EVERY);
+        }
+        if !matches!(survey, Survey::Failed(_)) {
+            self.mute_since = None;
         }
         match survey {
             Survey::Streams { found, rtt } => {
@@ -43,6 +46,10 @@ impl Session<'_> {
                 self.trouble = format!("history cannot be read yet: {why}");
                 self.look_at = now.after(SURVEY_SOON);
                 self.survey_soon();
+                let since = *self.mute_since.get_or_insert(now);
+                if now.since(since) >= SURVEY_PATIENCE {
+                    self.memory.feeds.values_mut().for_each(Feed::absent);
+                }
             }
         }
     }
