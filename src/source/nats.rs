@@ -8,6 +8,7 @@ mod connect;
 mod context;
 mod feed;
 mod join;
+mod options;
 mod reach;
 mod reading;
 mod secret;
@@ -29,7 +30,8 @@ use crate::clock;
 use crate::domain::SourceState;
 use crate::source::{Desired, Emitter, SourceHandle};
 
-pub use config::{Env, FilePlace, NatsConfigError, NatsOptions, Read, Resolved, Tls, resolve};
+pub use config::{Resolved, resolve};
+pub use options::{Env, FilePlace, NatsConfigError, NatsOptions, Read, Tls};
 pub use secret::{Address, Credential, Secret};
 
 use session::{End, Memory, Session};

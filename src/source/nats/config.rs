@@ -2,60 +2,12 @@
 //!
 //! Knows nothing of connections. Secrets are redacted wherever they could be shown.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use super::context;
+use super::options::{Env, FilePlace, NatsConfigError, NatsOptions, Read, Tls};
 use super::secret::{Address, Credential, Secret};
 use super::settings::{self, Settings};
-
-/// What the command line gave. Everything is optional.
-#[derive(Clone, Debug, Default)]
-pub struct NatsOptions {
-    /// Addresses, separated by commas.
-    pub url: Option<String>,
-    /// Name of a context of the `nats` command.
-    pub context: Option<String>,
-    /// File with a JWT and its seed.
-    pub creds: Option<PathBuf>,
-    /// File with an nkey seed, or the seed.
-    pub nkey: Option<Secret>,
-    /// User.
-    pub user: Option<String>,
-    /// File with the user's password.
-    pub password_file: Option<PathBuf>,
-    /// Token.
-    pub token: Option<Secret>,
-    /// TLS.
-    pub tls: Tls,
-    /// What the config file names, for when nothing above does.
-    pub file: FilePlace,
-}
-
-/// Where the config file says that NATS is. It holds no login.
-#[derive(Clone, Debug, Default)]
-pub struct FilePlace {
-    /// Addresses, separated by commas.
-    pub url: Option<String>,
-    /// Name of a context of the `nats` command.
-    pub context: Option<String>,
-}
-
-/// How to trust the server, and how to be trusted by it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tls {
-    /// Certificates of authorities to trust instead of the system's.
-    pub ca: Option<PathBuf>,
-    /// Certificate to present.
-    pub cert: Option<PathBuf>,
-    /// Its key.
-    pub key: Option<PathBuf>,
-    /// Accept any certificate of the server.
-    pub insecure: bool,
-    /// The name that the server's certificate must be for, where it is not the address: behind a
-    /// port-forward. Only together with `ca`.
-    pub name: Option<String>,
-}
 
 /// What to connect to, with what, and who said so.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,71 +21,6 @@ pub struct Resolved {
     /// Who named the address and the credentials, for the status bar.
     pub provenance: String,
 }
-
-/// What is wrong with the settings.
-#[derive(Debug, thiserror::Error)]
-pub enum NatsConfigError {
-    /// Nobody named a server.
-    #[error("no NATS server is named: pass --nats-url, or set KVTOP_NATS_URL or NATS_SERVER")]
-    NoAddress,
-    /// An address that is none.
-    #[error(
-        "`{address}` from {from} is not a NATS address; expected nats://host:port or tls://host:port"
-    )]
-    BadAddress {
-        /// The address, redacted.
-        address: String,
-        /// Who named it.
-        from: String,
-    },
-    /// A file could not be read.
-    #[error("could not read `{}` ({what}, from {from})", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What it should hold.
-        what: &'static str,
-        /// Who named it.
-        from: String,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// A context that is no JSON object.
-    #[error("NATS context `{name}` does not parse")]
-    BadContext {
-        /// Its name.
-        name: String,
-        /// Why.
-        #[source]
-        source: serde_json::Error,
-    },
-    /// The name of a context that could leave its folder.
-    #[error("`{name}` is not the name of a NATS context")]
-    BadContextName {
-        /// The name.
-        name: String,
-    },
-    /// A user without password.
-    #[error(
-        "user `{user}` from {from} has no password; pass --nats-password-file or set KVTOP_NATS_PASSWORD_FILE"
-    )]
-    NoPassword {
-        /// The user.
-        user: String,
-        /// Who named it.
-        from: String,
-    },
-    /// A certificate without key, or a key without certificate.
-    #[error("a client certificate for NATS needs both a certificate and a key")]
-    HalfCertificate,
-}
-
-/// The environment, as a function.
-pub type Env<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// The files, as a function.
-pub type Read<'a> = &'a dyn Fn(&Path) -> io::Result<String>;
 
 /// Returns what to connect to, the first of these that says so, for address, credentials and TLS
 /// each: flags, `KVTOP_NATS_*`, a context named by either, `NATS_*` of the `nats` command, Dynamo's

@@ -9,7 +9,8 @@ use std::time::Duration;
 use async_nats::{Client, ConnectError, ConnectErrorKind, ConnectOptions, Event, ServerAddr};
 use tokio::sync::mpsc;
 
-use super::config::{Resolved, Tls};
+use super::config::Resolved;
+use super::options::Tls;
 use super::secret::Credential;
 use super::tls;
 

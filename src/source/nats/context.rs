@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::config::{Env, NatsConfigError, Read, Tls};
+use super::options::{Env, NatsConfigError, Read, Tls};
 use super::secret::Secret;
 use super::settings::{self, Settings};
 

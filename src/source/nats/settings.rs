@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::config::{Env, NatsOptions, Tls};
+use super::options::{Env, NatsOptions, Tls};
 use super::secret::Secret;
 
 /// What one place says.

@@ -18,7 +18,7 @@ use async_nats::rustls::{
     ClientConfig, ConfigBuilder, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::config::Tls;
+use super::options::Tls;
 
 /// Returns a configuration that checks the server's signature but not who signed its certificate.
 pub(super) fn accept_any(tls: &Tls) -> Result<ClientConfig, String> {

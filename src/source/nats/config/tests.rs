@@ -1,6 +1,7 @@
 //! Precedence, one row per place that may name a server or a login.
 
 use std::collections::HashMap;
+use std::io;
 
 use super::*;
 
