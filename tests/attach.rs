@@ -28,10 +28,16 @@ fn screen_with(arguments: &[String]) -> Pty {
 
 /// Runs a command to its end.
 async fn run(it: &Deployment, arguments: &[&str]) -> Output {
+    run_with(it, arguments, &[]).await
+}
+
+/// Runs a command to its end, with these variables.
+async fn run_with(it: &Deployment, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
     command.args(arguments).args(it.arguments()).stdin(Stdio::null());
     for name in NAMES {
         command.env_remove(name);
     }
+    command.envs(variables.iter().copied());
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }

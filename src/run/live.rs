@@ -142,8 +142,7 @@ async fn on_kubernetes(
     let client = kube::connect(options).await.map_err(|error| RunError::Kube(Box::new(error)))?;
     let namespace = Arc::clone(client.namespace());
     let (wanted, followed) = watch::channel(Wanted::default());
-    let file = &args.nats_file;
-    let nats_named = args.nats_url.is_some() || file.url.is_some() || file.context.is_some();
+    let nats_named = names_nats(args);
     let mut sources = Vec::new();
     sources.extend(indexer(args, &emitter)?);
     if nats_named {
@@ -177,6 +176,15 @@ async fn on_kubernetes(
     let attach = Attach { namespace: Some(Arc::clone(&namespace)), choice, wanted };
     let label = namespace.to_string();
     Ok(Live { frames, sources, label, attach: Some(attach), client: Some(client) })
+}
+
+/// Returns true when somebody means a NATS server of their own, not that of the pods. Variables of
+/// other programs do not count: a shell may name its own server for them.
+fn names_nats(args: &SourceArgs) -> bool {
+    let file = &args.nats_file;
+    let given = [&args.nats_url, &args.nats_context, &file.url, &file.context];
+    let set = |name| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
+    given.iter().any(|it| it.is_some()) || set("KVTOP_NATS_URL") || set("KVTOP_NATS_CONTEXT")
 }
 
 /// Starts to read the indexer that `args` name, before anything else is heard.

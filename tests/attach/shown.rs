@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::attach::{run, screen};
+use crate::attach::{run, run_with, screen};
+use crate::nats::Publisher;
 use crate::support::deployment::{Deployment, FRONTEND, NATS_POD, WORKERS, messages};
 use crate::support::endpoint::Endpoint;
 use crate::support::kube_api::FakeKube;
 use crate::support::nats_server::{Folder, NatsServer};
+use crate::support::scratch;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_namespace_is_followed_from_its_pods_to_its_events() {
@@ -29,6 +31,37 @@ async fn a_namespace_is_followed_from_its_pods_to_its_events() {
     assert_eq!(pty.exit_code(), 0);
     for request in it.kube.requests() {
         assert!(!request.path.contains("/secrets"), "{request:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_nats_server_that_somebody_names_is_used_instead_of_that_of_the_pods() {
+    let it = Deployment::start();
+    let own = NatsServer::with_jetstream();
+    let publisher = Publisher::to(&own.url()).await;
+    publisher.make_streams(&messages()).await;
+    publisher.publish(&messages()).await;
+    let config = scratch();
+    let folder = config.join("nats/context");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("own.json"), format!("{{\"url\":\"{}\"}}", own.url())).unwrap();
+    let config = config.display().to_string();
+    let (url, home) = (own.url(), ("XDG_CONFIG_HOME", config.as_str()));
+    let snapshot = ["snapshot", "-o", "json", "--for", "2s"];
+    let with_context = [&snapshot[..], &["--nats-context", "own"]].concat();
+    let ways = [
+        (with_context, home),
+        (snapshot.to_vec(), ("KVTOP_NATS_CONTEXT", "own")),
+        (snapshot.to_vec(), ("KVTOP_NATS_URL", &url)),
+    ];
+    for (arguments, named) in ways {
+        let variables = [home, named];
+        let output = run_with(&it, &arguments, &variables).await;
+
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        let report: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{error}"));
+        assert_eq!(report["tree"]["held_blocks"], 238, "{arguments:?} {variables:?} {error}");
     }
 }
 
