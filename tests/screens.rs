@@ -3,6 +3,7 @@
 mod banner;
 mod findings;
 mod hostile;
+mod matrix;
 mod picks;
 mod tree;
 mod views;

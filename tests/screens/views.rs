@@ -14,24 +14,24 @@ use crate::support::{captures, frames, played};
 const SIZES: [(u16, u16); 3] = [(120, 36), (80, 24), (60, 12)];
 
 /// Somebody in front of a screen that follows an engine.
-struct Seat {
+pub(super) struct Seat {
     engine: Engine,
     at: Timestamp,
     feed: Feed,
-    shell: Shell,
-    picture: Snapshot,
+    pub(super) shell: Shell,
+    pub(super) picture: Snapshot,
     size: (u16, u16),
 }
 
 impl Seat {
-    fn at(engine: Engine, at: Timestamp, feed: Feed, size: (u16, u16)) -> Self {
+    pub(super) fn at(engine: Engine, at: Timestamp, feed: Feed, size: (u16, u16)) -> Self {
         let mut seat =
             Self { engine, at, feed, shell: shell(), picture: Snapshot::default(), size };
         seat.look();
         seat
     }
 
-    fn of_scenario(scenario: Scenario, size: (u16, u16)) -> Self {
+    pub(super) fn of_scenario(scenario: Scenario, size: (u16, u16)) -> Self {
         let (simulation, engine, at) = engine(scenario, 30);
         let feed = Feed::Demo(DemoState {
             scenario: scenario.name().to_owned(),
@@ -47,6 +47,12 @@ impl Seat {
         let frames = frames(&path);
         let (engine, _) = played(&frames);
         Self::at(engine, frames[frames.len() - 1].at, Feed::Live, size)
+    }
+
+    /// Begins anew, at a screen of another size.
+    pub(super) fn sit_down(&mut self, size: (u16, u16)) {
+        (self.shell, self.picture, self.size) = (shell(), Snapshot::default(), size);
+        self.look();
     }
 
     /// Takes a picture that answers what is asked now.
@@ -68,7 +74,7 @@ impl Seat {
         self.look();
     }
 
-    fn keys(&mut self, keys: &str) {
+    pub(super) fn keys(&mut self, keys: &str) {
         for key in keys.chars() {
             self.key(match key {
                 '\n' => KeyCode::Enter,
