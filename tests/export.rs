@@ -62,6 +62,20 @@ fn a_recording_is_drawn_in_every_format() {
 }
 
 #[test]
+fn a_theme_without_colours_has_none_in_a_file() {
+    let of = |theme: &str| {
+        drawn(&["--demo", "mismatch", "--for", "30s", "-o", "svg", "--theme", theme])
+    };
+    let colours = |svg: &str| {
+        let fills = svg.match_indices("fill=\"#").map(|(at, _)| svg[at + 6..at + 13].to_owned());
+        fills.collect::<std::collections::BTreeSet<_>>()
+    };
+    // Ground and text, and each as the other where a label is turned inside out.
+    assert_eq!(colours(&of("mono")).len(), 2, "{:?}", colours(&of("mono")));
+    assert!(colours(&of("terminal")).len() > 5);
+}
+
+#[test]
 fn views_and_sizes_that_are_not_are_named() {
     let run = |arguments: &[&str]| {
         let output = kvtop(&scratch(), &[], arguments);

@@ -61,7 +61,8 @@ impl Drawing {
     }
 }
 
-/// Returns the theme called `name` in all colours; `dark` where it leaves them to the terminal.
+/// Returns the theme called `name` in all colours; `dark` where it leaves them to the terminal. One
+/// without colours has none here either.
 pub(super) fn theme_for_files(
     name: &str,
     themes: &Themes,
@@ -69,7 +70,7 @@ pub(super) fn theme_for_files(
 ) -> Result<Theme, ThemeError> {
     let theme = themes.theme(name, Level::True, glyphs)?;
     let own = theme.base().bg.and_then(contrast::hex).is_some();
-    if own { Ok(theme) } else { themes.theme("dark", Level::True, glyphs) }
+    if own || theme.is_colourless() { Ok(theme) } else { themes.theme("dark", Level::True, glyphs) }
 }
 
 /// Returns what `shell` shows of `snapshot`, without what lies over it.

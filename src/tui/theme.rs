@@ -140,6 +140,11 @@ impl Theme {
         ground.patch(self.style(Role::Fg))
     }
 
+    /// Returns true when no role has a colour, not even one that the terminal's owner chose.
+    pub fn is_colourless(&self) -> bool {
+        self.styles.iter().all(|style| style.fg.is_none() && style.bg.is_none())
+    }
+
     /// Returns the characters to draw with.
     pub const fn glyphs(&self) -> &'static Glyphs {
         self.glyphs

@@ -265,6 +265,41 @@ mod tests {
         }
     }
 
+    /// Where eyes see two of a theme's states alike, marks and words tell them apart; a theme that was
+    /// made for such eyes needs neither.
+    #[test]
+    fn states_are_told_apart_by_every_kind_of_eye_in_every_theme() {
+        use crate::tui::judge::State;
+        let states = [State::Ok, State::Warn, State::Fail, State::Unknown];
+        let roles = states.map(State::role);
+        assert_eq!(roles.map(|role| STATES.contains(&role)), [true; STATES.len()]);
+        let themes = Themes::default();
+        let mut alike = 0;
+        for name in themes.names() {
+            let (found, _) = themes.readability(&name).unwrap();
+            let made_for = themes.about(&name).unwrap().1;
+            let colourless = found.states.is_empty();
+            for vision in Vision::ALL {
+                let near = found.states.iter().find(|one| one.vision == vision);
+                let clear = near.is_some_and(|near| near.distance >= APART);
+                assert!(clear || colourless || !made_for.contains(&vision), "{name} {vision:?}");
+                if clear {
+                    continue;
+                }
+                alike += 1;
+                for glyphs in [Glyphs::UNICODE, Glyphs::ASCII] {
+                    let mut marks = states.map(|state| state.glyph(glyphs)).to_vec();
+                    marks.extend([glyphs.info, glyphs.none]);
+                    let all = marks.len();
+                    marks.sort_unstable();
+                    marks.dedup();
+                    assert_eq!(marks.len(), all, "{name} {vision:?}: {marks:?}");
+                }
+            }
+        }
+        assert!(alike > 0, "this would test nothing");
+    }
+
     #[test]
     fn what_cannot_be_read_is_named() {
         let mut themes = Themes::default();
