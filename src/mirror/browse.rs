@@ -74,6 +74,8 @@ pub struct Question<'a> {
     pub closed: &'a HashSet<TreeNode>,
     /// The row around which rows are wanted; none for the first.
     pub anchor: Option<TreePlace>,
+    /// True when the last row is wanted in its place.
+    pub last: bool,
     /// How many rows are wanted on either side of it.
     pub around: usize,
     /// The order of siblings.

@@ -21,6 +21,8 @@ pub struct TreeQuery {
     pub closed: HashSet<TreeNode>,
     /// The row that is selected; none for the first.
     pub cursor: Option<TreePlace>,
+    /// True when the last row is wanted in its place.
+    pub last: bool,
     /// How many rows are wanted on either side of it.
     pub around: usize,
     /// The order of siblings.

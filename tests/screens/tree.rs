@@ -207,6 +207,31 @@ fn keys_open_close_and_walk() {
     assert!(desk.marked().contains("root"));
 }
 
+/// More rows are open than a picture has.
+#[test]
+fn the_last_row_is_reached_at_once_however_many_there_are() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    desk.keys("o");
+    let page = desk.page();
+    assert!(page.rows.len() < page.all, "{} of {}", page.rows.len(), page.all);
+    let near = page.rows.last().unwrap().place;
+    desk.keys("G");
+    let page = desk.page();
+    assert_eq!(page.first + page.rows.len(), page.all);
+    let last = page.rows.last().unwrap().place;
+    assert_ne!(last, near);
+    assert_eq!(page.detail.as_ref().map(|detail| detail.node), Some(last.node));
+    let screen = desk.screen((120, 36));
+    let above = screen.lines().position(|line| line.starts_with("│ ▌")).unwrap();
+    assert!(screen.lines().nth(above + 1).unwrap().contains("──"), "{screen}");
+    // From there it goes up, and not back to where it was.
+    desk.keys("k");
+    let page = desk.page();
+    assert_eq!(page.query.cursor, page.rows.get(page.rows.len() - 2).map(|row| row.place));
+    desk.keys("g");
+    assert!(desk.marked().contains("root"));
+}
+
 #[test]
 fn a_prefix_can_be_pinned_filtered_ordered_found_and_copied() {
     let mut desk = Desk::of(Scenario::Healthy);

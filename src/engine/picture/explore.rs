@@ -33,6 +33,7 @@ pub(in crate::engine) fn of(
         spread: &query.spread,
         closed: &query.closed,
         anchor: Some(query.cursor.unwrap_or(TreePlace { node: query.root, more: false })),
+        last: query.last,
         around: query.around.min(AROUND),
         sort: query.sort,
         only: only.as_deref(),

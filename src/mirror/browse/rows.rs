@@ -261,7 +261,8 @@ impl Walk<'_> {
             let exact = self.rows.iter().position(|row| same(row) && row.spot == spot);
             exact.or_else(|| self.rows.iter().position(same))
         };
-        let state = match (anchor, anchor.and_then(position)) {
+        let last = self.rows.len().checked_sub(1).filter(|_| self.question.last);
+        let state = match (anchor, last.or_else(|| anchor.and_then(position))) {
             (_, Some(at)) => self.stand(at),
             (None, None) => self.bury(wanted.unwrap_or_default()),
             (Some((place, _)), None) => match self.after_more(place) {

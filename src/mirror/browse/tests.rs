@@ -80,6 +80,7 @@ impl Bench {
             spread: &self.spread,
             closed: &self.closed,
             anchor,
+            last: false,
             around: 10_000,
             sort: self.sort,
             only: self.only.as_deref(),

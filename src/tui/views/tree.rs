@@ -44,6 +44,8 @@ pub struct State {
     pub root: TreeNode,
     /// The selected row.
     pub cursor: TreePlace,
+    /// True while the last row is selected, which may be far from those that are known.
+    pub last: bool,
     /// The row of the panel that it stands in.
     pub line: usize,
     /// What is open, and how many of its children are shown.
@@ -69,6 +71,7 @@ impl Default for State {
         Self {
             root: TreeNode::Root,
             cursor: TreePlace::default(),
+            last: false,
             line: 0,
             open: [(TreeNode::Root, CHILDREN), (TreeNode::Orphans, CHILDREN)].into(),
             spread: HashMap::new(),
@@ -93,7 +96,9 @@ pub fn page(snapshot: &Snapshot) -> Option<&TreePage> {
 impl State {
     /// Returns which of the rows of `page` is selected.
     pub fn selected(&self, page: &TreePage) -> Option<usize> {
-        let asked = page.query.cursor == Some(self.cursor) && page.query.find == self.find;
+        let query = &page.query;
+        let asked = query.cursor == Some(self.cursor) && query.find == self.find;
+        let asked = asked && query.last == self.last;
         let answered = match page.anchor {
             TreeAnchor::At(at) | TreeAnchor::Gone(at) if asked => at.checked_sub(page.first),
             _ => None,
@@ -114,6 +119,7 @@ impl State {
             spread: self.spread.clone(),
             closed: self.closed.clone(),
             cursor: Some(self.cursor),
+            last: self.last,
             around,
             sort: self.sort,
             worker: self.worker,

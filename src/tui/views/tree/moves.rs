@@ -29,14 +29,18 @@ impl State {
             _ => self.line.saturating_sub(at - next),
         };
         self.select(next, page);
-        if by == Scroll::Top {
-            self.cursor = TreePlace { node: self.root, more: false };
+        match by {
+            Scroll::Top => self.cursor = TreePlace { node: self.root, more: false },
+            // The rows that are known may end before the tree does.
+            Scroll::Bottom => self.last = page.first + page.rows.len() < page.all,
+            _ => {}
         }
     }
 
     /// Selects the row of `page` at `at`. What was found is selected by then, and stays open.
     fn select(&mut self, at: usize, page: &TreePage) {
         self.keep_found(page);
+        self.last = false;
         if let Some(row) = page.rows.get(at) {
             if self.cursor != row.place {
                 self.first_line = 0;
@@ -70,6 +74,7 @@ impl State {
         self.find = Some((text.to_owned(), which));
         self.root = TreeNode::Root;
         self.worker = None;
+        self.last = false;
         self.line = 8;
         self.first_line = 0;
     }
