@@ -8,6 +8,7 @@ use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::widgets::chart::{Chart, Line};
+use crate::tui::widgets::panel;
 
 /// Ranks that get a line of their own; with more, the mean is drawn.
 const LINES: usize = Role::SERIES.len();
@@ -24,19 +25,27 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         _ => (Role::Series3, String::new()),
     };
     // What matters most comes first: notes go from the end when there is no room.
-    let notes = vec![
+    let mut notes = vec![
         part(format!("orphan {}{mark}", text::short(rates.refused)), orphan),
         part(format!("  stored {}", text::short(rates.stores)), Role::Series1),
         part(format!("  removed {}", text::short(rates.removals)), Role::Series2),
         part(format!("  unknown {}", text::short(rates.unknown_removals)), Role::Series4),
     ];
-    let inner = scene.frame(canvas, area, PanelId::Traffic, "KV events/s", notes);
-    let lines = vec![
+    let title = "KV events/s";
+    // The frame drops what does not fit; a line without a name would be a riddle.
+    let named = panel::fitting(area, title, &notes);
+    notes.truncate(named);
+    let inner = scene.frame(canvas, area, PanelId::Traffic, title, notes);
+    let mut lines = vec![
+        Line { points: &series.refused.points, role: orphan, mark: 'o' },
         Line { points: &series.stores.points, role: Role::Series1, mark: 's' },
         Line { points: &series.removals.points, role: Role::Series2, mark: 'r' },
         Line { points: &series.unknown_removals.points, role: Role::Series4, mark: 'u' },
-        Line { points: &series.refused.points, role: orphan, mark: 'o' },
     ];
+    // Without a frame nothing has a name.
+    lines.truncate(if scene.framed { named.max(1) } else { lines.len() });
+    // What is worst is drawn over the others.
+    lines.rotate_left(1);
     chart(scene, lines, None, text::short).draw(canvas, inner);
 }
 

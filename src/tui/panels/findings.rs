@@ -168,11 +168,13 @@ impl Row<'_> {
         let (mark, role, word) = self.item.state(glyphs);
         let pointer = if self.selected { glyphs.mark } else { " " };
         let name_role = if self.selected { Role::Title } else { Role::Fg };
-        let left = [
+        let mut left = [
             part(pointer, Role::Key),
             part(format!("{mark} {} ", self.item.id()), role),
-            part(self.item.name(), name_role),
+            part("", name_role),
         ];
+        let room = usize::from(area.width).saturating_sub(width(&left));
+        left[2].text = text::cut(self.item.name(), room, glyphs.ellipsis);
         let x = canvas.parts(area, 0, 0, &left);
         let age = self.age();
         let word = part(word, role);

@@ -132,7 +132,8 @@ fn table(scene: &Scene<'_>, room: usize, glyphs: &'static Glyphs) -> Table {
     let name = longest(&|row| worker(scene.snapshot, row)).clamp(WORKER.0, WORKER.1);
     // The terms of the cost are worth more than a whole name and thousandths of seconds.
     let [name, time] = match room {
-        0..70 => [name.min(14), 8],
+        0..25 => [name.min(room.saturating_sub(11)), 8],
+        25..70 => [name.min(14), 8],
         70..100 => [name.min(17), 12],
         _ => [name, 12],
     };

@@ -45,7 +45,12 @@ pub(super) fn short(hash: SequenceHash) -> String {
 pub fn lines(layout: &Layout) -> usize {
     let Some(area) = layout.panel(PanelId::Tree) else { return 0 };
     let height = area.height.saturating_sub(if layout.framed { 2 } else { 0 });
-    usize::from(height.saturating_sub(1 + sums::height(height)))
+    usize::from(height.saturating_sub(names_height(height) + sums::height(height)))
+}
+
+/// Returns the rows that names of columns take of a panel with so many: the selected prefix comes first.
+const fn names_height(panel: u16) -> u16 {
+    if panel > 1 { 1 } else { 0 }
 }
 
 /// Draws the panel.
@@ -59,12 +64,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     };
     let below = sums::height(inner.height).min(inner.height);
     let columns = Columns::of(page, inner.width.into());
-    names(canvas, inner, &columns, page);
-    let rows = Rect {
-        y: inner.y + 1.min(inner.height),
-        height: inner.height.saturating_sub(1 + below),
-        ..inner
-    };
+    let above = names_height(inner.height);
+    if above > 0 {
+        names(canvas, inner, &columns, page);
+    }
+    let rows =
+        Rect { y: inner.y + above, height: inner.height.saturating_sub(above + below), ..inner };
     let height = usize::from(rows.height);
     let selected = state.selected(page).unwrap_or(0);
     let last = page.rows.len().saturating_sub(height);

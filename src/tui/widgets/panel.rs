@@ -29,26 +29,34 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, heading: &Heading) -> Rect {
     let title =
         text::cut(&text::clean(&heading.title), room.saturating_sub(2), canvas.glyphs().ellipsis);
     let title_role = if heading.focused { Role::BorderFocus } else { Role::Title };
-    let taken = if title.is_empty() { 0 } else { text::width(&title) + 2 };
+    let taken = taken(&title);
     if taken > 0 {
         canvas.put(area, 2, 0, &format!(" {title} "), title_role);
     }
-    let mut notes = heading.notes.as_slice();
-    while let Some((_, fewer)) = notes.split_last() {
-        let needed = width(notes) + 2;
-        if taken + needed < room {
-            let start = usize::from(area.width) - 2 - needed;
-            let padded: Vec<Part> = [part(" ", Role::Muted)]
-                .into_iter()
-                .chain(notes.iter().cloned())
-                .chain([part(" ", Role::Muted)])
-                .collect();
-            canvas.parts(area, text::coordinate(start), 0, &padded);
-            break;
-        }
-        notes = fewer;
+    let notes = heading.notes.get(..fitting(area, &title, &heading.notes)).unwrap_or_default();
+    if !notes.is_empty() {
+        let start = usize::from(area.width) - 4 - width(notes);
+        let padded: Vec<Part> = [part(" ", Role::Muted)]
+            .into_iter()
+            .chain(notes.iter().cloned())
+            .chain([part(" ", Role::Muted)])
+            .collect();
+        canvas.parts(area, text::coordinate(start), 0, &padded);
     }
     Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 }
+}
+
+fn taken(title: &str) -> usize {
+    if title.is_empty() { 0 } else { text::width(title) + 2 }
+}
+
+/// Returns how many of `notes`, from the first on, fit beside `title` into the frame of `area`.
+pub fn fitting(area: Rect, title: &str, notes: &[Part]) -> usize {
+    let room = usize::from(area.width).saturating_sub(4);
+    let fits = |count: &usize| {
+        notes.get(..*count).is_some_and(|notes| taken(title) + width(notes) + 2 < room)
+    };
+    (1..=notes.len()).rev().find(fits).unwrap_or(0)
 }
 
 fn edges(canvas: &mut Canvas<'_>, area: Rect, role: Role) {

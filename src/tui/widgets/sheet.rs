@@ -14,6 +14,8 @@ const TABULAR: usize = 56;
 const MARK: usize = 4;
 /// Rows of a cell of evidence while it is skimmed.
 const QUOTED: usize = 2;
+/// Rows of what was seen, which names numbers.
+const SEEN: usize = 3;
 /// Columns of an age.
 const AGE: usize = 4;
 
@@ -139,21 +141,21 @@ impl Sheet {
         }
     }
 
-    /// Returns `text` in lines, as many as are wanted; numbers come first in evidence, so that they stay.
-    fn lines(&self, text: &str, columns: usize) -> Vec<String> {
+    /// Returns `text` in lines, at most so many unless all are wanted; words, and so numbers, stay whole.
+    fn lines(&self, text: &str, columns: usize, most: usize) -> Vec<String> {
         let mut lines = text::wrap(text, columns);
-        if !self.whole && lines.len() > QUOTED {
-            let rest = lines[QUOTED - 1..].join(" ");
-            lines.truncate(QUOTED - 1);
-            lines.push(text::cut(&rest, columns, self.glyphs.ellipsis));
+        if !self.whole && lines.len() > most {
+            let rest = lines[most - 1..].join(" ");
+            lines.truncate(most - 1);
+            lines.push(text::cut_words(&rest, columns, self.glyphs.ellipsis));
         }
         lines
     }
 
     fn row(&mut self, proof: &Proof, [claim, value, source]: [usize; 3]) {
-        let claims = self.lines(&proof.claim, claim);
-        let values = self.lines(&proof.value, value);
-        let sources = self.lines(&proof.source, source);
+        let claims = self.lines(&proof.claim, claim, QUOTED);
+        let values = self.lines(&proof.value, value, SEEN);
+        let sources = self.lines(&proof.source, source, QUOTED);
         let height = claims.len().max(values.len()).max(sources.len());
         for at in 0..height {
             let cell = |cells: &[String], width| {
@@ -173,12 +175,12 @@ impl Sheet {
     fn stacked(&mut self, proof: &Proof) {
         let room = self.width.saturating_sub(2);
         let said = format!("{}: {}", proof.claim, proof.value);
-        for (at, line) in self.lines(&said, room).into_iter().enumerate() {
+        for (at, line) in self.lines(&said, room, QUOTED).into_iter().enumerate() {
             let mark = if at == 0 { proof.mark } else { " " };
             self.rows.push(vec![part(format!("{mark} "), proof.role), part(line, Role::Fg)]);
         }
         let age = if proof.age.is_empty() { String::new() } else { format!(", {}", proof.age) };
-        for line in self.lines(&format!("{}{age}", proof.source), room) {
+        for line in self.lines(&format!("{}{age}", proof.source), room, QUOTED) {
             self.rows.push(vec![part("  ", Role::Fg), part(line, Role::Muted)]);
         }
     }

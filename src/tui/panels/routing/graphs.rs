@@ -62,6 +62,8 @@ pub fn ttft(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 fn seconds(value: f64) -> String {
     if value < 1e-9 {
         String::from("0")
+    } else if value < 0.095 {
+        format!("{value:.3}")
     } else if value < 9.95 {
         format!("{value:.2}")
     } else {

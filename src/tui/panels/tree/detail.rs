@@ -148,7 +148,9 @@ impl Sheet<'_> {
             TreeNode::Block(_) => return,
         };
         self.say("", said, Role::Fg);
+        // Beside the tree it stands below the root.
         if row.place.node == TreeNode::Root
+            && self.scene.look.tree.described
             && let Some(why) = emptiness(self.scene, row)
         {
             let role = if self.scene.is_warming() { Role::Unknown } else { Role::Warn };

@@ -12,7 +12,7 @@ use crate::tui::widgets::sparkline;
 /// Columns of a label.
 const LABEL: usize = 9;
 /// Columns of a sparkline.
-const SPARK: usize = 16;
+const SPARK: usize = 8;
 
 /// Returns the rows that sums take of a panel with so many.
 pub(super) const fn height(panel: u16) -> u16 {
@@ -89,19 +89,24 @@ fn found(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Option<Vec<
     Some(line)
 }
 
+/// Draws the size of the index with its change, and how many events make it grow and shrink.
 fn growth(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
     let series = &scene.snapshot.series;
     let rates = &scene.snapshot.totals.rates.ten_seconds;
     let glyphs = canvas.glyphs();
-    let mut line = vec![label("per s")];
-    for (name, points, rate, role) in [
-        ("stores ", &series.stores.points, rates.stores, Role::Series1),
-        ("  removed ", &series.removals.points, rates.removals, Role::Series2),
+    let changes = scene.snapshot.workers.iter().filter(|row| !row.gone).map(|row| row.change);
+    let change = changes.reduce(|sum, change| Some(sum? + change?)).flatten();
+    let change = change.map_or_else(|| glyphs.none.to_owned(), text::signed);
+    let mut line = vec![label("growth/s")];
+    for (name, points, now, role) in [
+        ("blocks ", &series.tree_size.points, change, Role::Series4),
+        ("  stores ", &series.stores.points, text::short(rates.stores), Role::Series1),
+        ("  removals ", &series.removals.points, text::short(rates.removals), Role::Series2),
     ] {
         let top = sparkline::largest(points, 1.0);
         line.push(part(name, Role::Fg));
         line.push(part(sparkline::cells(points, SPARK, top, glyphs), role));
-        line.push(part(format!(" {}", text::short(rate)), role));
+        line.push(part(format!(" {now}"), role));
     }
     line
 }

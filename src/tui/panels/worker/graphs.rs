@@ -10,6 +10,10 @@ use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::widgets::chart::{Chart, Line};
+use crate::tui::widgets::panel;
+
+/// Lines that are drawn even where there is no room for their names.
+const LEAST: usize = 3;
 
 /// A line with its name and what it is now.
 struct Named<'a> {
@@ -89,9 +93,11 @@ fn draw(
     let notes: Vec<Part> =
         named.iter().enumerate().map(|(at, line)| note(canvas, at, line)).collect();
     let title = format!("{} {title}", alias(entry.row));
+    // A line whose name does not fit is a riddle; but never fewer than what a worker stores and loses.
+    let named = &named[..named.len().min(panel::fitting(area, &title, &notes).max(LEAST))];
     let inner = scene.frame(canvas, area, id, title, notes);
     let mut lines = Vec::new();
-    for line in &named {
+    for line in named {
         let mark = line.name.chars().next().unwrap_or('*');
         lines.push(Line { points: &line.series.points, role: line.role, mark });
     }
