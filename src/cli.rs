@@ -348,6 +348,9 @@ pub struct CheckArgs {
     /// Judge this recording instead of a live deployment
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
+    /// Judge saved logs instead, as `kubectl logs` prints them; `-` reads standard input
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["replay", "wait"])]
+    pub logs: Vec<PathBuf>,
     /// How long to listen before it is judged, once history has been read
     #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub length: Duration,

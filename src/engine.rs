@@ -51,6 +51,9 @@ pub struct EngineOptions {
     pub memory_limit: usize,
     /// Where rules draw their lines.
     pub thresholds: Thresholds,
+    /// True when there is nothing but logs, so that nobody misses KV events. Logs are then taken for
+    /// routers' unless their names say otherwise.
+    pub logs_only: bool,
 }
 
 impl Default for EngineOptions {
@@ -61,6 +64,7 @@ impl Default for EngineOptions {
             dgd: None,
             memory_limit: 1 << 30,
             thresholds: Thresholds::default(),
+            logs_only: false,
         }
     }
 }

@@ -59,7 +59,7 @@ pub enum RecordError {
         source: io::Error,
     },
     /// The first line is no header.
-    #[error("`{}` is not a kvtop recording: its first line has no `kvtop_frames`", path.display())]
+    #[error("`{}` is not a kvtop recording: its first line has no `kvtop_frames`; `kvtop check --logs` judges saved logs", path.display())]
     NoHeader {
         /// The file.
         path: PathBuf,

@@ -11,6 +11,7 @@ mod exporter;
 mod headless;
 mod lint;
 mod live;
+mod log_files;
 pub mod manual;
 mod player;
 mod publishers;

@@ -6,6 +6,7 @@ mod captures;
 mod detection;
 mod fixes;
 pub(crate) mod rules;
+mod saved_logs;
 mod scenarios;
 mod settings;
 

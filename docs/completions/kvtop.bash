@@ -371,7 +371,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__check)
-            opts="-o -n -h --output --replay --for --wait --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-o -n -h --output --replay --logs --for --wait --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -386,6 +386,10 @@ _kvtop() {
                     return 0
                     ;;
                 --replay)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --logs)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -280,6 +280,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Fo
 json\t'The contract of docs/reference/json.md'
 prometheus\t'Metrics'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Judge this recording instead of a live deployment' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l logs -d 'Judge saved logs instead, as `kubectl logs` prints them; `-` reads standard input' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'How long to listen before it is judged, once history has been read' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Go on for up to this time until all is well, as after a fix' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r

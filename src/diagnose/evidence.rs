@@ -181,6 +181,8 @@ pub struct PlaneEvidence {
     pub unreadable: Vec<String>,
     /// Members of discovery that serve requests.
     pub members: u64,
+    /// True when there is nothing but saved logs: no event can come.
+    pub logs_only: bool,
 }
 
 /// Publishers of KV events that a source does not reach.

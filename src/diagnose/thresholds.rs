@@ -27,7 +27,8 @@ pub struct Thresholds {
     pub min_parent_warnings: u64,
     /// Prompts of known length that must have failed to tell the publisher's block size.
     pub min_lengths: u64,
-    /// Share of stores that a router without history refuses, at least, where the past is not known.
+    /// Share of refused stores that a cause must explain, at least, where the past or the events are not
+    /// known.
     pub all_share: f64,
     /// Requests that a silent worker must have been given.
     pub min_silent_routed: u64,

@@ -137,6 +137,8 @@ impl Engine {
                 self.times.logs = Some(earliest(self.times.logs, frame.happened()));
                 if let Some(warnings) = self.router.pod(pod) {
                     warnings.read = true;
+                    let named = ["worker", "prefill", "decode"].iter().any(|it| pod.contains(it));
+                    warnings.assumed = self.options.logs_only && !named;
                 }
             }
             Origin::Metrics { pod, .. } => self.workers.note_pod(pod),

@@ -18,6 +18,8 @@ pub struct PodWarnings {
     pub read: bool,
     /// True once the pod was seen to route.
     pub routes: bool,
+    /// True when it is taken for a router, because nothing says what it is.
+    pub assumed: bool,
     /// `Failed to find parent block`.
     pub parent: u64,
     /// Of those, with `num_blocks=0`.
@@ -248,9 +250,10 @@ impl Router {
 }
 
 impl PodWarnings {
-    /// Returns true when `pod` counts as a router: it was seen to route, or is named like one.
+    /// Returns true when `pod` counts as a router: it was seen to route, is taken for one, or is named
+    /// like one.
     pub fn is_router(&self, pod: &str) -> bool {
-        self.routes || pod.contains("frontend") || pod.contains("router")
+        self.routes || self.assumed || pod.contains("frontend") || pod.contains("router")
     }
 }
 

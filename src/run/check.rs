@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::RunError;
 use super::headless::{REACH_WITHIN, at_the_end_of, ended, follow, is_ready, print, take};
 use super::live::{self, Live};
+use super::log_files;
 use super::waiting::Waiting;
 use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
 use crate::clock;
@@ -24,6 +25,7 @@ const EXPLAINED: usize = 78;
 pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit, RunError> {
     let snapshot = match &args.replay {
         Some(path) => at_the_end_of(path, source).map(Box::new),
+        None if !args.logs.is_empty() => log_files::at_the_end_of(&args.logs, source).map(Box::new),
         None => match listened(args, source).await {
             Ok(Ok(snapshot)) => Ok(snapshot),
             Ok(Err(exit)) => return Ok(exit),

@@ -8,6 +8,7 @@ mod follow;
 mod join;
 mod lines;
 mod request;
+mod saved;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,6 +23,7 @@ use crate::source::notes::{Notes, how_many};
 use crate::source::{Desired, Emitter, SourceHandle};
 
 use follow::{Follow, Phase, Standing};
+pub use saved::SavedLog;
 
 /// The name of the source in notes.
 const NAME: &str = "logs";

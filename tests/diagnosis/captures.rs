@@ -155,7 +155,7 @@ fn what_cannot_be_looked_at_is_unknown_and_so_are_misspelt_arguments() {
 }
 
 /// Lines of a frontend of Dynamo 0.9 whose users suspected a router that hashes blocks of 16 tokens.
-const REPORTED: [(u64, &str); 10] = [
+pub(super) const REPORTED: [(u64, &str); 10] = [
     (7_702_713_015_953_616, "138.656"),
     (7_702_713_015_953_616, "124.031"),
     (4_467_334_888_485_367, "48.781"),

@@ -5,6 +5,7 @@
 //! request ever finds a block (PROTOCOL 10.2 has the table).
 
 mod fixes;
+mod heard;
 
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::rules::blind::{self, Sight};
@@ -33,7 +34,8 @@ impl Rule for BlockSizeMismatch {
          and nothing warns, but no request finds a block. The router inside dynamo.frontend takes its \
          size from the workers' model card, so the cure is on the workers: make --kv-block-size and the \
          engine's tokens_per_block (vLLM: --block-size) the same. Judged by the share of empty stores, \
-         by removals without stores, by log lines that name both sizes, by requests without overlap \
+         by removals without stores, where no event is seen by 20 refused stores with num_blocks=0 in a \
+         router's log, by log lines that name both sizes, by requests without overlap \
          although engines reuse prefixes, and by claims that differ; half of 20 stores, 20 removals or \
          12 requests are enough. Refuted by stores with blocks and by one request with overlap."
     }
@@ -43,7 +45,7 @@ impl Rule for BlockSizeMismatch {
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        if let Some(finding) = published(evidence) {
+        if let Some(finding) = published(evidence).or_else(|| heard::heard(evidence)) {
             return finding.into();
         }
         let sight = blind::look(evidence);
@@ -96,6 +98,7 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
         Sight::Blind(_) => Verdict::unknown(
             "the size that workers publish with: no request finds a block, and nobody names it",
         ),
+        _ if evidence.plane.logs_only => Verdict::unknown(heard::missing(evidence)),
         _ if !publishes => Verdict::unknown(format!(
             "stores: {} were seen, {} are needed",
             total.counters.stores, evidence.thresholds.min_stores

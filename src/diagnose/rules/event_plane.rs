@@ -45,6 +45,9 @@ impl Rule for EventPlane {
             let name = plane.name.as_deref().unwrap_or("the event plane");
             return Verdict::clear(format!("{} KV events came by {name}", tally.events));
         }
+        if plane.logs_only {
+            return Verdict::unknown("KV events: there are logs only");
+        }
         let elsewhere = elsewhere(evidence);
         // Logs tell of requests from before kvtop listened.
         let served = is_settled(evidence) && tally.routed >= limits.min_silent_routed;

@@ -49,6 +49,13 @@ impl Rule for RouterWithoutHistory {
             return found(evidence).into();
         }
         if full + tally.parent_unsaid >= limits.min_parent_warnings {
+            if evidence.plane.logs_only {
+                return Verdict::unknown(format!(
+                    "KV events, without which lost history (KVT007) and lost events (KVT014) look alike: \
+                     routers refused {} stores for want of a parent",
+                    full + tally.parent_unsaid
+                ));
+            }
             return Verdict::unknown(format!(
                 "the past: routers miss parents of {full} stores with blocks, {} of which kvtop holds",
                 tally.parent_held

@@ -150,7 +150,7 @@ impl Thresholds {
             "share",
             0.0,
             1.0,
-            "Share of stores that a router without history refuses, at least, where the past is not known."
+            "Share of refused stores that a cause must explain, at least, where the past or the events are not known."
         ),
         count!(
             min_silent_routed,

@@ -15,6 +15,7 @@ impl Engine {
             name: self.deployment.plane.map(Arc::from),
             members: self.workers.members(),
             advertised: self.advertised(),
+            logs_only: self.options.logs_only,
             ..PlaneEvidence::default()
         };
         for (_, record) in self.sources.all() {

@@ -1,0 +1,86 @@
+//! What routers' logs alone tell, where no KV event reaches kvtop.
+
+use super::fixes::worker_fix;
+use crate::diagnose::evidence::Evidence;
+use crate::diagnose::{Finding, Proof};
+use crate::domain::{Grade, Severity};
+
+/// Engine and publisher differ, as a router's warnings show: a store that it refuses with `num_blocks=0`
+/// arrived without blocks.
+pub(super) fn heard(evidence: &Evidence) -> Option<Finding> {
+    let limits = &evidence.thresholds;
+    let tally = &evidence.router.tally;
+    let (empty, all) = (tally.parent_empty, tally.parent_empty + tally.parent_full);
+    let overlap = tally.overlaps.best();
+    // A router without history refuses full stores, and now and then the empty end of one.
+    let empties = empty >= limits.min_stores && empty as f64 >= limits.all_share * all as f64;
+    if tally.events > 0 || !empties || overlap.known > overlap.zero {
+        return None;
+    }
+    let mut proofs = vec![
+        Proof::new(
+            "\"Failed to find parent block\"",
+            format!("{empty} of {all} with num_blocks=0"),
+            "routers' logs",
+        )
+        .at(evidence.at),
+    ];
+    if overlap.known > 0 {
+        let value = format!("{} of {}", overlap.zero, overlap.known);
+        proofs.push(Proof::new("requests without overlap", value, "routers' logs"));
+    }
+    if tally.remove > 0 {
+        let claim = "\"Failed to find block to remove\"";
+        proofs.push(Proof::new(claim, tally.remove.to_string(), "routers' logs"));
+    }
+    if let Some(inferred) = evidence.router.inferred {
+        proofs.push(evidence.cost_proof(inferred.tokens));
+    }
+    Some(Finding {
+        severity: Severity::Critical,
+        grade: Grade::Likely,
+        summary: format!(
+            "Workers' publishers and engines cut blocks of different sizes: the router refused {empty} \
+             stores without blocks."
+        ),
+        effect: "The router's index stays empty: every request is routed by load alone, and its prompt \
+                 is computed anew."
+            .into(),
+        proofs,
+        refuted_by: "Stores that hold blocks, in the KV events of the same workers.".into(),
+        competing: vec![
+            "KVT016: the size declared on the frontend cannot empty a store; workers publish without it."
+                .into(),
+            "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
+        ],
+        fix: Some(worker_fix(evidence, None)),
+    })
+}
+
+/// Returns what logs told, and what else would be needed to know more.
+pub(super) fn missing(evidence: &Evidence) -> String {
+    let tally = &evidence.router.tally;
+    let overlap = tally.overlaps.best();
+    let mut told = Vec::new();
+    if let Some(inferred) = evidence.router.inferred {
+        let (tokens, samples) = (inferred.tokens, inferred.samples);
+        told.push(format!("the router hashes blocks of {tokens} tokens (by {samples} costs)"));
+    }
+    if overlap.known > 0 {
+        told.push(format!("{} of {} requests found nothing", overlap.zero, overlap.known));
+    }
+    let (full, unsaid) = (tally.parent_full, tally.parent_unsaid);
+    if full + unsaid > 0 {
+        told.push(format!("{} stores were refused for want of a parent", full + unsaid));
+    } else if tally.remove > 0 && tally.parent_empty == 0 {
+        told.push(format!(
+            "{} removed blocks were unknown, and no store was refused",
+            tally.remove
+        ));
+    }
+    let told = if told.is_empty() { String::new() } else { format!("{}; ", told.join(", ")) };
+    format!(
+        "{told}why cannot be told without \"Failed to find parent block\" lines that name num_blocks, \
+         workers' logs from their start, or KV events"
+    )
+}
