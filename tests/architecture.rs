@@ -53,7 +53,7 @@ const LAYERS: &[Layer] = &[
         layers: &["domain", "frame"],
         crates: &["bytes", "jiff", "prometheus_parse", "serde", "serde_json", "serde_saphyr"],
     },
-    Layer { name: "mirror", layers: &["domain"], crates: &[] },
+    Layer { name: "mirror", layers: &["domain"], crates: &["wide"] },
     Layer { name: "metrics", layers: &["domain"], crates: &[] },
     Layer { name: "model", layers: &["domain"], crates: &[] },
     Layer { name: "attach", layers: &["domain", "model"], crates: &[] },
