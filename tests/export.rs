@@ -63,9 +63,8 @@ fn a_recording_is_drawn_in_every_format() {
 
 #[test]
 fn a_theme_without_colours_has_none_in_a_file() {
-    let of = |theme: &str| {
-        drawn(&["--demo", "mismatch", "--for", "30s", "-o", "svg", "--theme", theme])
-    };
+    let of =
+        |theme: &str| drawn(&["--demo", "mismatch", "--for", "30s", "-o", "svg", "--theme", theme]);
     let colours = |svg: &str| {
         let fills = svg.match_indices("fill=\"#").map(|(at, _)| svg[at + 6..at + 13].to_owned());
         fills.collect::<std::collections::BTreeSet<_>>()

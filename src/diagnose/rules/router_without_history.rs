@@ -48,12 +48,14 @@ impl Rule for RouterWithoutHistory {
         if full >= limits.min_parent_warnings && nearly_all && !past_known(evidence) {
             return found(evidence).into();
         }
-        if full + tally.parent_unsaid >= limits.min_parent_warnings {
+        let lacking = full + tally.parent_unsaid;
+        // A saved log may be an excerpt: a few lines of it do not mean that there were few.
+        let excerpt = evidence.plane.logs_only && lacking > 0;
+        if lacking >= limits.min_parent_warnings || excerpt {
             if evidence.plane.logs_only {
                 return Verdict::unknown(format!(
                     "KV events, without which lost history (KVT007) and lost events (KVT014) look alike: \
-                     routers refused {} stores for want of a parent",
-                    full + tally.parent_unsaid
+                     routers refused {lacking} stores for want of a parent"
                 ));
             }
             return Verdict::unknown(format!(
@@ -64,7 +66,7 @@ impl Rule for RouterWithoutHistory {
         if tally.routed == 0 {
             return Verdict::unknown("requests: none was routed yet");
         }
-        Verdict::clear(match full {
+        Verdict::clear(match lacking {
             0 => format!("no router misses a parent; {} requests routed", tally.routed),
             few => format!("{few} stores refused for want of a parent, {} routed", tally.routed),
         })
