@@ -41,9 +41,9 @@ impl Bucket {
     /// Returns the slots whose tag is `tag`.
     #[inline]
     pub(super) fn matches(&self, tag: u16) -> Found {
-        let [a, b, c, d, e, f, g, h, i, j] = self.tags.map(u16::cast_signed);
         // The upper lanes hold no tags, and are masked.
-        let tags = i16x16::new([a, b, c, d, e, f, g, h, i, j, 0, 0, 0, 0, 0, 0]);
+        let lane = |at: usize| if at < SLOTS { self.tags[at].cast_signed() } else { 0 };
+        let tags = i16x16::new(std::array::from_fn(lane));
         let equal = tags.simd_eq(i16x16::splat(tag.cast_signed()));
         Found(i8x16::from_i16x16_saturate(equal).to_bitmask() & ((1 << SLOTS) - 1))
     }
