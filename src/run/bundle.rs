@@ -13,8 +13,10 @@ use tape::Tape;
 
 use super::RunError;
 use super::doctor;
-use super::headless::{REACH_WITHIN, ended, follow, is_ready, take_each, tell};
+use super::ending;
+use super::headless::{REACH_WITHIN, ended, follow, is_ready, take_each};
 use super::live::{self, Live};
+use super::output::tell;
 use super::player::options_for;
 use super::thresholds;
 use super::waiting::Waiting;
@@ -126,7 +128,7 @@ async fn of_deployment(length: Duration, source: &SourceArgs) -> Result<Gathered
     tell(&format!("kvtop: listening to {}; Ctrl-C ends that early", live.label));
     let snapshot = listened(&mut live, &mut tape, length, source).await;
     let checks = doctor::found(&live, &snapshot).await;
-    live::stop(&live.sources).await;
+    ending::stop(&live.sources).await;
     Ok(Gathered { snapshot, tape, doctor: Some(checks), bad_lines: 0 })
 }
 

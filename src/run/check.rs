@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use super::RunError;
-use super::headless::{REACH_WITHIN, at_the_end_of, ended, follow, is_ready, print, take};
+use super::ending;
+use super::headless::{REACH_WITHIN, at_the_end_of, ended, follow, is_ready, take};
 use super::live::{self, Live};
 use super::log_files;
+use super::output::print;
 use super::waiting::Waiting;
 use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
 use crate::clock;
@@ -86,7 +88,7 @@ async fn listened(
             break snapshot;
         }
     };
-    live::stop(&sources).await;
+    ending::stop(&sources).await;
     Ok(Ok(Box::new(snapshot)))
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use tokio::sync::watch;
 
-use super::live;
+use super::ending;
 use super::publishers::Publishers;
 use crate::attach::{Login, NatsTarget, Wanted};
 use crate::clock;
@@ -160,7 +160,7 @@ impl Cluster {
             }
         }
         let all: Vec<&SourceHandle> = self.handles().collect();
-        live::end(&all).await;
+        ending::end(&all).await;
         self.shown.send_replace(SourceState::Ended);
     }
 
@@ -174,7 +174,7 @@ impl Cluster {
     async fn obey(&self, desired: Desired) {
         let all: Vec<&SourceHandle> = self.handles().collect();
         if desired == Desired::Suspended {
-            live::pause(&all).await;
+            ending::pause(&all).await;
             self.shown.send_replace(SourceState::Suspended);
         } else {
             for handle in all {
@@ -212,7 +212,7 @@ impl Cluster {
         match self.open_nats(&target).await {
             Ok(handle) => {
                 if let Some((_, old)) = self.nats.replace((target, handle)) {
-                    live::end(&[&old]).await;
+                    ending::end(&[&old]).await;
                 }
                 self.unreached = false;
             }

@@ -7,8 +7,10 @@ mod terminal;
 use std::time::Duration;
 
 use super::RunError;
-use super::headless::{ended, print, take};
+use super::ending;
+use super::headless::{ended, take};
 use super::live::{self, Live};
+use super::output::print;
 use crate::attach::Wanted;
 use crate::cli::{DoctorArgs, DoctorFormat, SourceArgs};
 use crate::clock;
@@ -59,7 +61,7 @@ async fn examine(source: &SourceArgs, config: &Config) -> Vec<Check> {
         Ok(mut live) => {
             let seen = look(&mut live, source).await;
             checks.extend(of_deployment(&live, &seen).await);
-            live::stop(&live.sources).await;
+            ending::stop(&live.sources).await;
         }
     }
     checks.extend(terminal::checks(config));

@@ -19,8 +19,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 use super::RunError;
-use super::headless::{ended, follow, take, tell};
+use super::ending;
+use super::headless::{ended, follow, take};
 use super::live::{self, Live};
+use super::output::tell;
 use crate::cli::{ExportArgs, SourceArgs};
 use crate::clock;
 use crate::engine::Engine;
@@ -70,7 +72,7 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
         }
     };
     server.abort();
-    live::stop(&sources).await;
+    ending::stop(&sources).await;
     Ok(exit)
 }
 

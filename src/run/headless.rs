@@ -1,6 +1,5 @@
 //! Commands without a screen: record, and what the others share.
 
-use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::Duration;
 
@@ -8,7 +7,9 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::RunError;
+use super::ending;
 use super::live::{self, Attach, Live};
+use super::output::{print, tell};
 use super::player::options_for;
 use super::recorder::Recorder;
 use super::thresholds;
@@ -31,17 +32,6 @@ const STEP: Duration = Duration::from_millis(100);
 
 /// How long to wait for a server before the state is printed without one.
 pub(super) const REACH_WITHIN: Duration = Duration::from_secs(10);
-
-pub(super) fn print(text: &str) -> Result<(), RunError> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(RunError::Output)
-}
-
-/// Says something that is no output, where a person sees it.
-pub(super) fn tell(text: &str) {
-    // There is nobody left to tell when even that fails.
-    drop(writeln!(io::stderr().lock(), "{text}"));
-}
 
 /// Waits until the process is asked to end, and returns how.
 pub(super) async fn ended() -> Exit {
@@ -134,7 +124,7 @@ pub(super) async fn listened(
             break;
         }
     }
-    live::stop(&sources).await;
+    ending::stop(&sources).await;
     engine.settle();
     Ok(Ok((Box::new(engine), clock::now())))
 }
@@ -228,7 +218,7 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
             }
         }
     }
-    live::stop(&sources).await;
+    ending::stop(&sources).await;
     let dropped = recorder.dropped();
     let written = recorder.finish()?;
     tell(&format!("kvtop: {written} frames written to {}", args.output.display()));

@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::RunError;
-use super::headless::print;
+use super::output::print;
 use crate::cli::{LintArgs, LintFormat};
 use crate::exit::Exit;
 use crate::lint::{self, Source, Unreadable};

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
@@ -14,7 +13,6 @@ use super::records;
 use super::thresholds;
 use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::SourceArgs;
-use crate::domain::SourceState;
 use crate::engine::{Engine, EngineOptions};
 
 use crate::frame::Frame;
@@ -24,10 +22,7 @@ use crate::source::kube::{self, KubeClient, KubeOptions};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
-use crate::source::{Desired, Emitter, FRAME_BUFFER, SourceHandle};
-
-/// How long a source may take to unsubscribe before the process stops anyway.
-const UNSUBSCRIBE_WITHIN: Duration = Duration::from_secs(2);
+use crate::source::{Emitter, FRAME_BUFFER, SourceHandle};
 
 /// Running sources and what they emit.
 pub(super) struct Live {
@@ -255,35 +250,4 @@ pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
         thresholds: thresholds::of(args),
         ..EngineOptions::default()
     }
-}
-
-/// Has every source unsubscribe and waits until it has, but not for ever: a frozen subscriber slows
-/// the publishers, so this comes before the process stops.
-pub(super) async fn pause(sources: &[&SourceHandle]) {
-    reach(sources, Desired::Suspended, SourceState::Suspended).await;
-}
-
-/// Ends every source and waits until it has unsubscribed, but not for ever.
-pub(super) async fn end(sources: &[&SourceHandle]) {
-    reach(sources, Desired::Stopped, SourceState::Ended).await;
-}
-
-async fn reach(sources: &[&SourceHandle], desired: Desired, until: SourceState) {
-    for source in sources {
-        source.desired.send_replace(desired);
-    }
-    let all = async {
-        for source in sources {
-            let mut state = source.state.clone();
-            // An error means that the source has ended, which is as good.
-            drop(state.wait_for(|state| *state == until || *state == SourceState::Ended).await);
-        }
-    };
-    // Out of time: the sockets are closed with the process at worst.
-    drop(tokio::time::timeout(UNSUBSCRIBE_WITHIN, all).await);
-}
-
-/// Ends every source of `sources`.
-pub(super) async fn stop(sources: &[SourceHandle]) {
-    end(&sources.iter().collect::<Vec<_>>()).await;
 }

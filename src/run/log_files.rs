@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::headless::tell;
+use super::output::tell;
 use super::{RunError, live};
 use crate::cli::SourceArgs;
 use crate::clock;

@@ -8,7 +8,7 @@ use clap_complete::Shell as Complete;
 use clap_mangen::Man;
 
 use super::RunError;
-use super::headless::print;
+use super::output::print;
 use crate::cli::{Cli, KeysFormat, Shell};
 use crate::exit::Exit;
 use crate::tui::keymap::{BINDINGS, names};

@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-use super::live;
+use super::ending;
 use super::publishers::Publishers;
 use crate::attach::Wanted;
 use crate::domain::SourceState;
@@ -53,7 +53,7 @@ impl Records {
             }
         }
         let all: Vec<&SourceHandle> = self.handles().collect();
-        live::end(&all).await;
+        ending::end(&all).await;
         self.shown.send_replace(SourceState::Ended);
     }
 
@@ -65,7 +65,7 @@ impl Records {
     async fn obey(&self, desired: Desired) {
         let all: Vec<&SourceHandle> = self.handles().collect();
         if desired == Desired::Suspended {
-            live::pause(&all).await;
+            ending::pause(&all).await;
             self.shown.send_replace(SourceState::Suspended);
         } else {
             for handle in all {

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::RunError;
 use super::driver;
+use super::ending;
 use super::live;
 use super::player::Player;
 use super::session::{Running, Screen, Sessions};
@@ -153,13 +154,13 @@ impl Sources {
     }
 
     async fn stop(&self) {
-        live::stop(&self.now()).await;
+        ending::stop(&self.now()).await;
     }
 }
 
 impl Hooks for Sources {
     async fn before_stop(&mut self) {
-        live::pause(&self.now().iter().collect::<Vec<_>>()).await;
+        ending::pause(&self.now().iter().collect::<Vec<_>>()).await;
     }
 
     async fn after_continue(&mut self) {

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::driver;
+use super::ending;
 use super::live::{self, Live};
 use crate::cli::{NatsFile, SourceArgs};
 use crate::config::Config;
@@ -211,7 +212,7 @@ impl Sessions {
         self.session = session;
         self.args = args;
         let old = self.running.send_replace(sources);
-        tokio::spawn(async move { live::stop(&old).await });
+        tokio::spawn(async move { ending::stop(&old).await });
         true
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::RunError;
-use super::headless::print;
+use super::output::print;
 use super::thresholds;
 use crate::cli::{self, Cli, ConfigCommand, NatsFile};
 use crate::config::file::{self, Known};

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::RunError;
 use super::drawn::Drawing;
-use super::headless::{listened, played, print};
+use super::headless::{listened, played};
+use super::output::print;
 use super::{driver, live, screen, settings};
 use crate::cli::{SnapshotArgs, SnapshotFormat, SourceArgs};
 use crate::config::Config;

@@ -4,8 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::RunError;
-use super::headless::{ended, follow, print, take};
+use super::ending;
+use super::headless::{ended, follow, take};
 use super::live::{self, Live};
+use super::output::print;
 use super::player::Player;
 use super::thresholds;
 use super::waiting::Waiting;
@@ -51,7 +53,7 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
             break Exit::Clean;
         }
     };
-    live::stop(&sources).await;
+    ending::stop(&sources).await;
     Ok(exit)
 }
 

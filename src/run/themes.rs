@@ -10,7 +10,7 @@ use ratatui::backend::IntoCrossterm as _;
 use ratatui::style::Style;
 
 use super::RunError;
-use super::headless::print;
+use super::output::print;
 use super::{screen, settings};
 use crate::cli::{ColorChoice, ScreenArgs, ThemesCommand};
 use crate::exit::Exit;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::headless::tell;
 use super::live::Attach;
+use super::output::tell;
 use crate::domain::SourceState;
 use crate::snapshot::{Snapshot, SourceRow};
 

@@ -1,6 +1,6 @@
 //! The etcd of a deployment whose processes keep their records there.
 
-use super::live;
+use super::ending;
 use crate::attach::EtcdTarget;
 use crate::clock;
 use crate::domain::{SourceNote, SourceState};
@@ -51,7 +51,7 @@ impl Etcd {
             return;
         }
         if let Some(old) = self.handle() {
-            live::end(&[old]).await;
+            ending::end(&[old]).await;
         }
         let source = match etcd::addresses(&target.endpoints) {
             Ok(addresses) => Some(self.start(addresses)),
