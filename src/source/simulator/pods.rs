@@ -20,21 +20,21 @@ pub(super) fn worker(family: Family, name: &str, workers: &[WorkerConfig], place
     pod.json(family, &worker_command(), &json!(worker_args(config)), &json!(env))
 }
 
-/// Returns the pod of a frontend whose settings declare `card` tokens per block.
-pub(super) fn frontend(family: Family, name: &str, card: u32) -> String {
-    let mut env = frontend_env(card);
+/// Returns the pod of a frontend whose settings declare so many tokens per block, or nothing.
+pub(super) fn frontend(family: Family, name: &str, declared: Option<u32>) -> String {
+    let mut env = frontend_env(declared);
     env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": NAMESPACE }));
     let command = json!(["python3", "-m", "dynamo.frontend"]);
     let pod = Pod { name, component: "Frontend", kind: "frontend", node: 0 };
     pod.json(family, &command, &json!([]), &json!(env))
 }
 
-/// Returns the graph deployment of `workers` and a frontend that declares `card` tokens per block;
-/// `generation` grows with every change of it.
+/// Returns the graph deployment of `workers` and a frontend that declares so many tokens per block, or
+/// nothing; `generation` grows with every change of it.
 pub(super) fn graph(
     family: Family,
     workers: &[WorkerConfig],
-    card: u32,
+    declared: Option<u32>,
     generation: u64,
 ) -> String {
     // The newer form is in the documentation from 1.5 on.
@@ -45,7 +45,7 @@ pub(super) fn graph(
         "frontend",
         1,
         json!({
-            "image": image(family), "env": frontend_env(card),
+            "image": image(family), "env": frontend_env(declared),
         }),
     )];
     for (place, config) in workers.iter().enumerate() {
@@ -135,11 +135,10 @@ fn worker_env() -> Vec<Value> {
     vec![json!({ "name": "DYN_SYSTEM_PORT", "value": "9090" })]
 }
 
-fn frontend_env(card: u32) -> Vec<Value> {
-    vec![
-        json!({ "name": "DYN_ROUTER_MODE", "value": "kv" }),
-        json!({ "name": "DYN_KV_CACHE_BLOCK_SIZE", "value": card.to_string() }),
-    ]
+fn frontend_env(declared: Option<u32>) -> Vec<Value> {
+    let size = declared
+        .map(|size| json!({ "name": "DYN_KV_CACHE_BLOCK_SIZE", "value": size.to_string() }));
+    [json!({ "name": "DYN_ROUTER_MODE", "value": "kv" })].into_iter().chain(size).collect()
 }
 
 fn image(family: Family) -> String {

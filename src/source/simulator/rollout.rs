@@ -169,8 +169,7 @@ impl Simulation {
 
     /// The graph deployment is made, or changed to what the workers are rolled with.
     fn graph(&mut self, now: Timestamp, change: KubeChange, generation: u64) {
-        let card = self.config.workers.first().map_or(0, |worker| worker.card);
-        let graph = pods::graph(self.config.family, self.setup(), card, generation);
+        let graph = pods::graph(self.config.family, self.setup(), self.declared(), generation);
         self.tap.graph(now, change, graph);
     }
 
@@ -181,9 +180,15 @@ impl Simulation {
 
     /// The pod of the frontend comes or goes.
     fn frontend_pod(&mut self, now: Timestamp, change: KubeChange) {
-        let card = self.config.workers.first().map_or(0, |worker| worker.card);
-        let pod = pods::frontend(self.config.family, &self.frontend.pod, card);
+        let pod = pods::frontend(self.config.family, &self.frontend.pod, self.declared());
         self.tap.pod(now, change, pod);
+    }
+
+    /// Returns what the frontend declares: what the workers' one flag says. Where their cards say
+    /// something else than they publish, nobody set sizes by hand, here neither.
+    fn declared(&self) -> Option<u32> {
+        let first = self.config.workers.first();
+        first.filter(|worker| worker.card == worker.publisher).map(|worker| worker.card)
     }
 
     fn router_records(&self) -> Vec<Record> {
