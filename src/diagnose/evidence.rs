@@ -145,6 +145,9 @@ pub struct Regret {
     pub best_blocks: f64,
     /// Cached blocks of the chosen worker, over all decisions.
     pub chosen_blocks: f64,
+    /// Cached blocks that a router of default weights would have found beyond those, over all decisions:
+    /// what settings or temperature give away, not load.
+    pub forgone_blocks: f64,
 }
 
 /// The mirror's totals.

@@ -52,6 +52,8 @@ pub struct Thresholds {
     pub gini: f64,
     /// Share of cached blocks passed up for load.
     pub regret: f64,
+    /// Share of cached blocks that a router of default weights would not have passed up.
+    pub forgone: f64,
     /// Factor by which a rank may exceed its capacity.
     pub phantom: f64,
     /// Lines of workers that cannot read their engines' events.
@@ -89,7 +91,8 @@ impl Default for Thresholds {
             min_sampled: 50,
             pressure: 0.95,
             gini: 0.35,
-            regret: 0.15,
+            regret: 0.3,
+            forgone: 0.05,
             phantom: 1.05,
             min_decode_failed: 3,
             min_unreadable: 20,

@@ -11,7 +11,7 @@ use super::{Engine, MINUTE};
 use crate::diagnose::{
     Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Target, TreeEvidence,
 };
-use crate::domain::{Pod, Release, Releases, Subject, Timestamp, WorkerId};
+use crate::domain::{FormulaTerm, Pod, Release, Releases, Subject, Timestamp, WorkerId};
 use crate::model::{DecisionRecord, Family, PodRecord, RankRecord, WorkerRecord};
 
 /// Workers that appear this soon after kvtop attached were there before.
@@ -184,6 +184,15 @@ impl Engine {
     }
 }
 
+/// Costs are printed with three decimals, each rounded.
+const PRINTED: f64 = 0.003;
+
+/// Returns what a worker would have cost at the default weight of the prefill, 1.
+fn plain_cost(term: &FormulaTerm) -> f64 {
+    let request = term.credit.map_or(0.0, |credit| credit.request_blocks);
+    term.prefill_blocks + term.decode_blocks + request
+}
+
 /// Returns what choices gave away; none when no decision spells out every worker's cost.
 fn regret(decisions: &std::collections::VecDeque<DecisionRecord>) -> Option<Regret> {
     let mut sum = Regret::default();
@@ -194,7 +203,12 @@ fn regret(decisions: &std::collections::VecDeque<DecisionRecord>) -> Option<Regr
             chosen(term.rank.worker)
                 && record.decision.dp_rank.is_none_or(|rank| rank == term.rank.dp_rank)
         });
-        let taken = taken.map(|term| term.cached_blocks).fold(0.0, f64::max);
+        let taken = taken.max_by(|a, b| a.cached_blocks.total_cmp(&b.cached_blocks));
+        let Some(taken) = taken else { continue };
+        let cheapest = record.terms.iter().min_by(|a, b| plain_cost(a).total_cmp(&plain_cost(b)));
+        let otherwise = cheapest.filter(|term| plain_cost(taken) - plain_cost(term) > PRINTED);
+        let taken = taken.cached_blocks;
+        sum.forgone_blocks += otherwise.map_or(0.0, |term| (term.cached_blocks - taken).max(0.0));
         // The term without prompts ahead of it in the queue is the prompt alone.
         let prompt = record.terms.iter().map(|term| term.prefill_blocks + term.cached_blocks);
         sum.prompt_blocks += prompt.fold(f64::INFINITY, f64::min);

@@ -83,6 +83,7 @@ fn healthy() -> Evidence {
         prompt_blocks: 1200.0,
         best_blocks: 900.0,
         chosen_blocks: 880.0,
+        forgone_blocks: 0.0,
     });
     let tally = &mut evidence.router.tally;
     (tally.routed, tally.events, tally.remove) = (200, 800, 1);

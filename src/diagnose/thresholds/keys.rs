@@ -207,6 +207,13 @@ impl Thresholds {
         ),
         number!(gini, "share", 0.0, 1.0, "Inequality of requests between workers (Gini), 0 to 1."),
         number!(regret, "share", 0.0, 1.0, "Share of cached blocks passed up for load."),
+        number!(
+            forgone,
+            "share",
+            0.0,
+            1.0,
+            "Share of cached blocks passed up that the default weight would not have passed up."
+        ),
         number!(phantom, "factor", 1.0, 10.0, "Factor by which a rank may exceed its capacity."),
         count!(
             min_decode_failed,

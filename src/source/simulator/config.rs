@@ -150,6 +150,9 @@ pub struct SimConfig {
     /// The tokens per block of the router; none when it takes that of the model cards, as the router
     /// of `dynamo.frontend` does.
     pub router: Option<u32>,
+    /// Weight of the prefill in the router's costs, 1 by default: with less, load counts more than what
+    /// is cached (`--kv-overlap-score-weight` of dynamo 0.9.0).
+    pub weight: f64,
     /// Requests per second.
     pub rate: f64,
     /// Share of engine events that are lost before they are published, 0 to 1.
@@ -184,6 +187,7 @@ impl SimConfig {
             workers: vec![good; 2],
             dp_ranks: 1,
             router: None,
+            weight: 1.0,
             rate: 8.0,
             loss: 0.0,
             warm_up: Duration::from_secs(120),

@@ -92,12 +92,14 @@ pub(super) fn decision(family: Family, at: Timestamp, choice: &Choice, name: &st
 
 fn formula(cost: &Cost) -> String {
     format!(
-        "Formula for worker_id={} dp_rank={} with {} cached blocks: {:.3} = 1.0 * prefill_blocks + \
-         decode_blocks = 1.0 * {:.3} + {:.3}",
+        "Formula for worker_id={} dp_rank={} with {} cached blocks: {:.3} = {:?} * prefill_blocks + \
+         decode_blocks = {:?} * {:.3} + {:.3}",
         cost.rank.worker,
         cost.rank.dp_rank,
         cost.overlap,
         cost.logit(),
+        cost.weight,
+        cost.weight,
         cost.prefill_blocks,
         cost.decode_blocks as f64,
     )
@@ -237,7 +239,8 @@ mod tests {
 
     #[test]
     fn a_cost_reads_as_recorded_from_0_9_0() {
-        let cost = Cost { rank: RANK, overlap: 0, prefill_blocks: 8.8125, decode_blocks: 8 };
+        let cost =
+            Cost { rank: RANK, overlap: 0, prefill_blocks: 8.8125, decode_blocks: 8, weight: 1.0 };
 
         let text = format!("dynamo_llm::kv_router::scheduler: {}", formula(&cost));
 

@@ -25,12 +25,14 @@ pub(super) struct Cost {
     pub(super) overlap: u64,
     pub(super) prefill_blocks: f64,
     pub(super) decode_blocks: u64,
+    /// Weight of the prefill.
+    pub(super) weight: f64,
 }
 
 impl Cost {
-    /// Returns the number that decides; the weight of the prefill is 1, the default.
+    /// Returns the number that decides.
     pub(super) fn logit(&self) -> f64 {
-        self.prefill_blocks + self.decode_blocks as f64
+        self.weight * self.prefill_blocks + self.decode_blocks as f64
     }
 }
 
@@ -60,15 +62,17 @@ pub(super) struct Ticket {
 pub(super) struct Router {
     pub(super) index: Index,
     fixed_size: Option<u32>,
+    weight: f64,
     loads: Vec<Load>,
     rng: Rng,
 }
 
 impl Router {
     /// Returns a router without workers. `fixed_size` is its block size when it does not take that
-    /// of the model cards.
-    pub(super) fn new(fixed_size: Option<u32>, seed: u64) -> Self {
-        Self { index: Index::default(), fixed_size, loads: Vec::new(), rng: Rng::new(seed, 2) }
+    /// of the model cards, `weight` what a block of prefill costs; one of decoding costs 1.
+    pub(super) fn new(fixed_size: Option<u32>, weight: f64, seed: u64) -> Self {
+        let (index, rng) = (Index::default(), Rng::new(seed, 2));
+        Self { index, fixed_size, weight, loads: Vec::new(), rng }
     }
 
     /// Returns the tokens per block that requests are hashed with: those of the model card that was
@@ -126,7 +130,10 @@ impl Router {
             .loads
             .iter()
             .zip(overlaps)
-            .map(|(load, overlap)| cost(load, overlap, &sequences, prompt.len() as u64, size))
+            .map(|(load, overlap)| {
+                let (isl, weight) = (prompt.len() as u64, self.weight);
+                Cost { weight, ..cost(load, overlap, &sequences, isl, size) }
+            })
             .collect();
         let best = costs.iter().map(Cost::logit).min_by(f64::total_cmp)?;
         let mut cheapest: Vec<Cost> =
@@ -195,6 +202,7 @@ fn cost(load: &Load, overlap: u64, sequences: &[u64], isl: u64, size: u32) -> Co
         overlap,
         prefill_blocks: prefill_tokens as f64 / size as f64,
         decode_blocks: (load.active.len() + new) as u64,
+        weight: 1.0,
     }
 }
 
@@ -208,7 +216,7 @@ mod tests {
     const B: WorkerRank = WorkerRank::new(2, 0);
 
     fn router() -> Router {
-        let mut router = Router::new(None, 1);
+        let mut router = Router::new(None, 1.0, 1);
         router.join(A, 16, 100);
         router.join(B, 16, 100);
         router
