@@ -356,6 +356,12 @@ pub enum GaugeName {
     StoresApplied,
     /// Stores that it refused for want of a parent.
     StoresOrphaned,
+    /// Stores that it refused for any other reason.
+    StoresInvalid,
+    /// Removals that it followed.
+    RemovalsApplied,
+    /// Removals of blocks that it did not have.
+    RemovalsMissing,
 }
 
 /// One sample of a metric.

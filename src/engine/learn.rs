@@ -360,7 +360,10 @@ impl Engine {
             | GaugeName::OutputTokenSum
             | GaugeName::OutputTokenCount
             | GaugeName::StoresApplied
-            | GaugeName::StoresOrphaned => {
+            | GaugeName::StoresOrphaned
+            | GaugeName::StoresInvalid
+            | GaugeName::RemovalsApplied
+            | GaugeName::RemovalsMissing => {
                 // Summed over its labels, see `scraped`.
                 return;
             }

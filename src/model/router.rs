@@ -70,6 +70,9 @@ struct Scraped {
     answers: [f64; 2],
     applied: Grown,
     orphaned: Grown,
+    invalid: Grown,
+    removed: Grown,
+    unknown: Grown,
 }
 
 /// A counter, with how much it grew since it was first seen: what it counted before is of another time.
@@ -119,6 +122,9 @@ impl Router {
             GaugeName::OutputTokenCount => scraped.answers[1] = value,
             GaugeName::StoresApplied => scraped.applied.follow(value),
             GaugeName::StoresOrphaned => scraped.orphaned.follow(value),
+            GaugeName::StoresInvalid => scraped.invalid.follow(value),
+            GaugeName::RemovalsApplied => scraped.removed.follow(value),
+            GaugeName::RemovalsMissing => scraped.unknown.follow(value),
             GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
         }
     }
@@ -232,6 +238,9 @@ impl Router {
         };
         sum.stores_applied = count(|scraped| scraped.applied.by);
         sum.stores_orphaned = count(|scraped| scraped.orphaned.by);
+        sum.stores_invalid = count(|scraped| scraped.invalid.by);
+        sum.removals_applied = count(|scraped| scraped.removed.by);
+        sum.removals_missing = count(|scraped| scraped.unknown.by);
         for (pod, warnings) in &self.pods {
             sum.gaps += warnings.tally.gaps;
             sum.decode_failed += warnings.tally.decode_failed;

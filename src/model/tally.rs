@@ -51,6 +51,12 @@ pub struct RouterTally {
     pub stores_applied: u64,
     /// Stores that they refused for want of a parent, by their own counters.
     pub stores_orphaned: u64,
+    /// Stores that they refused for other reasons, by their own counters.
+    pub stores_invalid: u64,
+    /// Removals that they followed, by their own counters.
+    pub removals_applied: u64,
+    /// Removals of blocks that they did not have, by their own counters.
+    pub removals_missing: u64,
     /// Warnings about hashes that differ between workers.
     pub hash_mismatch: u64,
     /// Messages of KV events that are missing by their publishers' numbers.
@@ -117,6 +123,9 @@ impl RouterTally {
             decode_failed: self.decode_failed.saturating_sub(base.decode_failed),
             stores_applied: self.stores_applied.saturating_sub(base.stores_applied),
             stores_orphaned: self.stores_orphaned.saturating_sub(base.stores_orphaned),
+            stores_invalid: self.stores_invalid.saturating_sub(base.stores_invalid),
+            removals_applied: self.removals_applied.saturating_sub(base.removals_applied),
+            removals_missing: self.removals_missing.saturating_sub(base.removals_missing),
             hash_mismatch: self.hash_mismatch.saturating_sub(base.hash_mismatch),
             lost: self.lost.saturating_sub(base.lost),
             unreadable: self.unreadable.saturating_sub(base.unreadable),

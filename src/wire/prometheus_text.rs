@@ -1,6 +1,7 @@
 //! Scrapes of `/metrics`: the few families that kvtop uses, by their names in each version and engine
 //! (PROTOCOL 8).
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prometheus_parse::{Sample, Scrape, Value};
@@ -23,6 +24,8 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     }
     let wanted = text.lines().filter(|line| is_wanted(line)).map(|line| Ok(plain_name(line)));
     let scrape = Scrape::parse(wanted).map_err(|_| Reject::new("a scrape that cannot be read"))?;
+    // One family of counters has many labels; its parts are told once each.
+    let mut counted: BTreeMap<GaugeName, f64> = BTreeMap::new();
     for sample in &scrape.samples {
         let value = match &sample.value {
             Value::Counter(value) | Value::Gauge(value) | Value::Untyped(value) => *value,
@@ -33,9 +36,9 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         }
         if sample.metric == "dynamo_frontend_model_kv_cache_block_size" {
             facts.other.extend(adopted_block_size(pod, sample, value));
-        } else if let Some((name, value)) =
-            applied(sample).map(|name| (name, value)).or_else(|| gauge_of(&sample.metric, value))
-        {
+        } else if let Some(name) = applied(sample) {
+            *counted.entry(name).or_default() += value;
+        } else if let Some((name, value)) = gauge_of(&sample.metric, value) {
             facts.other.push(Fact::Gauge(Gauge {
                 pod: Arc::clone(pod),
                 worker: labelled_worker(sample),
@@ -49,6 +52,10 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
             }));
         }
     }
+    facts.other.extend(counted.into_iter().map(|(name, value)| {
+        let (worker, dp_rank) = (None, None);
+        Fact::Gauge(Gauge { pod: Arc::clone(pod), worker, dp_rank, name, value })
+    }));
     let release = text.lines().filter_map(version_sign::of_metric).max();
     facts.other.extend(version_sign::of_metrics(release, Subject::Pod(Arc::clone(pod))));
     Ok(())
@@ -73,15 +80,18 @@ fn plain_name(line: &str) -> String {
 const APPLIED: &str = "kv_cache_events_applied";
 
 fn applied(sample: &Sample) -> Option<GaugeName> {
-    let is = |label: &str, wanted: &str| sample.labels.get(label) == Some(wanted);
-    if !sample.metric.ends_with(APPLIED) || !is("event_type", "stored") {
+    if !sample.metric.ends_with(APPLIED) {
         return None;
     }
-    if is("status", "ok") {
-        Some(GaugeName::StoresApplied)
-    } else {
-        is("status", "parent_block_not_found").then_some(GaugeName::StoresOrphaned)
-    }
+    Some(match (sample.labels.get("event_type")?, sample.labels.get("status")?) {
+        ("stored", "ok") => GaugeName::StoresApplied,
+        ("stored", "parent_block_not_found") => GaugeName::StoresOrphaned,
+        // `invalid_block`, and from 1.6 on what an index has no room for.
+        ("stored", _) => GaugeName::StoresInvalid,
+        ("removed", "ok") => GaugeName::RemovalsApplied,
+        ("removed", "block_not_found") => GaugeName::RemovalsMissing,
+        _ => return None,
+    })
 }
 
 fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {

@@ -82,6 +82,11 @@ fn is_scrape(origin: &Origin) -> bool {
     matches!(origin, Origin::Metrics { .. })
 }
 
+/// Everything but metrics.
+fn is_beside_metrics(origin: &Origin) -> bool {
+    !is_scrape(origin)
+}
+
 fn is_record(origin: &Origin) -> bool {
     matches!(origin, Origin::Etcd { .. })
 }
@@ -232,4 +237,23 @@ fn an_index_that_holds_more_than_there_is_room_for_is_named() {
     assert_eq!(healthy().rewritten(is_record, small).said("KVT020"), "found");
     assert_eq!(healthy().said("KVT020"), "clear");
     assert_eq!(healthy().without(is_beside_events).said("KVT020"), "unknown");
+}
+
+#[test]
+fn a_router_whose_counters_refuse_what_kvtop_places_has_lost_its_history() {
+    // Nobody reads logs, so that nothing but its counters tells what the router refused.
+    let restarted = |history: bool| {
+        let mut config = SimConfig::of(Scenario::NoHistory);
+        (config.family, config.history) = (Family::V1_5, history);
+        Case { config, seconds: 120, change: Box::new(Some) }.without(is_log)
+    };
+    let lossy = healthy().with(|config| (config.family, config.loss) = (Family::V1_5, 0.15));
+
+    assert_eq!(restarted(true).said("KVT007"), "found");
+    // Without the past, only nearly all of them would be a sign: new chats are stored well.
+    assert_eq!(restarted(false).said("KVT007"), "unknown");
+    assert_eq!(lossy.without(is_beside_metrics).said("KVT014"), "found");
+    let well = || healthy().with(|config| config.family = Family::V1_5);
+    assert_eq!(well().without(is_log).said("KVT007"), "unknown");
+    assert_eq!(well().said("KVT014"), "clear");
 }

@@ -257,12 +257,16 @@ fn a_worker_that_cannot_read_its_engine_says_so_itself() {
 
 #[test]
 fn a_routers_own_counters_tell_of_lost_events() {
-    let page = |ok: u64, orphaned: u64| {
+    let page = |ok: u64, orphaned: u64, invalid: u64| {
         format!(
             "# TYPE dynamo_component_kv_cache_events_applied counter\n\
              dynamo_component_kv_cache_events_applied{{event_type=\"stored\",status=\"ok\"}} {ok}\n\
              dynamo_component_kv_cache_events_applied{{event_type=\"stored\",\
-             status=\"parent_block_not_found\"}} {orphaned}\n"
+             status=\"parent_block_not_found\"}} {orphaned}\n\
+             dynamo_component_kv_cache_events_applied{{event_type=\"stored\",\
+             status=\"invalid_block\"}} {invalid}\n\
+             dynamo_component_kv_cache_events_applied{{event_type=\"stored\",\
+             status=\"capacity_exhausted\"}} 7\n"
         )
     };
     let event = || {
@@ -274,21 +278,25 @@ fn a_routers_own_counters_tell_of_lost_events() {
         let text = r#"{"worker_id":7702713015953616,"event":{"event_id":7,"data":{"removed":{"block_hashes":[1]}},"dp_rank":0}}"#;
         Frame::new(NOW, origin, text)
     };
-    let after = |ok: u64, orphaned: u64| {
+    let after = |ok: u64, orphaned: u64, invalid: u64| {
         let mut namespace = Namespace::recorded()
-            .scraped(FRONTEND, page(1000, 900))
-            .scraped(FRONTEND, page(1000 + ok, 900 + orphaned));
+            .scraped(FRONTEND, page(1000, 900, 3))
+            .scraped(FRONTEND, page(1000 + ok, 900 + orphaned, 3 + invalid));
         namespace.more.push(event());
         namespace.seen()
     };
 
     // What the router counted before kvtop came is of another time.
     assert_eq!(
-        said(&after(80, 20), "KVT014"),
+        said(&after(80, 20, 0), "KVT014"),
         "KV events are lost: routers refused 20 of 100 stores."
     );
+    assert_eq!(
+        said(&after(90, 0, 10), "KVT014"),
+        "KV events are lost: routers refused 10 of 100 stores."
+    );
     for (ok, orphaned) in [(100, 1), (5, 5), (2, 98)] {
-        assert_eq!(said(&after(ok, orphaned), "KVT014"), "unknown", "{ok} {orphaned}");
+        assert_eq!(said(&after(ok, orphaned, 0), "KVT014"), "unknown", "{ok} {orphaned}");
     }
 }
 

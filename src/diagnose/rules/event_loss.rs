@@ -19,17 +19,14 @@ impl Rule for EventLoss {
          prefixes are found less often. TensorRT-LLM drops events when its buffer overflows \
          (1024 up to Dynamo 1.2), NATS core and ZMQ drop them for slow readers. Judged by holes \
          in the publishers' numbers (0.1 % of messages), by warnings about gaps, and where the \
-         past is known by 5 % to 90 % of stores refused, or by the routers' own counters of them \
-         (kv_cache_events_applied, from 1.0 on). Nothing is said while kvtop itself \
+         past is known by 5 % to 90 % of stores refused, or by the routers' own counters of them, \
+         or 5 % refused as invalid or for want of room (kv_cache_events_applied, from 1.0 on). Nothing is said while kvtop itself \
          lost messages. Raise event_buffer_max_size and queue sizes, or upgrade to 1.3."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;
-        if tally.events == 0 {
-            return Verdict::unknown("KV events: none came in this window");
-        }
         if tally.gaps > 0 {
             let proof = Proof::new("warnings about gaps", tally.gaps.to_string(), "logs");
             return lost(
@@ -38,6 +35,13 @@ impl Rule for EventLoss {
                 Grade::Confirmed,
                 proof,
             );
+        }
+        // What routers count needs no event that kvtop sees.
+        if let Some(told) = counters(evidence) {
+            return told;
+        }
+        if tally.events == 0 {
+            return Verdict::unknown("KV events: none came in this window");
         }
         if evidence.plane.dropped > 0 {
             return Verdict::unknown(format!(
@@ -50,13 +54,6 @@ impl Rule for EventLoss {
             let value = format!("{} of {}", tally.lost, tally.lost + tally.events);
             let proof = Proof::new("messages missing", value.clone(), "publishers' numbers");
             let summary = format!("KV events are lost: {value} messages are missing.");
-            return lost(evidence, summary, Grade::Likely, proof.at(evidence.at));
-        }
-        if let Some((applied, orphaned)) = counters(evidence) {
-            let value = format!("{orphaned} of {}", applied + orphaned);
-            let source = "routers' counters (kv_cache_events_applied)";
-            let proof = Proof::new("stores refused for want of a parent", value.clone(), source);
-            let summary = format!("KV events are lost: routers refused {value} stores.");
             return lost(evidence, summary, Grade::Likely, proof.at(evidence.at));
         }
         let known = evidence.present().filter(|rank| rank.past_known);
@@ -86,18 +83,32 @@ impl Rule for EventLoss {
     }
 }
 
-/// Returns stores taken in and refused by routers' own counters, when so many were refused that events
-/// are missing, and not so many that the index is empty for another reason.
-fn counters(evidence: &Evidence) -> Option<(u64, u64)> {
+/// Judges routers' own counters: events are missing when a part of all stores was refused for want of a
+/// parent, but not so many that the index is empty for another reason; what is refused otherwise is as
+/// good as lost.
+fn counters(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
-    let (applied, orphaned) = (tally.stores_applied, tally.stores_orphaned);
-    let share = orphaned as f64 / (applied + orphaned).max(1) as f64;
-    let enough = applied + orphaned >= limits.min_stores;
+    let (orphaned, invalid) = (tally.stores_orphaned, tally.stores_invalid);
+    let all = tally.stores_applied + orphaned + invalid;
+    let share = |refused: u64| refused as f64 / all.max(1) as f64;
     // A worker that starts, or a router, refuses stores for a moment.
-    let calm = evidence.unsettled().is_none();
-    (enough && calm && (limits.loss_share..limits.all_share).contains(&share))
-        .then_some((applied, orphaned))
+    if all < limits.min_stores || evidence.unsettled().is_some() {
+        return None;
+    }
+    let source = "routers' counters (kv_cache_events_applied)";
+    let proof = |claim: &str, count: u64| {
+        Proof::new(claim, format!("{count} of {all}"), source).at(evidence.at)
+    };
+    let (refused, proof) = if (limits.loss_share..limits.all_share).contains(&share(orphaned)) {
+        (orphaned, proof("stores refused for want of a parent", orphaned))
+    } else if share(invalid) >= limits.loss_share {
+        (invalid, proof("stores refused as invalid, or for want of room", invalid))
+    } else {
+        return None;
+    };
+    let summary = format!("KV events are lost: routers refused {refused} of {all} stores.");
+    Some(lost(evidence, summary, Grade::Likely, proof))
 }
 
 fn lost(evidence: &Evidence, summary: String, grade: Grade, proof: Proof) -> Verdict {

@@ -24,7 +24,8 @@ impl Rule for RouterWithoutHistory {
          find parent block\" with num_blocks above 0. Hot prefixes are never evicted, so that they are \
          never stored again, and it does not heal by itself (Dynamo 0.9 keeps one hour of events). Judged \
          by at least 20 such warnings whose parents kvtop itself holds; where kvtop attached late, by \
-         warnings for nine stores in ten, and then it is likely at best. Make caches and index start again together: roll \
+         warnings for nine stores in ten, and then it is likely at best; or, likely, by 20 such stores in the \
+         routers' own counters (kv_cache_events_applied, from 1.0 on). Make caches and index start again together: roll \
          the workers one by one. On 0.9 set DYN_LOCAL_INDEXER=true on the workers, so that the next \
          router recovers by itself. Restarting the frontend makes it worse."
     }
@@ -36,6 +37,9 @@ impl Rule for RouterWithoutHistory {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         let limits = &evidence.thresholds;
+        if counted(evidence) {
+            return found(evidence).into();
+        }
         if !evidence.router.read {
             return Verdict::unknown("a router's log: its warnings tell what it lacks");
         }
@@ -73,6 +77,26 @@ impl Rule for RouterWithoutHistory {
     }
 }
 
+/// Returns true when routers' own counters say that they refuse, for want of a parent, stores that hold
+/// blocks and that the mirror has a place for; or nearly all of them, where the mirror does not know the
+/// past.
+fn counted(evidence: &Evidence) -> bool {
+    let limits = &evidence.thresholds;
+    let (tally, total) = (&evidence.router.tally, evidence.total());
+    let counters = &total.counters;
+    let (orphaned, stores) = (tally.stores_orphaned, counters.stores as f64);
+    let share = orphaned as f64 / (tally.stores_applied + orphaned).max(1) as f64;
+    let full = total.full_stores() >= limits.min_stores
+        && (counters.empty_stores as f64) < limits.empty_share_well * stores;
+    let refused = if past_known(evidence) {
+        (counters.refused_stores as f64) < limits.loss_share * stores && share >= limits.loss_share
+    } else {
+        share >= limits.all_share
+    };
+    let enough = orphaned >= limits.min_parent_warnings;
+    enough && full && refused && evidence.unsettled().is_none()
+}
+
 /// Returns true when what kvtop refuses would be refused by anybody.
 fn past_known(evidence: &Evidence) -> bool {
     evidence.present().all(|rank| rank.past_known || rank.tally.counters.stores == 0)
@@ -84,25 +108,27 @@ fn found(evidence: &Evidence) -> Finding {
     let warm = tally.warm.best();
     let known = evidence.present().filter(|rank| rank.tally.counters.stores > 0);
     let seen = known.count();
-    let mut proofs = vec![
-        Proof::new(
-            "\"Failed to find parent block\" with blocks",
-            tally.parent_full.to_string(),
-            "routers' logs",
-        )
-        .at(evidence.at),
-        Proof::new(
-            "of those, parents that the mirror holds",
-            tally.parent_held.to_string(),
-            format!("mirror of {seen} ranks"),
-        )
-        .at(evidence.at),
-    ];
+    let mut proofs = Vec::new();
+    if tally.parent_full > 0 {
+        let claim = "\"Failed to find parent block\" with blocks";
+        proofs.push(Proof::new(claim, tally.parent_full.to_string(), "routers' logs"));
+        let claim = "of those, parents that the mirror holds";
+        let source = format!("mirror of {seen} ranks");
+        proofs.push(Proof::new(claim, tally.parent_held.to_string(), source).at(evidence.at));
+    }
+    if tally.stores_orphaned > 0 {
+        let all = tally.stores_applied + tally.stores_orphaned;
+        let value = format!("{} of {all}", tally.stores_orphaned);
+        let source = "routers' counters (kv_cache_events_applied)";
+        let claim = "stores refused for want of a parent";
+        proofs.push(Proof::new(claim, value, source).at(evidence.at));
+    }
+    let refused = tally.parent_full.max(tally.stores_orphaned);
     if warm.known > 0 {
         let value = format!("{} of {}", warm.zero, warm.known);
         proofs.push(Proof::new("requests without overlap", value, "routers' logs and events"));
     }
-    if tally.parent_empty == 0 {
+    if tally.parent_full > 0 && tally.parent_empty == 0 {
         let claim = "warnings with num_blocks=0, which would mean KVT001";
         proofs.push(Proof::new(claim, "0", "routers' logs"));
     }
@@ -115,7 +141,7 @@ fn found(evidence: &Evidence) -> Finding {
         summary: format!(
             "The router lost its history while the workers kept their caches: it refused {} stores for \
              want of parents{}.",
-            tally.parent_full,
+            refused,
             if proven {
                 format!(", {} of which the workers hold", tally.parent_held)
             } else {

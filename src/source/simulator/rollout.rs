@@ -137,7 +137,8 @@ impl Simulation {
     pub(super) fn scrape(&mut self, now: Timestamp) {
         self.queue.plan(now.after(SCRAPE_EVERY), Event::Scrape);
         let total = self.config.workers.first().map_or(0, |worker| worker.capacity);
-        let page = scrape::frontend(&self.frontend.counts, self.router.card(), total);
+        let page =
+            scrape::frontend(self.config.family, &self.frontend.counts, self.router.card(), total);
         self.tap.scrape(now, &self.frontend.pod, page);
         for worker in self.workers.iter().filter(|worker| worker.up) {
             self.tap.scrape(now, &worker.pod, scrape::worker(worker, self.config.family, now));

@@ -26,6 +26,12 @@ pub(super) struct FrontendCounts {
     ttft_sum: f64,
     itl_count: u64,
     itl_sum: f64,
+    /// Stores that the router's index took in.
+    pub(super) stores: u64,
+    /// Stores that it refused for want of a parent.
+    pub(super) orphans: u64,
+    /// Removals.
+    pub(super) removals: u64,
 }
 
 impl FrontendCounts {
@@ -79,7 +85,12 @@ impl Page {
 }
 
 /// Returns the metrics of a frontend whose workers' model card says `card` tokens per block.
-pub(super) fn frontend(counts: &FrontendCounts, card: u32, total_blocks: usize) -> String {
+pub(super) fn frontend(
+    family: Family,
+    counts: &FrontendCounts,
+    card: u32,
+    total_blocks: usize,
+) -> String {
     let mut page = Page(String::with_capacity(4096));
     let model = format!("model=\"{MODEL}\"");
     let gauges: [(&str, u64, &str); 5] = [
@@ -114,7 +125,28 @@ pub(super) fn frontend(counts: &FrontendCounts, card: u32, total_blocks: usize) 
     page.family(name, "counter", "Total number of output tokens generated (updates in real-time)");
     page.sample(name, &model, counts.output_tokens);
     histograms(&mut page, counts, &model);
+    if family >= Family::V1_1 {
+        applied(&mut page, counts);
+    }
     page.0
+}
+
+/// What the router's index did with KV events, as in the recordings of 1.1.1 and later; those of 0.9 and
+/// 1.0 have none of it.
+fn applied(page: &mut Page, counts: &FrontendCounts) {
+    let name = "dynamo_component_kv_cache_events_applied";
+    page.family(name, "counter", "Total number of KV cache events applied to index");
+    for (event, status, count) in [
+        ("removed", "ok", counts.removals),
+        ("stored", "ok", counts.stores),
+        ("stored", "parent_block_not_found", counts.orphans),
+    ] {
+        let labels = format!(
+            "dynamo_component=\"backend\",dynamo_namespace=\"{NAMESPACE}\",event_type=\"{event}\",\
+             status=\"{status}\""
+        );
+        page.sample(name, &labels, count);
+    }
 }
 
 fn histograms(page: &mut Page, counts: &FrontendCounts, model: &str) {

@@ -205,11 +205,18 @@ impl Simulation {
         if !self.router.knows(rank) {
             return;
         }
+        let counts = &mut self.frontend.counts;
         let refusals = match event {
             EngineEvent::Stored { parent, blocks } => {
-                self.router.index.store(rank, *parent, blocks).into_iter().collect()
+                let refused = self.router.index.store(rank, *parent, blocks);
+                counts.stores += u64::from(refused.is_none());
+                counts.orphans += u64::from(refused.is_some());
+                refused.into_iter().collect()
             }
-            EngineEvent::Removed(hashes) => self.router.index.remove(rank, hashes),
+            EngineEvent::Removed(hashes) => {
+                counts.removals += 1;
+                self.router.index.remove(rank, hashes)
+            }
         };
         for refusal in refusals {
             for line in logs::refusal(self.config.family, now, rank, id, &refusal) {
