@@ -34,5 +34,5 @@ pub use tree::{
     BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeMatch, TreeNode, TreePlace, TreeRow,
     TreeRowKind, TreeSearch, TreeSharing, TreeSort,
 };
-pub use unit::{BlockSize, Timestamp};
+pub use unit::{BlockSize, Timestamp, thousands};
 pub use version::{Release, Releases, VersionSign};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::evidence::{Evidence, Ground, SizeClaim};
 use super::verdict::Proof;
-use crate::domain::{ClaimOf, WorkerId};
+use crate::domain::{ClaimOf, WorkerId, thousands};
 
 impl Evidence {
     /// Returns the claims about `of` of workers that are present, of pods and of the deployment.
@@ -68,7 +68,7 @@ impl Evidence {
     pub fn cost_proof(&self, tokens: u32) -> Proof {
         let (samples, error) =
             self.router.inferred.map_or((0, 0.0), |inferred| (inferred.samples, inferred.error));
-        let value = format!("{tokens}: {samples} costs are multiples of 1/{tokens}");
+        let value = format!("{tokens}: {} costs are multiples of 1/{tokens}", thousands(samples));
         let odds = if error < 1e-9 { "less than 1e-9".to_owned() } else { format!("{error:.1e}") };
         Proof::new("router block size", value, format!("routers' logs; chance of error {odds}"))
     }

@@ -56,3 +56,16 @@ impl fmt::Display for BlockSize {
         self.0.fmt(out)
     }
 }
+
+/// Returns `count` with a comma between thousands.
+pub fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}

@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::Span;
 
 use crate::domain::Timestamp;
+pub use crate::domain::thousands;
 
 /// Returns `text` without anything that moves the cursor, reorders or hides text.
 pub fn clean(text: &str) -> Cow<'_, str> {
@@ -163,19 +164,6 @@ pub fn pad(text: &str, columns: usize) -> String {
 /// Returns `text` padded with spaces on the left to `columns`.
 pub fn pad_left(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
-}
-
-/// Returns `count` with a comma between thousands.
-pub fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// Returns `count` in at most six columns: as it is up to 99,999, then with a unit.

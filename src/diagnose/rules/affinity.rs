@@ -3,7 +3,7 @@
 use crate::diagnose::evidence::Regret;
 use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct Affinity;
 
@@ -59,8 +59,8 @@ impl Rule for Affinity {
         }
         let summary = format!(
             "Load outweighs what is cached: {} of {} decisions passed up cached blocks, {:.0} % of all prompts.",
-            regret.passed_up,
-            regret.decisions,
+            thousands(regret.passed_up),
+            thousands(regret.decisions),
             percent(lost)
         );
         found(evidence, &regret, summary, lost)

@@ -2,6 +2,7 @@
 
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::verdict::Proof;
+use crate::domain::thousands;
 
 /// What is known of routers' sight.
 #[derive(Clone, Debug)]
@@ -58,23 +59,25 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
     Sight::Blind(vec![
         Proof::new(
             "requests without overlap",
-            format!("{} of {}", warm.zero, warm.known),
+            format!("{} of {}", thousands(warm.zero), thousands(warm.known)),
             "routers' logs and events",
         )
         .at(evidence.at),
         Proof::new(
             "prefixes reused by engines",
             format!(
-                "{} stores fork from a cached prefix; {headless} of {} requests began with one",
-                total.forks, total.routed
+                "{} stores fork from a cached prefix; {} of {} requests began with one",
+                thousands(total.forks),
+                thousands(headless),
+                thousands(total.routed)
             ),
             "KV events",
         )
         .at(evidence.at),
-        Proof::new("blocks cached", evidence.tree.held.to_string(), "mirror").at(evidence.at),
+        Proof::new("blocks cached", thousands(evidence.tree.held), "mirror").at(evidence.at),
         Proof::new(
             "\"Failed to find parent block\"",
-            (tally.parent_full + tally.parent_unsaid).to_string(),
+            thousands(tally.parent_full + tally.parent_unsaid),
             "routers' logs",
         ),
     ])

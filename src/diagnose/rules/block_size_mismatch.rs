@@ -11,7 +11,7 @@ mod published;
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{ClaimOf, Grade, Severity};
+use crate::domain::{ClaimOf, Grade, Severity, thousands};
 use fixes::{router_fix, worker_fix};
 use published::is_publishing;
 
@@ -76,17 +76,21 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
     let sized = size.map_or(String::new(), |size| format!(" of {size} tokens"));
     match sight {
         Sight::Sees { hits, known } if publishes => Verdict::clear(format!(
-            "{} of {} stores hold blocks{sized}; {hits} of {known} requests found some",
-            total.full_stores(),
-            total.counters.stores
+            "{} of {} stores hold blocks{sized}; {} of {} requests found some",
+            thousands(total.full_stores()),
+            thousands(total.counters.stores),
+            thousands(*hits),
+            thousands(*known)
         )),
-        Sight::Sees { hits, known } if total.counters.stores == 0 => {
-            Verdict::clear(format!("{hits} of {known} requests found blocks; no store was seen"))
-        }
+        Sight::Sees { hits, known } if total.counters.stores == 0 => Verdict::clear(format!(
+            "{} of {} requests found blocks; no store was seen",
+            thousands(*hits),
+            thousands(*known)
+        )),
         Sight::Metric { rate } if publishes => Verdict::clear(format!(
             "{} of {} stores hold blocks{sized}; routers find {:.0} % of prompts cached",
-            total.full_stores(),
-            total.counters.stores,
+            thousands(total.full_stores()),
+            thousands(total.counters.stores),
             rate * 100.0
         )),
         Sight::Blind(_) => Verdict::unknown(
@@ -121,7 +125,10 @@ fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
     if let Some(chains) = chains {
         let value = format!(
             "{}: {} of {} prompts are as long as blocks of {} make their chains",
-            chains.tokens, chains.agreeing, chains.prompts, chains.tokens
+            chains.tokens,
+            thousands(chains.agreeing.into()),
+            thousands(chains.prompts.into()),
+            chains.tokens
         );
         proofs.push(Proof::new("publisher block size", value, "stores, and lengths of prompts"));
     }
@@ -145,7 +152,9 @@ fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
         summary: format!(
             "The router hashes requests in blocks of {router} tokens, workers publish blocks of \
              {workers}: {} of {} requests found nothing although {} blocks are cached.",
-            blind.zero, blind.known, evidence.tree.held
+            thousands(blind.zero),
+            thousands(blind.known),
+            thousands(evidence.tree.held)
         ),
         effect: "No request matches any cached block: requests are routed by load alone.".into(),
         proofs,

@@ -1,7 +1,7 @@
 //! KVT009: blocks are evicted before they are asked for again.
 
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct CacheChurn;
 
@@ -37,13 +37,18 @@ impl Rule for CacheChurn {
             ));
         }
         let share = total.returned as f64 / total.sampled as f64;
-        let said = format!("{} of {} sampled blocks", total.returned, total.sampled);
+        let said =
+            format!("{} of {} sampled blocks", thousands(total.returned), thousands(total.sampled));
         if share < limits.return_share {
             return Verdict::clear(format!("{said} were stored again after an eviction"));
         }
         let removed = Proof::new(
             "blocks stored and removed",
-            format!("{} and {}", total.counters.stored_blocks, total.counters.removed_blocks),
+            format!(
+                "{} and {}",
+                thousands(total.counters.stored_blocks),
+                thousands(total.counters.removed_blocks)
+            ),
             "KV events",
         );
         Finding::new(

@@ -1,7 +1,7 @@
 //! KVT014: KV events are lost on their way.
 
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct EventLoss;
 
@@ -28,10 +28,10 @@ impl Rule for EventLoss {
         let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;
         if tally.gaps > 0 {
-            let proof = Proof::new("warnings about gaps", tally.gaps.to_string(), "logs");
+            let proof = Proof::new("warnings about gaps", thousands(tally.gaps), "logs");
             return lost(
                 evidence,
-                format!("Logs tell of {} gaps in KV events.", tally.gaps),
+                format!("Logs tell of {} gaps in KV events.", thousands(tally.gaps)),
                 Grade::Confirmed,
                 proof,
             );
@@ -46,12 +46,13 @@ impl Rule for EventLoss {
         if evidence.plane.dropped > 0 {
             return Verdict::unknown(format!(
                 "what kvtop itself lost: {} frames",
-                evidence.plane.dropped
+                thousands(evidence.plane.dropped)
             ));
         }
         let share = tally.lost as f64 / (tally.lost + tally.events) as f64;
         if share >= limits.gap_share && tally.lost >= 2 {
-            let value = format!("{} of {}", tally.lost, tally.lost + tally.events);
+            let value =
+                format!("{} of {}", thousands(tally.lost), thousands(tally.lost + tally.events));
             let proof = Proof::new("messages missing", value.clone(), "publishers' numbers");
             let summary = format!("KV events are lost: {value} messages are missing.");
             return lost(evidence, summary, Grade::Likely, proof.at(evidence.at));
@@ -70,15 +71,17 @@ impl Rule for EventLoss {
         }
         let share = refused as f64 / stores as f64;
         if share >= limits.loss_share && empty * 2 < stores {
-            let value = format!("{refused} of {stores}");
+            let value = format!("{} of {}", thousands(refused), thousands(stores));
             let proof = Proof::new("stores refused", value.clone(), "mirror").at(evidence.at);
             let summary =
                 format!("KV events are lost: {value} stores hang under blocks that never came.");
             return lost(evidence, summary, Grade::Likely, proof);
         }
         Verdict::clear(format!(
-            "{refused} of {stores} stores refused, {} messages missing",
-            tally.lost
+            "{} of {} stores refused, {} messages missing",
+            thousands(refused),
+            thousands(stores),
+            thousands(tally.lost)
         ))
     }
 }
@@ -98,7 +101,8 @@ fn counters(evidence: &Evidence) -> Option<Verdict> {
     }
     let source = "routers' counters (kv_cache_events_applied)";
     let proof = |claim: &str, count: u64| {
-        Proof::new(claim, format!("{count} of {all}"), source).at(evidence.at)
+        Proof::new(claim, format!("{} of {}", thousands(count), thousands(all)), source)
+            .at(evidence.at)
     };
     let (refused, proof) = if (limits.loss_share..limits.all_share).contains(&share(orphaned)) {
         (orphaned, proof("stores refused for want of a parent", orphaned))
@@ -107,7 +111,11 @@ fn counters(evidence: &Evidence) -> Option<Verdict> {
     } else {
         return None;
     };
-    let summary = format!("KV events are lost: routers refused {refused} of {all} stores.");
+    let summary = format!(
+        "KV events are lost: routers refused {} of {} stores.",
+        thousands(refused),
+        thousands(all)
+    );
     Some(lost(evidence, summary, Grade::Likely, proof))
 }
 

@@ -1,7 +1,7 @@
 //! KVT004: kvtop sees no KV events, or not those of everybody.
 
 use crate::diagnose::{AdvertisedPlane, Evidence, Finding, Proof, Rule, Unheard, Verdict};
-use crate::domain::{Grade, Release, Severity};
+use crate::domain::{Grade, Release, Severity, thousands};
 
 pub(super) struct EventPlane;
 
@@ -43,7 +43,7 @@ impl Rule for EventPlane {
                 return some(evidence, unheard).into();
             }
             let name = plane.name.as_deref().unwrap_or("the event plane");
-            return Verdict::clear(format!("{} KV events came by {name}", tally.events));
+            return Verdict::clear(format!("{} KV events came by {name}", thousands(tally.events)));
         }
         if plane.logs_only {
             return Verdict::unknown("KV events: there are logs only");
@@ -114,7 +114,7 @@ fn none(
     let plane = &evidence.plane;
     let routed = evidence.router.tally.routed;
     let mut proofs = vec![Proof::new("KV events", "0", "every event plane that kvtop listens to")];
-    proofs.push(Proof::new("requests routed", routed.to_string(), "routers' logs"));
+    proofs.push(Proof::new("requests routed", thousands(routed), "routers' logs"));
     proofs.extend(plane.down.iter().map(|why| Proof::new("source", "down", why.clone())));
     proofs.extend(plane.advertised.iter().map(|it| {
         let value = format!("{} publishers at {}, first {}", it.publishers, it.name, it.first);
@@ -160,7 +160,7 @@ fn said(
         };
         return (summary, fix.to_owned());
     }
-    let routed = evidence.router.tally.routed;
+    let routed = thousands(evidence.router.tally.routed);
     let over_zmq = evidence.releases.least.is_some_and(|least| least >= Release::new(1, 3));
     let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats");
     if plane.advertised.is_empty() && over_zmq && only_nats {

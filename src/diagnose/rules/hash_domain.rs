@@ -4,7 +4,7 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::Fix;
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct HashDomain;
 
@@ -33,9 +33,11 @@ impl Rule for HashDomain {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         match blind::look(evidence) {
-            Sight::Sees { hits, known } => {
-                Verdict::clear(format!("{hits} of {known} requests found cached blocks"))
-            }
+            Sight::Sees { hits, known } => Verdict::clear(format!(
+                "{} of {} requests found cached blocks",
+                thousands(hits),
+                thousands(known)
+            )),
             Sight::Metric { rate } => {
                 Verdict::clear(format!("routers find {:.0} % of prompts cached", rate * 100.0))
             }
@@ -54,7 +56,11 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
             proofs.push(proof);
             proofs.push(Proof::new(
                 "publisher block size",
-                format!("{} of {} prompts fit {router}", chains.agreeing, chains.prompts),
+                format!(
+                    "{} of {} prompts fit {router}",
+                    thousands(chains.agreeing.into()),
+                    thousands(chains.prompts.into())
+                ),
                 "stores, and lengths of prompts",
             ));
         }
@@ -80,7 +86,9 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
         summary: format!(
             "{} of {} requests found nothing although {} blocks are cached and engines reuse them: \
              router and workers hash prompts differently.",
-            blind.zero, blind.known, evidence.tree.held
+            thousands(blind.zero),
+            thousands(blind.known),
+            thousands(evidence.tree.held)
         ),
         effect: "No request matches any cached block: requests are routed by load alone.".into(),
         proofs,

@@ -2,7 +2,7 @@
 
 use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct Imbalance;
 
@@ -46,15 +46,24 @@ impl Rule for Imbalance {
         let most = counts.iter().copied().max().unwrap_or(0) as f64 / sum as f64;
         let line = if counts.len() == 2 { 0.9 } else { 2.0 / counts.len() as f64 };
         if most <= line || gini <= limits.gini {
-            return Verdict::clear(format!("the busiest rank got {:.0} % of {sum}", most * 100.0));
+            return Verdict::clear(format!(
+                "the busiest rank got {:.0} % of {}",
+                most * 100.0,
+                thousands(sum)
+            ));
         }
         let proofs = routed.iter().take(16).map(|(name, count)| {
-            Proof::new(format!("requests to {name}"), count.to_string(), "routers' logs")
+            Proof::new(format!("requests to {name}"), thousands(*count), "routers' logs")
         });
         Finding::new(
             Severity::Warning,
             Grade::Likely,
-            format!("One of {} ranks gets {:.0} % of {sum} requests.", counts.len(), most * 100.0),
+            format!(
+                "One of {} ranks gets {:.0} % of {} requests.",
+                counts.len(),
+                most * 100.0,
+                thousands(sum)
+            ),
             proofs.collect(),
         )
         .means("Requests queue at one worker while others idle.", "Shares that even out.")

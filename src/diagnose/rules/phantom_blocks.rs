@@ -1,7 +1,7 @@
 //! KVT020: the index holds more than a worker has room for.
 
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct PhantomBlocks;
 
@@ -42,7 +42,7 @@ impl Rule for PhantomBlocks {
             let claim = format!("blocks of {}", Evidence::name_of(rank));
             Proof::new(
                 claim,
-                format!("{} in room for {capacity}", rank.accepted),
+                format!("{} in room for {}", thousands(rank.accepted), thousands(*capacity)),
                 "mirror, model card",
             )
             .at(evidence.at)

@@ -1,7 +1,7 @@
 //! KVT017: there is nothing to reuse, or engines do not.
 
 use crate::diagnose::{Evidence, Finding, OfWorker, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct PrefixReuse;
 
@@ -54,12 +54,16 @@ impl Rule for PrefixReuse {
         let proofs = vec![
             Proof::new(
                 "requests without overlap",
-                format!("{} of {}", all.zero, all.known),
+                format!("{} of {}", thousands(all.zero), thousands(all.known)),
                 "routers",
             ),
             Proof::new("stores that fork from a cached prefix", "0", "KV events").at(evidence.at),
         ];
-        absent(format!("None of {} prompts begins like another.", all.known), Grade::Likely, proofs)
+        absent(
+            format!("None of {} prompts begins like another.", thousands(all.known)),
+            Grade::Likely,
+            proofs,
+        )
     }
 }
 

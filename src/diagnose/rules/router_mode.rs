@@ -3,7 +3,7 @@
 use crate::diagnose::fix::{Change, Part};
 use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct RouterMode;
 
@@ -85,7 +85,11 @@ impl Rule for RouterMode {
                 "the frontend's settings, or a log line that names a selected worker",
             );
         }
-        Verdict::clear(format!("the KV router chose a worker {routed} times, of {}", workers.len()))
+        Verdict::clear(format!(
+            "the KV router chose a worker {} times, of {}",
+            thousands(routed),
+            workers.len()
+        ))
     }
 }
 

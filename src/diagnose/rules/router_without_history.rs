@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct RouterWithoutHistory;
 
@@ -59,20 +59,25 @@ impl Rule for RouterWithoutHistory {
             if evidence.plane.logs_only {
                 return Verdict::unknown(format!(
                     "KV events, without which lost history (KVT007) and lost events (KVT014) look alike: \
-                     routers refused {lacking} stores for want of a parent"
+                     routers refused {} stores for want of a parent",
+                    thousands(lacking)
                 ));
             }
             return Verdict::unknown(format!(
-                "the past: routers miss parents of {full} stores with blocks, {} of which kvtop holds",
-                tally.parent_held
+                "the past: routers miss parents of {} stores with blocks, {} of which kvtop holds",
+                thousands(full),
+                thousands(tally.parent_held)
             ));
         }
         if tally.routed == 0 {
             return Verdict::unknown("requests: none was routed yet");
         }
         Verdict::clear(match lacking {
-            0 => format!("no router misses a parent; {} requests routed", tally.routed),
-            few => format!("{few} stores refused for want of a parent, {} routed", tally.routed),
+            0 => format!("no router misses a parent; {} requests routed", thousands(tally.routed)),
+            few => format!(
+                "{few} stores refused for want of a parent, {} routed",
+                thousands(tally.routed)
+            ),
         })
     }
 }
@@ -111,21 +116,21 @@ fn found(evidence: &Evidence) -> Finding {
     let mut proofs = Vec::new();
     if tally.parent_full > 0 {
         let claim = "\"Failed to find parent block\" with blocks";
-        proofs.push(Proof::new(claim, tally.parent_full.to_string(), "routers' logs"));
+        proofs.push(Proof::new(claim, thousands(tally.parent_full), "routers' logs"));
         let claim = "of those, parents that the mirror holds";
         let source = format!("mirror of {seen} ranks");
-        proofs.push(Proof::new(claim, tally.parent_held.to_string(), source).at(evidence.at));
+        proofs.push(Proof::new(claim, thousands(tally.parent_held), source).at(evidence.at));
     }
     if tally.stores_orphaned > 0 {
         let all = tally.stores_applied + tally.stores_orphaned;
-        let value = format!("{} of {all}", tally.stores_orphaned);
+        let value = format!("{} of {}", thousands(tally.stores_orphaned), thousands(all));
         let source = "routers' counters (kv_cache_events_applied)";
         let claim = "stores refused for want of a parent";
         proofs.push(Proof::new(claim, value, source).at(evidence.at));
     }
     let refused = tally.parent_full.max(tally.stores_orphaned);
     if warm.known > 0 {
-        let value = format!("{} of {}", warm.zero, warm.known);
+        let value = format!("{} of {}", thousands(warm.zero), thousands(warm.known));
         proofs.push(Proof::new("requests without overlap", value, "routers' logs and events"));
     }
     if tally.parent_full > 0 && tally.parent_empty == 0 {
@@ -141,9 +146,9 @@ fn found(evidence: &Evidence) -> Finding {
         summary: format!(
             "The router lost its history while the workers kept their caches: it refused {} stores for \
              want of parents{}.",
-            refused,
+            thousands(refused),
             if proven {
-                format!(", {} of which the workers hold", tally.parent_held)
+                format!(", {} of which the workers hold", thousands(tally.parent_held))
             } else {
                 String::new()
             }

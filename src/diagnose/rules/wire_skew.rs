@@ -1,7 +1,7 @@
 //! KVT019: KV events cannot be read.
 
 use crate::diagnose::{Evidence, Finding, Member, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct WireSkew;
 
@@ -51,7 +51,7 @@ impl Rule for WireSkew {
         }
         let share = tally.unreadable as f64 / all as f64;
         if tally.unreadable == 0 {
-            return Verdict::clear(format!("{} KV events were read", tally.events));
+            return Verdict::clear(format!("{} KV events were read", thousands(tally.events)));
         }
         if tally.unreadable < limits.min_unreadable || share < limits.unreadable_share {
             return Verdict::clear(format!(
@@ -62,11 +62,19 @@ impl Rule for WireSkew {
         let reasons = evidence.plane.unreadable.iter();
         let mut proofs: Vec<Proof> =
             reasons.map(|why| Proof::new("unreadable", why.clone(), "KV events")).collect();
-        proofs.push(Proof::new("messages", format!("{} of {all}", tally.unreadable), "KV events"));
+        proofs.push(Proof::new(
+            "messages",
+            format!("{} of {}", thousands(tally.unreadable), thousands(all)),
+            "KV events",
+        ));
         Finding::new(
             Severity::Critical,
             Grade::Likely,
-            format!("{} of {all} messages with KV events cannot be read.", tally.unreadable),
+            format!(
+                "{} of {} messages with KV events cannot be read.",
+                thousands(tally.unreadable),
+                thousands(all)
+            ),
             proofs,
         )
         .means(

@@ -3,7 +3,7 @@
 use crate::diagnose::evidence::{Evidence, OfWorker, RankEvidence};
 use crate::diagnose::fix::Fix;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct WorkerSilent;
 
@@ -91,7 +91,7 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
 
 /// No worker publishes, because none was told to.
 fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Finding {
-    let routed = evidence.router.tally.routed;
+    let routed = thousands(evidence.router.tally.routed);
     let mut proofs: Vec<Proof> = mute
         .iter()
         .take(16)
@@ -130,7 +130,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Finding {
 
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {
     let names: Vec<String> = silent.iter().map(|rank| Evidence::name_of(rank)).collect();
-    let routed: u64 = silent.iter().map(|rank| rank.tally.routed).sum();
+    let routed = thousands(silent.iter().map(|rank| rank.tally.routed).sum());
     let set = |rank: &RankEvidence| {
         let settings = evidence.settings.publishes.iter();
         settings.filter(|of| of.worker == Some(rank.rank.worker)).map(|of| &of.set).next()

@@ -3,7 +3,7 @@
 use super::fixes::worker_fix;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::{Finding, Proof};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 
 /// Engine and publisher differ, as a router's warnings show: a store that it refuses with `num_blocks=0`
 /// arrived without blocks.
@@ -20,18 +20,18 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Finding> {
     let mut proofs = vec![
         Proof::new(
             "\"Failed to find parent block\"",
-            format!("{empty} of {all} with num_blocks=0"),
+            format!("{} of {} with num_blocks=0", thousands(empty), thousands(all)),
             "routers' logs",
         )
         .at(evidence.at),
     ];
     if overlap.known > 0 {
-        let value = format!("{} of {}", overlap.zero, overlap.known);
+        let value = format!("{} of {}", thousands(overlap.zero), thousands(overlap.known));
         proofs.push(Proof::new("requests without overlap", value, "routers' logs"));
     }
     if tally.remove > 0 {
         let claim = "\"Failed to find block to remove\"";
-        proofs.push(Proof::new(claim, tally.remove.to_string(), "routers' logs"));
+        proofs.push(Proof::new(claim, thousands(tally.remove), "routers' logs"));
     }
     if let Some(inferred) = evidence.router.inferred {
         proofs.push(evidence.cost_proof(inferred.tokens));
@@ -40,8 +40,8 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Finding> {
         severity: Severity::Critical,
         grade: Grade::Likely,
         summary: format!(
-            "Workers' publishers and engines cut blocks of different sizes: the router refused {empty} \
-             stores without blocks."
+            "Workers' publishers and engines cut blocks of different sizes: the router refused {} \
+             stores without blocks.", thousands(empty)
         ),
         effect: "The router's index stays empty: every request is routed by load alone, and its prompt \
                  is computed anew."
@@ -64,18 +64,25 @@ pub(super) fn missing(evidence: &Evidence) -> String {
     let mut told = Vec::new();
     if let Some(inferred) = evidence.router.inferred {
         let (tokens, samples) = (inferred.tokens, inferred.samples);
-        told.push(format!("the router hashes blocks of {tokens} tokens (by {samples} costs)"));
+        told.push(format!(
+            "the router hashes blocks of {tokens} tokens (by {} costs)",
+            thousands(samples)
+        ));
     }
     if overlap.known > 0 {
-        told.push(format!("{} of {} requests found nothing", overlap.zero, overlap.known));
+        told.push(format!(
+            "{} of {} requests found nothing",
+            thousands(overlap.zero),
+            thousands(overlap.known)
+        ));
     }
     let (full, unsaid) = (tally.parent_full, tally.parent_unsaid);
     if full + unsaid > 0 {
-        told.push(format!("{} stores were refused for want of a parent", full + unsaid));
+        told.push(format!("{} stores were refused for want of a parent", thousands(full + unsaid)));
     } else if tally.remove > 0 && tally.parent_empty == 0 {
         told.push(format!(
             "{} removed blocks were unknown, and no store was refused",
-            tally.remove
+            thousands(tally.remove)
         ));
     }
     let told = if told.is_empty() { String::new() } else { format!("{}; ", told.join(", ")) };

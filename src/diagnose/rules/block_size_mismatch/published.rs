@@ -3,7 +3,7 @@
 use super::fixes::worker_fix;
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
 use crate::diagnose::{Finding, Proof};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, thousands};
 use crate::model::Tally;
 
 /// Returns true when stores arrive with blocks in them.
@@ -88,25 +88,26 @@ fn published_proofs(
     let counters = &counted.counters;
     let mut proofs = Vec::new();
     if empties {
-        let value = format!("{} of {}", counters.empty_stores, counters.stores);
+        let value =
+            format!("{} of {}", thousands(counters.empty_stores), thousands(counters.stores));
         proofs.push(Proof::new("stores without blocks", value, plane.clone()).at(evidence.at));
     }
     if removals {
         let value = format!(
             "{} removed blocks, all unknown; {} stores with blocks",
-            counters.removed_blocks,
-            counted.full_stores()
+            thousands(counters.removed_blocks),
+            thousands(counted.full_stores())
         );
         proofs.push(Proof::new("removals without stores", value, plane).at(evidence.at));
     }
     let heard = &evidence.router.tally;
     if heard.parent_empty > 0 {
-        let value = format!("{} with num_blocks=0", heard.parent_empty);
+        let value = format!("{} with num_blocks=0", thousands(heard.parent_empty));
         proofs.push(Proof::new("\"Failed to find parent block\"", value, "routers' logs"));
     }
     if heard.remove > 0 {
         let claim = "\"Failed to find block to remove\"";
-        proofs.push(Proof::new(claim, heard.remove.to_string(), "routers' logs"));
+        proofs.push(Proof::new(claim, thousands(heard.remove), "routers' logs"));
     }
     let source = "routers' counters (kv_cache_events_applied)";
     for (claim, refused, applied) in [
@@ -114,7 +115,7 @@ fn published_proofs(
         ("removals of unknown blocks", heard.removals_missing, heard.removals_applied),
     ] {
         if refused > 0 {
-            let value = format!("{refused} of {}", refused + applied);
+            let value = format!("{} of {}", thousands(refused), thousands(refused + applied));
             proofs.push(Proof::new(claim, value, source).at(evidence.at));
         }
     }
@@ -133,9 +134,13 @@ fn published_summary(
 ) -> String {
     let counters = &counted.counters;
     let seen = if empties {
-        format!("{} of {} stores arrived without blocks", counters.empty_stores, counters.stores)
+        format!(
+            "{} of {} stores arrived without blocks",
+            thousands(counters.empty_stores),
+            thousands(counters.stores)
+        )
     } else if removals {
-        format!("{} removals arrived and no store with blocks", counters.removed_blocks)
+        format!("{} removals arrived and no store with blocks", thousands(counters.removed_blocks))
     } else {
         "no store with blocks arrived".to_owned()
     };
