@@ -18,23 +18,30 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let series = &scene.snapshot.series;
     let rates = &scene.snapshot.totals.rates.ten_seconds;
     // Until earlier blocks are known, orphans are no fault and must not look like one.
-    let (orphan, mark) = match scene.orphans() {
-        State::Unknown if scene.is_warming() => {
-            (Role::Unknown, format!(" {} warming", canvas.glyphs().unknown))
-        }
-        _ => (Role::Series3, String::new()),
-    };
-    // What matters most comes first: notes go from the end when there is no room.
-    let mut notes = vec![
-        part(format!("orphan {}{mark}", text::short(rates.refused)), orphan),
-        part(format!("  stored {}", text::short(rates.stores)), Role::Series1),
-        part(format!("  removed {}", text::short(rates.removals)), Role::Series2),
-        part(format!("  unknown {}", text::short(rates.unknown_removals)), Role::Series4),
-    ];
+    let warming = scene.orphans() == State::Unknown && scene.is_warming();
+    let orphan = if warming { Role::Unknown } else { Role::Series3 };
     let title = "KV events/s";
-    // The frame drops what does not fit; a line without a name would be a riddle.
-    let named = panel::fitting(area, title, &notes);
-    notes.truncate(named);
+    let now = [rates.refused, rates.stores, rates.removals, rates.unknown_removals];
+    let roles = [orphan, Role::Series1, Role::Series2, Role::Series4];
+    // What matters most comes first: notes go from the end when there is no room.
+    let form = |names: [&str; 4], warm: &str, gap: &str| -> Vec<Part> {
+        let each = names.into_iter().zip(now).zip(roles).enumerate();
+        let note = |(at, ((name, now), role)): (usize, ((&str, f64), Role))| {
+            let (gap, warm) = if at > 0 { (gap, "") } else { ("", warm) };
+            part(format!("{gap}{name} {}{warm}", text::short(now)), role)
+        };
+        each.map(note).collect()
+    };
+    let mark = |word: &str| match warming {
+        true => format!(" {}{word}", canvas.glyphs().unknown),
+        false => String::new(),
+    };
+    let mut notes = form(["orphan", "stored", "removed", "unknown"], &mark(" warming"), "  ");
+    let mut named = panel::fitting(area, title, &notes);
+    if named < notes.len() {
+        notes = form(["orphan", "stored", "removed", "unkn"], &mark(""), " ");
+        named = panel::fitting(area, title, &notes);
+    }
     let inner = scene.frame(canvas, area, PanelId::Traffic, title, notes);
     let mut lines = vec![
         Line { points: &series.refused.points, role: orphan, mark: 'o' },
@@ -42,8 +49,8 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         Line { points: &series.removals.points, role: Role::Series2, mark: 'r' },
         Line { points: &series.unknown_removals.points, role: Role::Series4, mark: 'u' },
     ];
-    // Without a frame nothing has a name.
-    lines.truncate(if scene.framed { named.max(1) } else { lines.len() });
+    // The frame drops what does not fit; a line without a name would be a riddle.
+    lines.truncate(named.max(1));
     // What is worst is drawn over the others.
     lines.rotate_left(1);
     chart(scene, lines, None, text::short).draw(canvas, inner);

@@ -101,7 +101,7 @@ fn growth(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
     for (name, points, now, role) in [
         ("blocks ", &series.tree_size.points, change, Role::Series4),
         ("  stores ", &series.stores.points, text::short(rates.stores), Role::Series1),
-        ("  removals ", &series.removals.points, text::short(rates.removals), Role::Series2),
+        ("  removed ", &series.removals.points, text::short(rates.removals), Role::Series2),
     ] {
         let top = sparkline::largest(points, 1.0);
         line.push(part(name, Role::Fg));
