@@ -1,11 +1,13 @@
 //! What kvtop claims of whole deployments that Kubernetes shows, before any event or log.
 
 use kvtop::attach;
-use kvtop::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, SecretRef, Subject, Timestamp};
+use kvtop::domain::{
+    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, SecretRef, Subject, Timestamp, TreeNode,
+};
 use kvtop::engine::{Engine, EngineOptions};
-use kvtop::frame::{Frame, KubeChange, Origin};
+use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::report::json;
-use kvtop::snapshot::ViewQuery;
+use kvtop::snapshot::{Answer, Ask, EventRow, Snapshot, TreeQuery, ViewQuery};
 use kvtop::source::simulator::{Scenario, Simulation};
 use serde_json::{Value, json};
 
@@ -173,6 +175,72 @@ fn the_simulated_mismatch_shows_both_sizes_of_each_worker_by_their_pods_alone() 
         assert_eq!(size(ClaimOf::Publisher), Some(ClaimValue::Count(32)), "{}", pod.name);
         assert_eq!(size(ClaimOf::Engine), Some(ClaimValue::Count(16)), "{}", pod.name);
         assert_eq!(size(ClaimOf::Card), Some(ClaimValue::Count(32)), "{}", pod.name);
+    }
+}
+
+/// One of two workers belongs to another graph deployment, whose events come over the same connection.
+#[test]
+fn sums_decisions_and_events_are_of_the_chosen_deployment() {
+    let of_the_other = |frame: &Frame| {
+        let Body::Whole(bytes) = &frame.body else { return None };
+        let text = String::from_utf8_lossy(bytes);
+        let is_its_pod = matches!(&frame.origin, Origin::Kube { kind, .. } if &**kind == "Pod")
+            && text.contains("trtllmworker-mj7km");
+        is_its_pod.then(|| {
+            let label = |graph: &str| format!("graph-deployment-name\":\"{graph}\"");
+            text.replace(&label("gtc-demo"), &label("canary"))
+        })
+    };
+    let mut simulation = Simulation::new(Scenario::Healthy, 1, Timestamp(1_771_252_500_000_000));
+    let end = Timestamp(1_771_252_530_000_000);
+    let mut frames = simulation.advance(end);
+    for frame in &mut frames {
+        if let Some(text) = of_the_other(frame) {
+            frame.body = Body::Whole(text.into());
+        }
+    }
+    let mut engine = Engine::new(EngineOptions::default());
+    engine.ingest(&frames);
+    engine.settle();
+    let tree =
+        TreeQuery { open: [(TreeNode::Root, 1_000)].into(), around: 200, ..TreeQuery::default() };
+    let ask = Ask::Tree(Box::new(tree));
+    let query = ViewQuery { ask, decisions: 1_000, events: 1_000, ..ViewQuery::default() };
+    let mut of = |graph: Option<&str>| {
+        engine.choose(graph.map(str::to_owned));
+        engine.snapshot(&query, end)
+    };
+
+    let all = of(None);
+    let parts = [of(Some("gtc-demo")), of(Some("canary"))];
+
+    assert_eq!((all.workers.len(), parts[0].workers.len(), parts[1].workers.len()), (2, 1, 1));
+    let sum = |what: fn(&Snapshot) -> u64| parts.iter().map(what).sum::<u64>();
+    assert_eq!(sum(|it| it.tree.accepted_blocks), all.tree.accepted_blocks);
+    assert_eq!(sum(|it| it.totals.held), all.totals.held);
+    assert_eq!(sum(|it| it.decisions.len() as u64), all.decisions.len() as u64);
+    let stores = |it: &Snapshot| it.totals.rates.ten_seconds.stores;
+    assert!((stores(&parts[0]) + stores(&parts[1]) - stores(&all)).abs() < 1e-9);
+    for (part, alias) in parts.iter().zip(["w0", "w1"]) {
+        let row = &part.workers[0];
+        assert_eq!((row.alias.as_str(), part.tree.accepted_blocks), (alias, row.accepted));
+        assert!(part.tree.accepted_blocks > 100 && !part.decisions.is_empty());
+        assert!(part.decisions.iter().all(|decision| decision.alias == alias), "{alias}");
+        let other = if alias == "w0" { "w1" } else { "w0" };
+        let about =
+            |event: &EventRow| event.who == other || event.text.contains(&format!("to {other}"));
+        assert!(part.events.iter().any(|event| event.who == alias));
+        assert!(part.events.iter().any(|event| event.text.contains(&format!("to {alias}"))));
+        let foreign: Vec<_> = part.events.iter().filter(|event| about(event)).collect();
+        assert!(foreign.is_empty(), "{alias}: {foreign:?}");
+
+        let Answer::Tree(page) = &part.answer else { panic!("{:?}", part.answer) };
+        let sharing = page.sharing.unwrap();
+        assert_eq!((sharing.single, sharing.shared, sharing.duplicates), (row.accepted, 0, 0));
+        assert_eq!((page.rows[0].subtree, page.ranks.as_slice()), (row.accepted, &[row.rank][..]));
+        let prompts = page.rows.iter().filter(|row| row.depth > 0);
+        assert!(prompts.clone().count() > 3);
+        assert!(prompts.clone().all(|row| row.holders == 1), "{prompts:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::kept::Kept;
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, WorkerId};
 use crate::frame::Frame;
 use crate::snapshot::{EventKind, EventRow, Gravity};
 
@@ -18,11 +18,14 @@ const FOLD_DEPTH: usize = 12;
 pub(super) struct Journal {
     /// The frames behind the last entries.
     pub(super) kept: Kept,
+    /// True where workers of several graph deployments are listened to: what is about one of them must
+    /// not stand in an entry about another.
+    pub(super) apart: bool,
     /// The frame that entries are made from now.
     pub(super) frame: Option<Frame>,
     entries: VecDeque<EventRow>,
-    /// The class of each entry.
-    classes: VecDeque<&'static str>,
+    /// The class of each entry, and the worker that it is about.
+    classes: VecDeque<(&'static str, Option<WorkerId>)>,
     next: u64,
 }
 
@@ -36,6 +39,8 @@ pub(super) struct Head<'a> {
     pub(super) source: &'a Arc<str>,
     /// True for blocks that a router refuses, or would, because it does not know them.
     pub(super) orphan: bool,
+    /// The worker that it is about; none for what is about none, or not known to be.
+    pub(super) worker: Option<WorkerId>,
     /// What its text says. Entries that say the same fold into one; without a class each stands.
     pub(super) class: &'static str,
 }
@@ -44,15 +49,18 @@ impl Journal {
     /// Adds an entry, or counts it onto one like it. `text` is asked for only when it is needed.
     pub(super) fn add(&mut self, head: Head<'_>, text: impl FnOnce() -> String) {
         let second = head.at.seconds();
+        let apart = self.apart;
         let entries = self.entries.iter_mut().zip(&self.classes).rev().take(FOLD_DEPTH);
-        let alike = entries.map(|(entry, class)| (entry, *class)).find(|(entry, class)| {
-            !class.is_empty()
-                && *class == head.class
-                && entry.at.seconds() == second
-                && entry.kind == head.kind
-                && entry.gravity == head.gravity
-                && entry.who == head.who
-        });
+        let alike =
+            entries.map(|(entry, known)| (entry, *known)).find(|(entry, (class, worker))| {
+                !class.is_empty()
+                    && *class == head.class
+                    && (!apart || *worker == head.worker)
+                    && entry.at.seconds() == second
+                    && entry.kind == head.kind
+                    && entry.gravity == head.gravity
+                    && entry.who == head.who
+            });
         if let Some((entry, _)) = alike {
             entry.repeats += 1;
             return;
@@ -61,7 +69,7 @@ impl Journal {
             self.entries.pop_front();
             self.classes.pop_front();
         }
-        self.classes.push_back(head.class);
+        self.classes.push_back((head.class, head.worker));
         self.entries.push_back(EventRow {
             number: self.next,
             at: head.at,
@@ -89,14 +97,22 @@ impl Journal {
             gravity,
             source,
             orphan: false,
+            worker: None,
             class: "",
         };
         self.add(head, || format!("input that cannot be read: {why}"));
     }
 
-    /// Returns the last `count` entries, oldest first.
-    pub(super) fn last(&self, count: usize) -> Vec<EventRow> {
-        let skip = self.entries.len().saturating_sub(count);
-        self.entries.iter().skip(skip).cloned().collect()
+    /// Returns the last `count` entries, oldest first, of those whose worker and subject are `wanted`.
+    pub(super) fn last(
+        &self,
+        count: usize,
+        wanted: impl Fn(Option<WorkerId>, &str) -> bool,
+    ) -> Vec<EventRow> {
+        let all = self.entries.iter().zip(&self.classes).rev();
+        let ours = all.filter(|(entry, (_, worker))| wanted(*worker, &entry.who));
+        let mut last: Vec<EventRow> = ours.take(count).map(|(entry, _)| entry.clone()).collect();
+        last.reverse();
+        last
     }
 }

@@ -110,6 +110,7 @@ impl Engine {
                     gravity: Gravity::Notice,
                     source: &Arc::from("events"),
                     orphan: false,
+                    worker: Some(event.rank.worker),
                     class: "",
                 };
                 self.journal.add(head, || "started anew: its event numbers begin again".into());
@@ -217,7 +218,9 @@ impl Engine {
         };
         let orphan = outcome.refused() || outcome.unknown_removals > 0;
         let source = kv_source(self.deployment.plane);
-        let head = Head { at: event.at, who: &who, kind, gravity, source: &source, orphan, class };
+        let worker = Some(event.rank.worker);
+        let (at, source) = (event.at, &source);
+        let head = Head { at, who: &who, kind, gravity, source, orphan, worker, class };
         self.journal.add(head, || text_of(event, outcome, batch, excuse));
     }
 

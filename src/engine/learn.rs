@@ -105,6 +105,7 @@ impl Engine {
             gravity: Gravity::Bad,
             source,
             orphan: false,
+            worker: None,
             class: "gap",
         };
         self.journal.add(head, || format!("{missing} messages of {topic} are missing"));
@@ -201,7 +202,16 @@ impl Engine {
         source: &Arc<str>,
     ) {
         let (kind, gravity) = (EventKind::Route, Gravity::Normal);
-        let head = Head { at, who: "router", kind, gravity, source, orphan: false, class: "route" };
+        let head = Head {
+            at,
+            who: "router",
+            kind,
+            gravity,
+            source,
+            orphan: false,
+            worker: Some(rank.worker),
+            class: "route",
+        };
         let alias = self.alias(rank);
         self.journal.add(head, || {
             let logit = decision.logit.map_or(String::new(), |logit| format!("  logit {logit:.3}"));
@@ -271,7 +281,9 @@ impl Engine {
         );
         let about = warning.rank.map(|rank| format!(" for {}", self.alias(rank)));
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
-        let head = Head { at, who: &warning.pod, kind, gravity, source, orphan, class: text };
+        let worker = warning.rank.map(|rank| rank.worker);
+        let head =
+            Head { at, who: &warning.pod, kind, gravity, source, orphan, worker, class: text };
         self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
     }
 
@@ -326,6 +338,7 @@ impl Engine {
             gravity,
             source,
             orphan: false,
+            worker: None,
             class: "block sizes",
         };
         let (publisher, engine) = (notice.publisher, notice.engine);
@@ -430,6 +443,7 @@ impl Engine {
             gravity,
             source: &name,
             orphan: false,
+            worker: None,
             class: "",
         };
         self.journal.add(head, || match note.why.as_ref() {

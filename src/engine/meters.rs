@@ -51,10 +51,15 @@ impl KvMeter {
 
     /// Returns refused stores as a share of stores over the last minute.
     pub(super) fn orphan_share(&self, now: Timestamp) -> Option<f64> {
+        let (stores, refused) = self.last_minute(now);
+        (stores > 0).then(|| refused as f64 / stores as f64)
+    }
+
+    /// Returns stores and refused stores over the last minute.
+    pub(super) fn last_minute(&self, now: Timestamp) -> (u64, u64) {
         let last = now.seconds();
         let first = (last + 1).saturating_sub(60);
-        let stores = self.stores.sum(first, last);
-        (stores > 0).then(|| self.refused.sum(first, last) as f64 / stores as f64)
+        (self.stores.sum(first, last), self.refused.sum(first, last))
     }
 }
 

@@ -9,12 +9,12 @@ mod router;
 mod workers;
 
 use super::Engine;
-use crate::domain::{SourceState, Timestamp, WorkerRank};
+use crate::domain::{SourceState, Subject, Timestamp, WorkerRank};
 use crate::metrics::Window;
 use crate::model::OverlapBy;
 use crate::snapshot::{
-    ClaimRow, Deployment, Feed, RejectRow, Rejects, Series, SeriesSet, Snapshot, SourceRow,
-    TreeSummary, ViewQuery,
+    ClaimRow, Deployment, EventRow, Feed, RejectRow, Rejects, Series, SeriesSet, Snapshot,
+    SourceRow, TreeSummary, ViewQuery, WorkerRow,
 };
 use crate::wire::Shape;
 
@@ -36,7 +36,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         pods: cluster::pods(engine),
         totals,
         router: router::summary(engine, at),
-        tree: tree(engine),
+        tree: tree(engine, &workers),
         claims: engine
             .claims
             .all()
@@ -46,7 +46,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         sources: sources(engine, at),
         rejects: rejects(engine),
         series: series(engine, query, at),
-        events: engine.journal.last(query.events),
+        events: events(engine, query.events),
         decisions: router::decisions(engine, query.decisions),
         findings: engine.findings(),
         checks: engine.checks(),
@@ -101,14 +101,28 @@ fn deployment(engine: &Engine) -> Deployment {
     }
 }
 
-fn tree(engine: &Engine) -> TreeSummary {
+/// Returns the last entries of the journal, but those about another graph deployment than the chosen one.
+fn events(engine: &Engine, count: usize) -> Vec<EventRow> {
+    engine.journal.last(count, |worker, who| {
+        let ours = |subject| cluster::is_chosen(engine, &subject);
+        engine.options.dgd.is_none()
+            || worker.is_none_or(|worker| ours(Subject::Worker(worker)))
+                && ours(Subject::Pod(who.into()))
+    })
+}
+
+/// Returns the sums of the mirror; of what the workers in `rows` hold, where those are not all.
+fn tree(engine: &Engine, rows: &[WorkerRow]) -> TreeSummary {
     let totals = engine.mirror.totals();
+    let (accepted, held) = workers::blocks(engine, rows);
+    let orphans = if engine.options.dgd.is_some() { held - accepted } else { totals.orphan_blocks };
     TreeSummary {
-        accepted_blocks: totals.accepted,
-        held_blocks: totals.held,
-        distinct_blocks: totals.distinct,
-        orphan_roots: totals.orphan_roots,
-        orphan_blocks: totals.orphan_blocks,
+        accepted_blocks: accepted,
+        held_blocks: held,
+        // What is shared with others is not counted apart.
+        distinct_blocks: totals.distinct.min(accepted),
+        orphan_roots: totals.orphan_roots.min(orphans),
+        orphan_blocks: orphans,
         edges: totals.edges,
         memory_bytes: totals.memory_bytes,
         memory_limit: engine.options.memory_limit as u64,

@@ -102,6 +102,7 @@ impl Engine {
             gravity: Gravity::Normal,
             source,
             orphan: false,
+            worker: None,
             class: "",
         };
         let (blocks, count) = (dump.blocks().len(), ranks.len());

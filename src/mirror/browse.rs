@@ -82,6 +82,8 @@ pub struct Question<'a> {
     pub sort: TreeSort,
     /// Whose blocks are shown; none for everybody's.
     pub only: Option<&'a [WorkerRank]>,
+    /// Of whose blocks sums are; none for everybody's.
+    pub within: Option<&'a [WorkerRank]>,
     /// Whose presence is told, in this order; at most [`SHOWN_RANKS`] of them.
     pub ranks: &'a [WorkerRank],
     /// A hash to look for, as typed, and which of its matches to show. The way to it is opened.
@@ -150,7 +152,8 @@ impl Mirror {
             let row = at.checked_sub(page.first).and_then(|at| page.rows.get(at));
             page.detail = row.and_then(|row| detail::of(tree, &row.place.node, &mut visits));
         }
-        browser.census.go_on(tree, &mut visits);
+        let within = question.within.map(|ranks| tree.slots_of(ranks));
+        browser.census.go_on(tree, within.as_deref(), &mut visits);
         page.sharing = browser.census.sharing(tree);
         page.depths = browser.census.depths();
         let searching = page.search.as_ref().is_some_and(|search| !search.done);

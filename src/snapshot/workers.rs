@@ -32,6 +32,23 @@ pub struct RateSet {
     pub five_minutes: Rates,
 }
 
+impl RateSet {
+    /// Returns the rates of several together.
+    pub fn sum(all: impl Iterator<Item = Self>) -> Self {
+        let add = |sum: Rates, more: Rates| Rates {
+            stores: sum.stores + more.stores,
+            removals: sum.removals + more.removals,
+            refused: sum.refused + more.refused,
+            unknown_removals: sum.unknown_removals + more.unknown_removals,
+        };
+        all.fold(Self::default(), |sum, more| Self {
+            ten_seconds: add(sum.ten_seconds, more.ten_seconds),
+            minute: add(sum.minute, more.minute),
+            five_minutes: add(sum.five_minutes, more.five_minutes),
+        })
+    }
+}
+
 /// Tokens per block as claimed by each part; none where nobody says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockSizes {

@@ -306,6 +306,19 @@ fn tokens_are_told_only_when_the_block_size_is_known() {
 }
 
 #[test]
+fn the_tree_of_one_graph_deployment_says_so() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    let blocks = format!("{} blocks", desk.picture.tree.distinct_blocks);
+    let title =
+        |screen: String| screen.lines().find(|it| it.contains("Prefixes")).unwrap().to_owned();
+    assert!(title(desk.screen((120, 36))).contains("edges"));
+    desk.engine.choose(Some(String::from("gtc-demo")));
+    let narrowed = title(desk.screen((120, 36)));
+    assert!(narrowed.contains("only gtc-demo") && !narrowed.contains("edges"), "{narrowed}");
+    assert!(narrowed.replace(',', "").contains(&blocks), "{narrowed}");
+}
+
+#[test]
 fn many_ranks_are_counted_instead_of_shown() {
     let mut desk = Desk::of(Scenario::Healthy);
     let Answer::Tree(page) = &mut desk.picture.answer else { panic!() };

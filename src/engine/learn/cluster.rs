@@ -8,7 +8,7 @@ use crate::domain::{
 };
 use crate::engine::Engine;
 use crate::engine::journal::Head;
-use crate::model::file_source;
+use crate::model::{PodRecord, file_source};
 use crate::snapshot::{EventKind, Gravity};
 
 impl Engine {
@@ -24,6 +24,8 @@ impl Engine {
             self.pod_event(&pod.name, "was replaced", at, source);
         }
         self.workers.note_pod(&pod.name);
+        let foreign = |other: &PodRecord| pod.graph.is_some() && other.pod.graph != pod.graph;
+        self.journal.apart |= self.cluster.pods().any(foreign);
         if self.deployment.namespace.is_none() && pod.role.is_router() {
             self.deployment.namespace.clone_from(&pod.dynamo_namespace);
         }
@@ -49,7 +51,8 @@ impl Engine {
 
     fn pod_event(&mut self, pod: &str, text: &str, at: Timestamp, source: &Arc<str>) {
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
-        let head = Head { at, who: pod, kind, gravity, source, orphan: false, class: "" };
+        let (orphan, worker) = (false, None);
+        let head = Head { at, who: pod, kind, gravity, source, orphan, worker, class: "" };
         self.journal.add(head, || text.to_owned());
     }
 
@@ -118,7 +121,8 @@ impl Engine {
         }
         let who = self.workers.alias(worker);
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
-        let head = Head { at, who: &who, kind, gravity, source, orphan: false, class: "" };
+        let (orphan, worker) = (false, Some(worker));
+        let head = Head { at, who: &who, kind, gravity, source, orphan, worker, class: "" };
         let text = if present { "is back in discovery" } else { "left discovery" };
         self.journal.add(head, || text.to_owned());
     }

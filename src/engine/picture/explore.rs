@@ -27,6 +27,9 @@ pub(in crate::engine) fn of(
         let all = engine.workers.ranks().iter().map(|record| record.rank);
         all.filter(|rank| rank.worker == worker).collect()
     });
+    // Of another graph deployment nothing is shown.
+    let within: Option<Vec<WorkerRank>> =
+        engine.options.dgd.as_ref().map(|_| workers.iter().map(|row| row.rank).collect());
     let question = Question {
         root: query.root,
         open: &query.open,
@@ -36,7 +39,8 @@ pub(in crate::engine) fn of(
         last: query.last,
         around: query.around.min(AROUND),
         sort: query.sort,
-        only: only.as_deref(),
+        only: only.as_deref().or(within.as_deref()),
+        within: within.as_deref(),
         ranks: &ranks,
         find: query.find.as_ref().map(|(text, which)| (text.as_str(), *which)),
         tick: tick(at),
@@ -44,9 +48,14 @@ pub(in crate::engine) fn of(
     let Explorer { browser, heat, .. } = &mut engine.explorer;
     let page = engine.mirror.browse(browser, heat, &question);
     let detail = page.detail.map(|detail| detail_of(engine, detail, workers));
+    let mut rows = page.rows;
+    let root = rows.iter_mut().find(|row| row.place == TreePlace::default());
+    if let (Some(root), Some(_), Some(sharing)) = (root, &within, page.sharing) {
+        root.subtree = sharing.single + sharing.shared;
+    }
     TreePage {
         query: query.clone(),
-        rows: page.rows,
+        rows,
         first: page.first,
         all: page.all,
         cut: page.cut,

@@ -1,6 +1,6 @@
 //! What routers say, and their last decisions.
 
-use crate::domain::{Timestamp, WorkerRank};
+use crate::domain::{Subject, Timestamp, WorkerId, WorkerRank};
 use crate::engine::{Engine, MINUTE};
 use crate::model::{DecisionRecord, PodWarnings, RankRecord};
 use crate::snapshot::{
@@ -55,9 +55,16 @@ fn mean_logit(engine: &Engine, at: Timestamp) -> Option<f64> {
 }
 
 pub(super) fn decisions(engine: &Engine, count: usize) -> Vec<DecisionRow> {
-    let last = engine.decisions.last();
-    let skip = last.len().saturating_sub(count);
-    last.iter().skip(skip).map(|record| row(engine, record)).collect()
+    let ours = |record: &&DecisionRecord| is_ours(engine, record.decision.worker);
+    let last = engine.decisions.last().iter().rev().filter(ours).take(count);
+    let mut rows: Vec<_> = last.map(|record| row(engine, record)).collect();
+    rows.reverse();
+    rows
+}
+
+/// Returns false for a worker of another graph deployment than the chosen one.
+fn is_ours(engine: &Engine, worker: WorkerId) -> bool {
+    engine.options.dgd.is_none() || super::is_chosen(engine, &Subject::Worker(worker))
 }
 
 /// Most ranks whose share is told.
@@ -74,7 +81,9 @@ pub(super) fn detail(
     let wanted = number.and_then(|number| last.iter().rfind(|record| record.number == number));
     let window = super::answer::rank_window(engine, query, at);
     let ranks = engine.workers.ranks().iter().enumerate();
-    let mut ranks: Vec<_> = ranks.filter(|(_, record)| record.routed > 0).collect();
+    let mut ranks: Vec<_> = ranks
+        .filter(|(_, record)| record.routed > 0 && is_ours(engine, record.rank.worker))
+        .collect();
     ranks.sort_by_key(|(_, record)| std::cmp::Reverse(record.routed));
     let share = |(index, record): &(usize, &RankRecord)| {
         let series = engine.meters.routed_by_rank.get(*index);

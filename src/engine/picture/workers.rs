@@ -6,17 +6,21 @@ use crate::domain::{ClaimOf, ClaimWhat, Counters, Subject, Timestamp};
 use crate::engine::meters::RankNow;
 use crate::engine::{Engine, MINUTE};
 use crate::model::{Measured, RankRecord};
-use crate::snapshot::{BlockSizes, Knowledge, RouterLoad, Sourced, Totals, WorkerRow};
+use crate::snapshot::{BlockSizes, Knowledge, RateSet, RouterLoad, Sourced, Totals, WorkerRow};
 
 /// The time over which a change of the blocks held is measured.
 const CHANGE: Duration = Duration::from_secs(10);
 
 pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<WorkerRow> {
-    let chosen = |(_, record): &(usize, &RankRecord)| {
+    chosen(engine).map(|(index, record)| row(engine, index, record, at)).collect()
+}
+
+/// Returns the ranks of what was chosen, with their positions among all.
+fn chosen(engine: &Engine) -> impl Iterator<Item = (usize, &RankRecord)> {
+    let ours = |(_, record): &(usize, &RankRecord)| {
         super::cluster::is_chosen(engine, &Subject::Worker(record.rank.worker))
     };
-    let ranks = engine.workers.ranks().iter().enumerate().filter(chosen);
-    ranks.map(|(index, record)| row(engine, index, record, at)).collect()
+    engine.workers.ranks().iter().enumerate().filter(ours)
 }
 
 fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> WorkerRow {
@@ -176,13 +180,38 @@ pub(super) fn totals(engine: &Engine, rows: &[WorkerRow], at: Timestamp) -> Tota
     let present = rows.iter().filter(|row| !row.gone);
     let known = present.filter_map(|row| row.kv_utilization.as_ref().map(|value| value.value));
     let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
-    let tree = engine.mirror.totals();
+    let (accepted, held) = blocks(engine, rows);
+    let (rates, orphan_share) = match engine.options.dgd {
+        None => {
+            let total = &engine.meters.total;
+            (total.rate_set(at, engine.since_kv()), total.orphan_share(at))
+        }
+        Some(_) => (RateSet::sum(rows.iter().map(|row| row.rates)), orphan_share(engine, at)),
+    };
     Totals {
         counters,
-        rates: engine.meters.total.rate_set(at, engine.since_kv()),
-        accepted: tree.accepted,
-        held: tree.held,
+        rates,
+        accepted,
+        held,
         kv_utilization: (count > 0).then(|| sum / f64::from(count)),
-        orphan_share: engine.meters.total.orphan_share(at),
+        orphan_share,
     }
+}
+
+/// Returns the blocks accepted and held by those in `rows`, of the device tier.
+pub(super) fn blocks(engine: &Engine, rows: &[WorkerRow]) -> (u64, u64) {
+    if engine.options.dgd.is_none() {
+        let tree = engine.mirror.totals();
+        return (tree.accepted, tree.held);
+    }
+    rows.iter().fold((0, 0), |(accepted, held), row| (accepted + row.accepted, held + row.held))
+}
+
+/// Returns refused stores of the chosen workers as a share of their stores over the last minute.
+fn orphan_share(engine: &Engine, at: Timestamp) -> Option<f64> {
+    let meters = chosen(engine).filter_map(|(index, _)| engine.meters.ranks.get(index));
+    let (stores, refused) = meters
+        .map(|meter| meter.last_minute(at))
+        .fold((0, 0), |(stores, refused), (more, bad)| (stores + more, refused + bad));
+    (stores > 0).then(|| refused as f64 / stores as f64)
 }

@@ -22,6 +22,8 @@ const CLIMB: usize = 4_096;
 #[derive(Debug, Default)]
 pub(super) struct Census {
     at: u32,
+    /// The slots whose blocks are counted; none for all.
+    within: Option<Vec<u32>>,
     single: u64,
     shared: u64,
     fresh: bool,
@@ -34,8 +36,11 @@ pub(super) struct Census {
 }
 
 impl Census {
-    /// Counts on.
-    pub(super) fn go_on(&mut self, tree: &Tree, visits: &mut Visits) {
+    /// Counts on, of blocks that one of the slots in `within` has; of all blocks without.
+    pub(super) fn go_on(&mut self, tree: &Tree, within: Option<&[u32]>, visits: &mut Visits) {
+        if self.within.as_deref() != within {
+            *self = Self { within: within.map(<[u32]>::to_vec), ..Self::default() };
+        }
         if self.at >= tree.nodes.end() {
             self.restart();
         }
@@ -62,8 +67,8 @@ impl Census {
     }
 
     fn restart(&mut self) {
-        let done = self.done.take();
-        *self = Self { done, ..Self::default() };
+        let (done, within) = (self.done.take(), self.within.take());
+        *self = Self { done, within, ..Self::default() };
     }
 
     fn look(&mut self, tree: &Tree, node: u32, visits: &mut Visits) {
@@ -71,7 +76,11 @@ impl Census {
         if node == ROOT || own.edge == NONE || own.is(ORPHAN) || own.owners() == owners::EMPTY {
             return;
         }
-        match tree.living(node) {
+        let owners = match &self.within {
+            None => tree.living(node),
+            Some(slots) => tree.living_among(node, slots),
+        };
+        match owners {
             0 => return,
             1 => self.single += 1,
             _ => self.shared += 1,
@@ -130,7 +139,13 @@ impl Census {
     /// Returns how blocks are shared, by the last count.
     pub(super) fn sharing(&self, tree: &Tree) -> Option<TreeSharing> {
         let (sharing, _) = self.done?;
-        let duplicates = tree.slots.accepted.saturating_sub(tree.distinct as u64);
+        let duplicates = match &self.within {
+            None => tree.slots.accepted.saturating_sub(tree.distinct as u64),
+            Some(slots) => {
+                let accepted: u64 = slots.iter().map(|slot| tree.slots.at(*slot).accepted).sum();
+                accepted.saturating_sub(sharing.single + sharing.shared)
+            }
+        };
         Some(TreeSharing { duplicates, ..sharing })
     }
 

@@ -4,7 +4,7 @@ use super::listing::Wish;
 use super::place::Spot;
 use super::rows::Bare;
 use super::{Question, SHOWN_RANKS, Visits};
-use crate::domain::{Presence, SequenceHash, TreeRow, TreeRowKind};
+use crate::domain::{Presence, SequenceHash, TreeRow, TreeRowKind, WorkerRank};
 use crate::mirror::node::ROOT;
 use crate::mirror::slots::Slot;
 use crate::mirror::tree::Tree;
@@ -18,6 +18,8 @@ pub(super) struct Fill<'a> {
     wish: &'a Wish<'a>,
     /// The ranks whose presence is told, where they are known.
     slots: Vec<Option<u32>>,
+    /// The slots of whose blocks sums are; none for all.
+    within: Option<Vec<u32>>,
     exact: bool,
 }
 
@@ -25,7 +27,9 @@ impl<'a> Fill<'a> {
     pub(super) fn new(tree: &'a Tree, question: &Question<'_>, wish: &'a Wish<'a>) -> Self {
         let ranks = question.ranks.iter().take(SHOWN_RANKS);
         let slots = ranks.map(|rank| tree.slots.get(*rank)).collect();
-        Self { tree, wish, slots, exact: tree.queue.is_empty() && !tree.slots.any_dead() }
+        let within = question.within.map(|ranks| tree.slots_of(ranks));
+        let exact = tree.queue.is_empty() && !tree.slots.any_dead();
+        Self { tree, wish, slots, within, exact }
     }
 
     pub(super) fn row(&self, bare: &Bare, visits: &mut Visits) -> TreeRow {
@@ -62,7 +66,10 @@ impl<'a> Fill<'a> {
                 row.reach = bare.above.map(|above| above + run.blocks);
                 row.heat = self.heat(head);
                 row.on = self.each(|slot| tree.presence(head, run.last, slot));
-                row.holders = tree.living(head);
+                row.holders = match &self.within {
+                    None => tree.living(head),
+                    Some(slots) => tree.living_among(head, slots),
+                };
                 row.last = Some(SequenceHash(tree.name_of(run.last)));
                 tree.kids_of(run.tail).len()
             }
@@ -144,6 +151,20 @@ impl Tree {
             (false, false) => Presence::None,
             (true, false) | (false, true) => Presence::Part,
         }
+    }
+
+    /// Returns the slots of those of `ranks` that have one.
+    pub(super) fn slots_of(&self, ranks: &[WorkerRank]) -> Vec<u32> {
+        ranks.iter().filter_map(|rank| self.slots.get(*rank)).collect()
+    }
+
+    /// Returns how many of `slots` have `node`.
+    pub(super) fn living_among(&self, node: u32, slots: &[u32]) -> usize {
+        let mut count = 0;
+        self.spill.each(self.nodes.at(node).owners(), |slot| {
+            count += usize::from(slots.contains(&slot) && !self.slots.is_dead(slot));
+        });
+        count
     }
 
     /// Returns how many ranks have `node`.

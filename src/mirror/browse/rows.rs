@@ -77,11 +77,8 @@ pub(super) fn page(
         browser.listings.clear();
         browser.holds = holds;
     }
-    let slots = |ranks: &[WorkerRank]| -> Vec<u32> {
-        ranks.iter().filter_map(|rank| tree.slots.get(*rank)).collect()
-    };
-    let wish =
-        Wish { sort: question.sort, slots: question.only.map(slots), heat, tick: question.tick };
+    let slots = question.only.map(|ranks| tree.slots_of(ranks));
+    let wish = Wish { sort: question.sort, slots, heat, tick: question.tick };
     let mut walk = Walk {
         tree,
         way: HashSet::new(),

@@ -27,6 +27,7 @@ struct Bench {
     closed: HashSet<TreeNode>,
     sort: TreeSort,
     only: Option<Vec<WorkerRank>>,
+    within: Option<Vec<WorkerRank>>,
     tick: u32,
 }
 
@@ -42,6 +43,7 @@ impl Bench {
             closed: HashSet::new(),
             sort: TreeSort::Blocks,
             only: None,
+            within: None,
             tick: 0,
         }
     }
@@ -84,6 +86,7 @@ impl Bench {
             around: 10_000,
             sort: self.sort,
             only: self.only.as_deref(),
+            within: self.within.as_deref(),
             ranks: &RANKS,
             find: find.map(|text| (text, 0)),
             tick: self.tick,
@@ -652,6 +655,26 @@ fn a_filter_leaves_out_what_a_worker_has_not() {
     let tokens: Vec<u64> = page.rows.iter().filter_map(plain).map(|row| row.tokens).collect();
     assert_eq!(tokens, [1, 2]);
     assert!(page.rows.iter().all(|row| !matches!(row.place.node, TreeNode::Missing(_))));
+}
+
+#[test]
+fn sums_are_of_those_that_are_looked_at() {
+    let mut bench = Bench::new(Semantics::PerBlock);
+    bench.store(RANKS[0], None, &[(1, 1), (2, 2)]);
+    bench.store(RANKS[1], None, &[(1, 1), (3, 3)]);
+    bench.store(RANKS[2], None, &[(1, 1), (2, 2), (4, 4)]);
+    bench.settle();
+    let mut counted = |within: Option<&[WorkerRank]>| {
+        bench.within = within.map(<[WorkerRank]>::to_vec);
+        let sharing = bench.all().sharing.unwrap();
+        (sharing.single, sharing.shared, sharing.duplicates)
+    };
+
+    assert_eq!(counted(None), (2, 2, 3));
+    assert_eq!(counted(Some(&RANKS[..2])), (2, 1, 1));
+    assert_eq!(counted(Some(&RANKS[2..3])), (3, 0, 0));
+    assert_eq!(counted(Some(&[])), (0, 0, 0));
+    assert_eq!(counted(None), (2, 2, 3));
 }
 
 #[test]

@@ -22,6 +22,9 @@ const BEFORE: usize = 3;
 /// Deepest indentation, as a share of the panel.
 const INDENTED: usize = 3;
 
+/// Columns of the name of a graph deployment in the title.
+const GRAPH: usize = 24;
+
 /// Returns the name of a node on the screen: the first half of its hash, as in the events.
 pub fn name(node: &TreeNode) -> String {
     match node {
@@ -145,9 +148,21 @@ fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec
     };
     notes.push(part(format!("sort: {sort}{}", canvas.glyphs().down), Role::Muted));
     let bar = canvas.glyphs().bar;
-    let blocks = text::count(tree.distinct_blocks);
-    notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
-    notes.push(part(format!(" {bar} {} edges", text::count(tree.edges)), Role::Muted));
+    // Edges are not counted by graph deployment, and blocks only together with how they are shared.
+    let Some(graph) = &scene.snapshot.deployment.chosen else {
+        let blocks = text::count(tree.distinct_blocks);
+        notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
+        notes.push(part(format!(" {bar} {} edges", text::count(tree.edges)), Role::Muted));
+        return notes;
+    };
+    notes.insert(
+        0,
+        part(format!("only {}  ", text::cut(graph, GRAPH, canvas.glyphs().ellipsis)), Role::Warn),
+    );
+    if let Some(sharing) = page.and_then(|page| page.sharing) {
+        let blocks = text::count(sharing.single + sharing.shared);
+        notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
+    }
     notes
 }
 

@@ -33,7 +33,7 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, page:
         lines.push(depths(page));
         if area.height >= 6 {
             lines.push(mirror(canvas, scene));
-            lines.push(legend(canvas, page));
+            lines.push(legend(canvas, scene, page));
         }
         let rule = canvas.glyphs().rule.repeat(area.width.into());
         canvas.put(area, 0, 0, &rule, Role::Border);
@@ -171,7 +171,7 @@ fn mirror(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
     line
 }
 
-fn legend(canvas: &Canvas<'_>, page: &TreePage) -> Vec<Part> {
+fn legend(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Vec<Part> {
     let [none, some, whole] = canvas.glyphs().presence;
     let on = match (page.aliases.first(), page.rank_count > page.ranks.len()) {
         (Some(first), false) => {
@@ -179,5 +179,9 @@ fn legend(canvas: &Canvas<'_>, page: &TreePage) -> Vec<Part> {
         }
         _ => String::from("workers that have the first block"),
     };
-    vec![label("ON"), part(on, Role::Muted), part("  HEAT: stores at and below", Role::Muted)]
+    let more = match scene.snapshot.deployment.chosen {
+        Some(_) => "  EDGE, SUBTREE: whoever has it",
+        None => "  HEAT: stores at and below",
+    };
+    vec![label("ON"), part(on, Role::Muted), part(more, Role::Muted)]
 }
