@@ -42,6 +42,7 @@ use crate::source::indexer::BadIndexerUrl;
 use crate::source::kube::KubeConfigError;
 use crate::source::nats::NatsConfigError;
 use crate::source::zmq::BadEndpoint;
+use crate::tui::labels::LabelsError;
 use crate::tui::theme::ThemeError;
 
 pub use player::Player;
@@ -93,6 +94,15 @@ pub enum RunError {
     /// The settings cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The names of blocks cannot be used.
+    #[error("the names of blocks in `{}` cannot be read", path.display())]
+    Labels {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: LabelsError,
+    },
     /// A command that is not known.
     #[error("no command `{name}`; there are {known}")]
     NoCommand {

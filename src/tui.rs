@@ -8,6 +8,7 @@ pub mod filter;
 pub mod findings;
 pub mod judge;
 pub mod keymap;
+pub mod labels;
 pub mod layout;
 pub mod line;
 pub mod overlay;

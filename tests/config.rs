@@ -29,6 +29,35 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
+fn blocks_have_the_names_that_a_file_gives_them() {
+    let home = scratch();
+    std::fs::create_dir_all(home.join("kvtop")).unwrap();
+    let vars = [("XDG_CONFIG_HOME", home.to_str().unwrap())];
+    let tree = ["snapshot", "--demo", "healthy", "--for", "30s", "-o", "text", "--view", "tree"];
+    let run = |arguments: &[&str]| {
+        let output = kvtop(&home, &vars, arguments);
+        let text = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(text).unwrap())
+    };
+    let (_, before) = run(&tree);
+    let row = before.lines().find(|line| line.contains(" ▸ ")).unwrap();
+    let hash = row.split_whitespace().find(|word| word.len() == 8).unwrap();
+    let names = format!("{hash} = \"the system prompt\"\n");
+    std::fs::write(home.join("kvtop/labels.toml"), names).unwrap();
+
+    let (code, after) = run(&tree);
+
+    assert_eq!(code, Some(0));
+    assert!(after.contains(&format!("▸ {hash}  \"the system prompt\"")), "{after}");
+    std::fs::write(home.join("kvtop/labels.toml"), "system = \"x\"\n").unwrap();
+    for arguments in [&tree[..], &["config", "check"]] {
+        let (code, text) = run(arguments);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains("labels.toml") && text.contains("`system` is no hash"), "{text}");
+    }
+}
+
+#[test]
 fn init_writes_a_file_that_is_right_and_never_replaces_one() {
     let home = home("");
     let at = home.join("kvtop/config.toml");

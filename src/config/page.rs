@@ -137,6 +137,9 @@ pub fn manual(thresholds: &[Threshold]) -> String {
          `--nats-url` the file's\nnamespace, context and deployment are not used, with `-n` its \
          NATS server is not, with `--context` its\nnamespace is not. The file holds no login; \
          [nats.md](nats.md) says where those come from.\n\n\
+         `labels.toml` beside the file gives names to blocks: the tree shows hashes, since events hold no\n\
+         text. A key is a hash as the tree and events show it, or its first 8 digits or more:\n\n\
+         ```toml\na31f09c2 = \"system prompt\"\n\"5512e3f0a9b10c44\" = \"the one with tools\"\n```\n\n\
          | key | default | flag | variable | meaning |\n|---|---|---|---|---|\n",
     );
     for setting in SETTINGS {

@@ -4,6 +4,8 @@ mod html;
 mod markdown;
 mod svg;
 
+use std::sync::Arc;
+
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -14,6 +16,7 @@ use crate::engine::Engine;
 use crate::report;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Format, View};
+use crate::tui::labels::Labels;
 use crate::tui::shell::Shell;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Level, Theme, ThemeError, Themes, contrast};
@@ -42,6 +45,11 @@ impl Drawing {
         shell.resize(size.0, size.1, &nothing);
         shell.update(crate::tui::command::Command::Show(view), &nothing);
         Ok(Self { shell, theme, size })
+    }
+
+    /// Shows these names beside the hashes of blocks.
+    pub(super) fn name_blocks(&mut self, labels: Arc<Labels>) {
+        self.shell.name_blocks(labels);
     }
 
     /// Returns the picture that it shows. A view may ask about what an earlier picture shows first.

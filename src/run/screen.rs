@@ -217,6 +217,7 @@ pub(super) fn described(config: &Config) -> Result<TerminalOptions, RunError> {
         by_ground: [known::THEME_DARK, known::THEME_LIGHT]
             .map(|setting| config.text(setting).unwrap_or_default().to_owned()),
         themes: settings::themes(),
+        labels: settings::labels()?,
         level,
         glyphs,
         keys: settings::keymap(config)?,

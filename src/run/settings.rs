@@ -5,6 +5,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::ValueEnum;
 
@@ -18,10 +19,14 @@ use crate::config::{Config, ConfigError, Layers, Origin, page, paths};
 use crate::diagnose::Thresholds;
 use crate::exit::Exit;
 use crate::tui::keymap::{Change, Keymap, names};
+use crate::tui::labels::Labels;
 use crate::tui::theme::Themes;
 
 /// The file's name below the user's folder.
 const FILE: &str = "config.toml";
+
+/// The file of names of blocks, beside it.
+const LABELS: &str = "labels.toml";
 
 /// Longest config or theme file that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -152,6 +157,17 @@ pub(super) fn themes() -> Themes {
     themes
 }
 
+/// Returns the names that the user gave to blocks. A file with a mistake is an error like the config file's.
+pub(super) fn labels() -> Result<Arc<Labels>, RunError> {
+    let Some(path) = paths::config(&env).map(|folder| folder.join(LABELS)) else {
+        return Ok(Arc::default());
+    };
+    let unreadable = |source| ConfigError::Unreadable { path: path.clone(), source };
+    let Some(text) = read(&path).map_err(unreadable)? else { return Ok(Arc::default()) };
+    let labels = Labels::parse(&text);
+    labels.map(Arc::new).map_err(|source| RunError::Labels { path, source })
+}
+
 /// Does `kvtop config …`.
 pub(super) fn config(cli: &mut Cli, command: ConfigCommand) -> Result<Exit, RunError> {
     match command {
@@ -174,6 +190,7 @@ pub(super) fn config(cli: &mut Cli, command: ConfigCommand) -> Result<Exit, RunE
 /// Names every mistake, also those that only show when the settings are used.
 fn check(cli: &mut Cli) -> Result<Exit, RunError> {
     let path = path(cli).ok_or(RunError::NoHome)?;
+    labels()?;
     let Some((_, text)) = config_file(cli)? else {
         print(&format!("there is no {}; `kvtop config init` writes one\n", path.display()))?;
         return Ok(Exit::Clean);

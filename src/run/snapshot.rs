@@ -97,7 +97,9 @@ fn drawing(args: &SnapshotArgs, config: &Config) -> Result<Drawing, RunError> {
     // A file has no background to go by.
     let auto = if theme == super::terminal::AUTO { config.text(known::THEME_DARK) } else { None };
     let theme = auto.unwrap_or(theme);
-    Ok(Drawing::new(view.name, args.size, theme, &settings::themes(), glyphs)?)
+    let mut drawing = Drawing::new(view.name, args.size, theme, &settings::themes(), glyphs)?;
+    drawing.name_blocks(settings::labels()?);
+    Ok(drawing)
 }
 
 /// Runs a simulation for as long as was asked for, of its own time.

@@ -21,6 +21,7 @@ use tokio::sync::{mpsc, watch};
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::tui::command::Action;
 use crate::tui::keymap::Keymap;
+use crate::tui::labels::Labels;
 use crate::tui::scope::Notice;
 use crate::tui::theme::{Glyphs, Level, ThemeError, Themes};
 
@@ -33,6 +34,8 @@ pub struct TerminalOptions {
     pub by_ground: [String; 2],
     /// Every theme there is.
     pub themes: Themes,
+    /// Names that people gave to blocks.
+    pub labels: Arc<Labels>,
     /// How many colours the terminal shows.
     pub level: Level,
     /// The characters to draw with.

@@ -7,6 +7,7 @@ mod screen;
 mod tour;
 mod view;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crossterm::event::KeyEvent;
@@ -15,6 +16,7 @@ use ratatui::layout::Rect;
 use super::command::{Action, Command, Scroll, View};
 use super::findings::Fact;
 use super::keymap::{Focus, Keymap};
+use super::labels::Labels;
 use super::layout::{self, Class, Layout, Needs, Strip};
 use super::line;
 use super::overlay::help;
@@ -111,6 +113,11 @@ impl Shell {
     /// Listens to these keys instead of the usual ones.
     pub fn listen_to(&mut self, keys: Keymap) {
         self.keys = keys;
+    }
+
+    /// Shows these names beside the hashes of blocks.
+    pub fn name_blocks(&mut self, labels: Arc<Labels>) {
+        self.look.tree.labels = labels;
     }
 
     /// Has graphs cover this time at first.

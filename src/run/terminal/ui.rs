@@ -94,6 +94,7 @@ impl<H: Hooks> Ui<H> {
         let now = Instant::now();
         let mut shell = Shell::new(&options.theme, options.themes.names());
         shell.listen_to(options.keys.clone());
+        shell.name_blocks(Arc::clone(&options.labels));
         if options.tour {
             shell.begin_tour();
         }

@@ -70,6 +70,7 @@ impl Shell {
     fn begin_anew(&mut self) {
         let before = std::mem::replace(&mut self.look, super::first_look());
         self.look.window = before.window;
+        self.look.tree.labels = before.tree.labels;
         self.look.workers.sort = before.workers.sort;
         self.look.workers.columns = before.workers.columns;
         self.look.focus = views::of(self.view).home;

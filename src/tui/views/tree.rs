@@ -3,6 +3,7 @@
 mod moves;
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
@@ -10,6 +11,7 @@ use super::{Reply, Stage, View, moved};
 use crate::domain::{TreeAnchor, TreeNode, TreePlace, TreeRow, TreeSort, WorkerId};
 use crate::snapshot::{Answer, Ask, Snapshot, TreePage, TreeQuery, ViewQuery};
 use crate::tui::command::{self, Command, Pick, Scroll};
+use crate::tui::labels::Labels;
 use crate::tui::layout::{Class, Layout, Needs, columns, take_top};
 use crate::tui::panels::tree as panel;
 use crate::tui::panels::{Look, PanelId};
@@ -58,6 +60,8 @@ pub struct State {
     pub sort: TreeSort,
     /// Whose blocks are shown; none for everybody's.
     pub worker: Option<WorkerId>,
+    /// Names that people gave to blocks.
+    pub labels: Arc<Labels>,
     /// A hash that is looked for, and which of its matches is selected.
     pub find: Option<(String, usize)>,
     /// True while what is said about the selected prefix has the view for itself.
@@ -78,6 +82,7 @@ impl Default for State {
             closed: HashSet::new(),
             sort: TreeSort::default(),
             worker: None,
+            labels: Arc::default(),
             find: None,
             described: false,
             first_line: 0,

@@ -58,6 +58,10 @@ fn heading(scene: &Scene<'_>, glyphs: &Glyphs) -> (String, Vec<Part>) {
         TreeNode::Missing(_) => format!("missing {}", name(&row.place.node)),
         _ => name(&row.place.node),
     };
+    let title = match scene.look.tree.labels.of(&row.place.node) {
+        Some(given) => format!("{title}  \"{given}\""),
+        None => title,
+    };
     let mut notes = Vec::new();
     if page.rank_count <= page.ranks.len() {
         notes = presence(&row.on, glyphs);

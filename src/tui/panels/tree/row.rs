@@ -140,18 +140,26 @@ impl Writer<'_> {
             }
             TreeNode::Missing(hash) => {
                 let mut label = vec![part(format!("missing {}", short(*hash)), fault)];
+                label.extend(self.given(node));
                 let chains = if children == 1 { "chain" } else { "chains" };
                 label.extend((children > 0).then(|| count(chains)));
                 label
             }
             TreeNode::Block(block) => {
                 let mut label = vec![part(short(block.sequence), Role::Fg)];
+                label.extend(self.given(node));
                 label.extend(
                     (children > 0).then(|| count(if children == 1 { "edge" } else { "edges" })),
                 );
                 label
             }
         }
+    }
+
+    /// Returns the name that somebody gave to a node.
+    fn given(&self, node: &TreeNode) -> Option<Part> {
+        let name = self.scene.look.tree.labels.of(node)?;
+        Some(part(format!("  \"{name}\""), Role::Title))
     }
 
     fn cells(&self, row: &TreeRow) -> [Vec<Part>; 5] {
