@@ -17,6 +17,7 @@ mod decay;
 mod edge;
 mod handle;
 mod heat;
+mod hits;
 mod index;
 mod node;
 mod outcome;

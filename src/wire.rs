@@ -4,6 +4,7 @@
 //! purpose (a subject or a log line that kvtop has no use for); one that its decoder cannot read is a
 //! [`Reject`].
 
+pub mod chain;
 mod discovery;
 pub mod encode;
 pub mod engine_events;

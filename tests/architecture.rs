@@ -51,7 +51,15 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "wire",
         layers: &["domain", "frame"],
-        crates: &["bytes", "jiff", "prometheus_parse", "serde", "serde_json", "serde_saphyr"],
+        crates: &[
+            "bytes",
+            "jiff",
+            "prometheus_parse",
+            "serde",
+            "serde_json",
+            "serde_saphyr",
+            "xxhash_rust",
+        ],
     },
     Layer { name: "mirror", layers: &["domain"], crates: &["wide"] },
     Layer { name: "metrics", layers: &["domain"], crates: &[] },

@@ -2,11 +2,11 @@
 
 use kvtop::domain::{
     Block, ClearScope, DpRank, SequenceHash, SourceNote, SourceState, Tier, Timestamp, TokensHash,
-    WorkerId, WorkerRank,
+    TreeNode, WorkerId, WorkerRank,
 };
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, Origin};
-use kvtop::snapshot::{Answer, Ask, Gravity, Knowledge, Snapshot, ViewQuery};
+use kvtop::snapshot::{Answer, Ask, Gravity, Knowledge, Snapshot, TreeQuery, ViewQuery};
 use kvtop::wire::encode::{Change, Family, RouterEvent, envelope};
 use kvtop::wire::health;
 
@@ -390,4 +390,97 @@ fn a_frame_that_cannot_be_read_is_kept_with_its_event() {
     let frame = detail.frame.unwrap();
     assert!(frame.decoded[0].starts_with("cannot be read"), "{:?}", frame.decoded);
     assert!(frame.body[0].contains("6f 64 64"), "{:?}", frame.body);
+}
+
+/// What a router publishes of a request with replica sync, as of 1.2.
+fn asked(chain: &[u64], sequence: u64) -> Frame {
+    fn text(out: &mut Vec<u8>, text: &str) {
+        out.extend([0xd9, u8::try_from(text.len()).unwrap()]);
+        out.extend(text.as_bytes());
+    }
+    let mut out = vec![0x84];
+    text(&mut out, "request_id");
+    text(&mut out, &format!("request {sequence}"));
+    text(&mut out, "worker");
+    out.push(0x82);
+    text(&mut out, "worker_id");
+    out.push(7);
+    text(&mut out, "dp_rank");
+    out.push(0);
+    text(&mut out, "data");
+    out.push(0x81);
+    text(&mut out, "AddRequest");
+    out.push(0x81);
+    text(&mut out, "token_sequence");
+    out.extend([0xdc, 0, u8::try_from(chain.len()).unwrap()]);
+    for hash in chain {
+        out.push(0xcf);
+        out.extend(hash.to_be_bytes());
+    }
+    text(&mut out, "router_id");
+    out.push(9);
+    let topic = "active_sequences_events";
+    let subject = format!("namespace.dynamo.component.backend.{topic}");
+    let body = envelope(9, sequence, AT.0 / 1000, topic, &out);
+    Frame::new(AT, Origin::nats(subject.as_str()), body)
+}
+
+/// Returns the hashes of a request that begins with the blocks of these tokens.
+fn chain(tokens: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    let mut chain: Vec<u64> = Vec::new();
+    for own in tokens {
+        let before = chain.last().copied();
+        chain.push(
+            before.map_or(own, |before| kvtop::wire::chain::chained(before, TokensHash(own))),
+        );
+    }
+    chain
+}
+
+#[test]
+fn hits_of_a_prefix_are_counted_where_routers_tell_of_their_requests() {
+    let family = Family::V1_2;
+    let tokens = |blocks: std::ops::Range<u64>| blocks.map(|hash| hash + 1_000_000);
+    // A prompt of four blocks, and two that go on after its second.
+    let mut frames = vec![
+        core(&stored(W, 1, None, blocks(10, 4)), family, 0),
+        core(&stored(W, 2, Some(11), blocks(20, 2)), family, 1),
+        core(&stored(W, 3, Some(11), blocks(30, 2)), family, 2),
+    ];
+    let of = |frames: &[Frame]| {
+        let (mut engine, _) = after(frames);
+        let spread = [(TreeNode::Root, 8)].into();
+        let query = TreeQuery { spread, around: 50, ..TreeQuery::default() };
+        let query = ViewQuery { ask: Ask::Tree(Box::new(query)), ..ViewQuery::default() };
+        let Answer::Tree(page) = engine.snapshot(&query, AT).answer else { panic!() };
+        let rows = page.rows.into_iter().map(|row| {
+            let first = match row.place.node {
+                TreeNode::Block(block) => block.sequence.0,
+                _ => 0,
+            };
+            (first, row.hits)
+        });
+        rows.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    assert!(of(&frames).values().all(Option::is_none), "nobody told of a request");
+
+    // Hashes that do not chain as known prove nothing.
+    frames.push(asked(&[1, 2, 3], 0));
+    assert!(of(&frames).values().all(Option::is_none));
+
+    for n in 0..6 {
+        frames.push(asked(&chain(tokens(10..12).chain(tokens(20..22)).chain([n, n])), 1 + n));
+    }
+    for n in 0..3 {
+        frames.push(asked(&chain(tokens(10..12).chain(tokens(30..31)).chain([n])), 7 + n));
+    }
+    // Ends amid a run, and one that shares nothing.
+    frames.push(asked(&chain(tokens(10..11)), 10));
+    frames.push(asked(&chain([5, 6]), 11));
+    let hits = of(&frames);
+    let ratio = |head: u64| hits[&head].unwrap() / hits[&0].unwrap();
+    assert!(hits[&0].unwrap() > 0.0);
+    for (head, requests) in [(0, 10.0), (10, 10.0), (20, 6.0), (30, 3.0), (12, 0.0)] {
+        assert!((ratio(head) - requests / 10.0).abs() < 1e-3, "{head}: {hits:?}");
+    }
 }

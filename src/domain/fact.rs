@@ -115,7 +115,7 @@ pub struct RequestEvent {
 }
 
 /// What happened to a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestPhase {
     /// It was assigned to a rank.
     Added {
@@ -125,6 +125,8 @@ pub enum RequestPhase {
         overlap: Option<u64>,
         /// Full blocks of the prompt, at the router's block size.
         full_blocks: Option<u64>,
+        /// The first of their hashes, chained from the start of the prompt; not those of KV events.
+        chain: Arc<[u64]>,
     },
     /// Its prompt has been computed.
     PrefillCompleted,

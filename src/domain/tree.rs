@@ -129,6 +129,8 @@ pub struct TreeRow {
     pub reach: Option<u32>,
     /// Stores that reach it or what is below it, per 60 ticks.
     pub heat: f32,
+    /// Requests that begin with the prompt down to it, per 60 ticks; none where nobody tells.
+    pub hits: Option<f32>,
     /// How much of the run each of the ranks asked for has.
     pub on: Vec<Presence>,
     /// Ranks that have its first block.

@@ -4,9 +4,12 @@ use std::collections::BTreeMap;
 
 use crate::domain::{Decision, FormulaTerm, KvBatch, KvEvent, KvKind, Tier, Timestamp, WorkerRank};
 use crate::mirror::{Browser, Heat, Mirror};
+use crate::wire::chain::chained;
 
 /// Most ranks of which something is kept.
 const RANK_LIMIT: usize = 65_536;
+/// Requests that are followed in a second; more are thinned evenly, and each that is left counts for several.
+const FOLLOWED: u32 = 256;
 
 /// What a router last said of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,11 +30,40 @@ pub(super) struct Size {
     pub(super) at: Timestamp,
 }
 
+/// Requests in one second, of which every so many one is followed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    second: u64,
+    count: u32,
+    /// As many as came in the second before, by those that are followed.
+    stride: u32,
+}
+
+impl Asked {
+    /// Returns for how many requests this one counts; 0 when it is not followed.
+    fn weight(&mut self, at: Timestamp) -> u32 {
+        if self.second != at.seconds() {
+            let full = self.count.div_ceil(FOLLOWED).max(1);
+            *self = Self { second: at.seconds(), count: 0, stride: full };
+        }
+        self.count = self.count.saturating_add(1);
+        // A second with many more than the one before it is not followed to its end.
+        let stride = self.stride.max(1);
+        let follows = self.count.is_multiple_of(stride) && self.count / stride <= FOLLOWED * 2;
+        if follows { stride } else { 0 }
+    }
+}
+
 /// What is kept for looking at the tree.
 #[derive(Debug, Default)]
 pub(super) struct Explorer {
     pub(super) browser: Browser,
     pub(super) heat: Heat,
+    /// How often requests begin with each part, where routers tell each other of them.
+    pub(super) hits: Heat,
+    /// True once a request was found in the tree: its hashes are those that kvtop knows how to chain.
+    pub(super) hits_known: bool,
+    asked: Asked,
     pub(super) said: BTreeMap<WorkerRank, Said>,
     /// Ranks of which a router said something since events were applied last.
     fresh: Vec<WorkerRank>,
@@ -46,6 +78,18 @@ impl Explorer {
         {
             self.heat.note(event.rank, last.sequence);
         }
+    }
+
+    /// Returns for how many requests one is to be followed that a router told the others of; 0 when it is
+    /// not.
+    pub(super) fn follows(&mut self, chain: &[u64], at: Timestamp) -> u32 {
+        if chain.is_empty() { 0 } else { self.asked.weight(at) }
+    }
+
+    /// Follows a request that stands for so many, as far as its prompt is cached.
+    pub(super) fn asked(&mut self, chain: &[u64], mirror: &Mirror, weight: u32, at: Timestamp) {
+        let found = mirror.hit(&mut self.hits, chain, chained, weight as f32, tick(at));
+        self.hits_known |= found > 0;
     }
 
     /// Follows the stores of the last second.

@@ -146,8 +146,15 @@ impl Engine {
     }
 
     fn request(&mut self, request: &RequestEvent, at: Timestamp) {
-        if let RequestPhase::Added { overlap: Some(blocks), .. } = request.phase {
-            self.note_overlap(OverlapBy::Request, request.rank, blocks as f64, at);
+        let RequestPhase::Added { overlap, chain, .. } = &request.phase else { return };
+        if let Some(blocks) = overlap {
+            self.note_overlap(OverlapBy::Request, request.rank, *blocks as f64, at);
+        }
+        let weight = self.explorer.follows(chain, at);
+        if weight > 0 {
+            // What came before the request was there for it, what comes later was not.
+            self.apply_kv();
+            self.explorer.asked(chain, &self.mirror, weight, at);
         }
     }
 

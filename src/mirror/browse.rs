@@ -88,7 +88,9 @@ pub struct Question<'a> {
     pub ranks: &'a [WorkerRank],
     /// A hash to look for, as typed, and which of its matches to show. The way to it is opened.
     pub find: Option<(&'a str, usize)>,
-    /// The time of heat.
+    /// How often requests begin with each row; none where nobody tells.
+    pub hits: Option<&'a Heat>,
+    /// The time of heat and hits.
     pub tick: u32,
 }
 

@@ -80,6 +80,12 @@ impl Heat {
         if rate < COLD { 0.0 } else { rate }
     }
 
+    /// Warms one run at once.
+    pub(super) fn pass(&mut self, head: u32, tokens: u64, by: f32, tick: u32) {
+        self.make_room(tick);
+        self.add(head, tokens, by, tick);
+    }
+
     fn add(&mut self, head: u32, tokens: u64, by: f32, tick: u32) {
         let warmth = self.runs.entry(head).or_insert(Warmth { tokens, value: 0.0, tick });
         if warmth.tokens != tokens {

@@ -79,6 +79,9 @@ pub(super) fn hit_rate(payload: &[u8], facts: &mut Facts) -> Result<(), Reject> 
     Ok(())
 }
 
+/// Hashes of a request's blocks that are kept.
+const CHAIN: usize = 16_384;
+
 /// Reads an `active_sequences_events` payload: one event, or on ZMQ from 1.4 `{"events": […]}`.
 pub(super) fn active_sequences(payload: &[u8], facts: &mut Facts) -> Result<(), Reject> {
     let before = facts.other.len();
@@ -161,6 +164,7 @@ fn phase_of(cursor: &mut Cursor<'_>) -> Result<Option<RequestPhase>, Malformed> 
 
 fn added(cursor: &mut Cursor<'_>) -> Result<RequestPhase, Malformed> {
     let (mut isl, mut overlap, mut full_blocks) = (None, None, None);
+    let mut chain = Vec::new();
     for _ in 0..cursor.map()? {
         match cursor.text()? {
             b"isl" => isl = cursor.optional_unsigned()?,
@@ -169,7 +173,10 @@ fn added(cursor: &mut Cursor<'_>) -> Result<RequestPhase, Malformed> {
                 if !cursor.nil() {
                     let count = cursor.array()?;
                     for _ in 0..count {
-                        cursor.unsigned()?;
+                        let hash = cursor.unsigned()?;
+                        if chain.len() < CHAIN {
+                            chain.push(hash);
+                        }
                     }
                     full_blocks = u64::try_from(count).ok();
                 }
@@ -177,5 +184,5 @@ fn added(cursor: &mut Cursor<'_>) -> Result<RequestPhase, Malformed> {
             _ => cursor.skip()?,
         }
     }
-    Ok(RequestPhase::Added { isl, overlap, full_blocks })
+    Ok(RequestPhase::Added { isl, overlap, full_blocks, chain: chain.into() })
 }

@@ -30,6 +30,7 @@ pub(in crate::engine) fn of(
     // Of another graph deployment nothing is shown.
     let within: Option<Vec<WorkerRank>> =
         engine.options.dgd.as_ref().map(|_| workers.iter().map(|row| row.rank).collect());
+    let Explorer { browser, heat, hits, hits_known, .. } = &mut engine.explorer;
     let question = Question {
         root: query.root,
         open: &query.open,
@@ -43,9 +44,9 @@ pub(in crate::engine) fn of(
         within: within.as_deref(),
         ranks: &ranks,
         find: query.find.as_ref().map(|(text, which)| (text.as_str(), *which)),
+        hits: hits_known.then_some(&*hits),
         tick: tick(at),
     };
-    let Explorer { browser, heat, .. } = &mut engine.explorer;
     let page = engine.mirror.browse(browser, heat, &question);
     let detail = page.detail.map(|detail| detail_of(engine, detail, workers));
     let mut rows = page.rows;

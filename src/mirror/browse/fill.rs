@@ -5,6 +5,7 @@ use super::place::Spot;
 use super::rows::Bare;
 use super::{Question, SHOWN_RANKS, Visits};
 use crate::domain::{Presence, SequenceHash, TreeRow, TreeRowKind, WorkerRank};
+use crate::mirror::Heat;
 use crate::mirror::node::ROOT;
 use crate::mirror::slots::Slot;
 use crate::mirror::tree::Tree;
@@ -20,16 +21,17 @@ pub(super) struct Fill<'a> {
     slots: Vec<Option<u32>>,
     /// The slots of whose blocks sums are; none for all.
     within: Option<Vec<u32>>,
+    hits: Option<&'a Heat>,
     exact: bool,
 }
 
 impl<'a> Fill<'a> {
-    pub(super) fn new(tree: &'a Tree, question: &Question<'_>, wish: &'a Wish<'a>) -> Self {
+    pub(super) fn new(tree: &'a Tree, question: &Question<'a>, wish: &'a Wish<'a>) -> Self {
         let ranks = question.ranks.iter().take(SHOWN_RANKS);
         let slots = ranks.map(|rank| tree.slots.get(*rank)).collect();
         let within = question.within.map(|ranks| tree.slots_of(ranks));
         let exact = tree.queue.is_empty() && !tree.slots.any_dead();
-        Self { tree, wish, slots, within, exact }
+        Self { tree, wish, slots, within, hits: question.hits, exact }
     }
 
     pub(super) fn row(&self, bare: &Bare, visits: &mut Visits) -> TreeRow {
@@ -42,6 +44,7 @@ impl<'a> Fill<'a> {
             exact: self.exact,
             reach: None,
             heat: 0.0,
+            hits: None,
             on: Vec::new(),
             holders: 0,
             last: None,
@@ -65,6 +68,7 @@ impl<'a> Fill<'a> {
                 row.subtree = u64::from(tree.edges.at(tree.nodes.at(head).edge).total());
                 row.reach = bare.above.map(|above| above + run.blocks);
                 row.heat = self.heat(head);
+                row.hits = self.hits(head);
                 row.on = self.each(|slot| tree.presence(head, run.last, slot));
                 row.holders = match &self.within {
                     None => tree.living(head),
@@ -83,6 +87,7 @@ impl<'a> Fill<'a> {
             Spot::Root => {
                 row.subtree = self.below(bare.spot, visits);
                 row.heat = self.heat(ROOT);
+                row.hits = self.hits(ROOT);
                 self.branch(row, |slot| slot.accepted);
                 tree.kids_of(ROOT).len()
             }
@@ -120,6 +125,10 @@ impl<'a> Fill<'a> {
 
     fn heat(&self, head: u32) -> f32 {
         self.wish.heat.of(head, self.tree.nodes.at(head).tokens(), self.wish.tick)
+    }
+
+    fn hits(&self, head: u32) -> Option<f32> {
+        Some(self.hits?.of(head, self.tree.nodes.at(head).tokens(), self.wish.tick))
     }
 
     fn each(&self, has: impl Fn(u32) -> Presence) -> Vec<Presence> {
@@ -168,7 +177,7 @@ impl Tree {
     }
 
     /// Returns how many ranks have `node`.
-    pub(super) fn living(&self, node: u32) -> usize {
+    pub(in crate::mirror) fn living(&self, node: u32) -> usize {
         let owners = self.nodes.at(node).owners();
         if !self.slots.any_dead() {
             return self.spill.len(owners);

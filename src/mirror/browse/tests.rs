@@ -89,6 +89,7 @@ impl Bench {
             within: self.within.as_deref(),
             ranks: &RANKS,
             find: find.map(|text| (text, 0)),
+            hits: None,
             tick: self.tick,
         };
         self.mirror.browse(&mut self.browser, &self.heat, &question)

@@ -169,7 +169,14 @@ fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec
 fn names(canvas: &mut Canvas<'_>, area: Rect, columns: &Columns, page: &TreePage) {
     let title = |text: &str| vec![part(text, Role::Title)];
     let reach = if page.block_size.is_some() { "CUM TOK" } else { "CUM BLK" };
-    let cells = [title("EDGE"), title("SUBTREE"), title(reach), title("ON"), title("HEAT/m")];
+    let cells = [
+        title("EDGE"),
+        title("SUBTREE"),
+        title(reach),
+        title("ON"),
+        title("HEAT/m"),
+        title("HITS/m"),
+    ];
     let right = columns.lay(cells);
     canvas.put(area, text::coordinate(BEFORE), 0, "PREFIX", Role::Title);
     canvas.parts_right(area, 0, &right);

@@ -205,8 +205,17 @@ impl Sheet<'_> {
         }
         let heat = format!("{} stores/min at and below", text::short(row.heat.into()));
         self.say("heat", &heat, Role::Fg);
-        let none = format!("{} routers do not publish what they find", self.glyphs.none);
-        self.say("hits", &none, Role::Muted);
+        match row.hits {
+            Some(hits) => {
+                let said = format!("{} requests/min begin with it", text::short(hits.into()));
+                self.say("hits", &said, Role::Fg);
+            }
+            None => {
+                let said =
+                    "known where routers tell each other of requests (--router-replica-sync)";
+                self.say("hits", &format!("{} {said}", self.glyphs.none), Role::Muted);
+            }
+        }
     }
 
     /// Tells how many blocks each worker has at and below the row.

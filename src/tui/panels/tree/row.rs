@@ -13,6 +13,9 @@ use crate::tui::widgets::tree::{self as widget, Item};
 /// Columns of a name that is cut to fit.
 const NAME: usize = 20;
 
+/// Cells of a row beside its name.
+pub(super) const CELLS: usize = 6;
+
 /// The columns to the right of the names.
 pub(super) struct Columns {
     edge: usize,
@@ -20,6 +23,7 @@ pub(super) struct Columns {
     reach: usize,
     on: usize,
     heat: usize,
+    hits: usize,
 }
 
 impl Columns {
@@ -30,10 +34,16 @@ impl Columns {
         } else {
             page.ranks.len().max(2)
         };
-        let mut columns = Self { edge: 6, subtree: 8, reach: 8, on, heat: 6 };
+        let hits = if page.rows.iter().any(|row| row.hits.is_some()) { 6 } else { 0 };
+        let mut columns = Self { edge: 6, subtree: 8, reach: 8, on, heat: 6, hits };
         let fits = |columns: &Self| columns.total() + NAME + 4 <= width;
-        let drops: [fn(&mut Self); 4] =
-            [|it| it.reach = 0, |it| it.edge = 0, |it| it.on = 0, |it| it.heat = 0];
+        let drops: [fn(&mut Self); 5] = [
+            |it| it.reach = 0,
+            |it| it.edge = 0,
+            |it| it.hits = 0,
+            |it| it.on = 0,
+            |it| it.heat = 0,
+        ];
         for drop in drops {
             if !fits(&columns) {
                 drop(&mut columns);
@@ -43,7 +53,7 @@ impl Columns {
     }
 
     fn each(&self) -> impl Iterator<Item = usize> {
-        [self.edge, self.subtree, self.reach, self.on, self.heat].into_iter()
+        [self.edge, self.subtree, self.reach, self.on, self.heat, self.hits].into_iter()
     }
 
     fn total(&self) -> usize {
@@ -51,7 +61,7 @@ impl Columns {
     }
 
     /// Lays cells out, each to the right of its column.
-    pub(super) fn lay(&self, cells: [Vec<Part>; 5]) -> Vec<Part> {
+    pub(super) fn lay(&self, cells: [Vec<Part>; CELLS]) -> Vec<Part> {
         let mut parts = Vec::new();
         for (columns, cell) in self.each().zip(cells).filter(|(columns, _)| *columns > 0) {
             let pad = (columns + 1).saturating_sub(width(&cell));
@@ -162,17 +172,17 @@ impl Writer<'_> {
         Some(part(format!("  \"{name}\""), Role::Title))
     }
 
-    fn cells(&self, row: &TreeRow) -> [Vec<Part>; 5] {
+    fn cells(&self, row: &TreeRow) -> [Vec<Part>; CELLS] {
         let blank = || vec![part("", Role::Fg)];
         let number = |text: String| vec![part(text, Role::Fg)];
         let least = if row.exact { "" } else { "~" };
         let subtree = number(format!("{least}{}", text::count(row.subtree)));
         match row.kind {
-            TreeRowKind::Gone => return [blank(), blank(), blank(), blank(), blank()],
+            TreeRowKind::Gone => return [blank(), blank(), blank(), blank(), blank(), blank()],
             TreeRowKind::More { .. } => {
                 let known = row.subtree > 0;
                 let subtree = if known { subtree } else { blank() };
-                return [blank(), subtree, blank(), blank(), blank()];
+                return [blank(), subtree, blank(), blank(), blank(), blank()];
             }
             TreeRowKind::Node { .. } => {}
         }
@@ -192,7 +202,11 @@ impl Writer<'_> {
                 vec![part(text::short(row.heat.into()), role)]
             }
         };
-        [edge, subtree, reach, self.on(row), heat]
+        let hits = row.hits.map_or_else(blank, |hits| {
+            let role = if hits > 0.0 { Role::Fg } else { Role::Muted };
+            vec![part(text::short(hits.into()), role)]
+        });
+        [edge, subtree, reach, self.on(row), heat, hits]
     }
 
     /// Returns `blocks` in tokens, where the block size is known.

@@ -1,0 +1,73 @@
+//! Hits: how often requests begin with each part of the tree, where routers tell of their requests.
+//!
+//! A request names its blocks by hashes that chain from the first on, unlike those of events; what chains
+//! them is passed in. It is followed down from the root as soon as it is told, before its own blocks are
+//! stored.
+
+use super::heat::Heat;
+use super::node::ROOT;
+use super::tree::Tree;
+use super::{DEVICE, Mirror};
+use crate::domain::TokensHash;
+
+/// Blocks compared for one request at most.
+const VISITS: usize = 16_384;
+
+impl Mirror {
+    /// Follows a request whose blocks are `chain` as far as somebody has them, and warms the runs on its way
+    /// by `weight`. `link` chains the hash of the block before with the tokens of the next. Returns how many
+    /// blocks were found.
+    pub fn hit(
+        &self,
+        hits: &mut Heat,
+        chain: &[u64],
+        link: impl Fn(u64, TokensHash) -> u64,
+        weight: f32,
+        tick: u32,
+    ) -> usize {
+        let Some(tree) = &self.tiers[DEVICE] else { return 0 };
+        let mut left = VISITS;
+        let (mut at, mut found, mut edge) = (ROOT, 0, None);
+        let mut before = None;
+        for wanted in chain {
+            let next = match before {
+                None => tree.child_of(ROOT, *wanted),
+                Some(before) => tree.chained_kid(at, &mut left, |own| link(before, own) == *wanted),
+            };
+            let Some(next) = next.filter(|next| tree.living(*next) > 0) else { break };
+            if found == 0 {
+                hits.pass(ROOT, tree.nodes.at(ROOT).tokens(), weight, tick);
+            }
+            let own = tree.nodes.at(next).edge;
+            if edge != Some(own) {
+                let head = tree.edges.at(own).head;
+                hits.pass(head, tree.nodes.at(head).tokens(), weight, tick);
+            }
+            (at, edge, before) = (next, Some(own), Some(*wanted));
+            found += 1;
+        }
+        found
+    }
+}
+
+impl Tree {
+    /// Returns the child of `parent` whose tokens `fit`, looking at no more than what is `left`.
+    fn chained_kid(
+        &self,
+        parent: u32,
+        left: &mut usize,
+        fit: impl Fn(TokensHash) -> bool,
+    ) -> Option<u32> {
+        let kids = self.kids_of(parent);
+        let count = kids.len().min(*left);
+        for at in 0..count {
+            *left -= 1;
+            let Some(kid) = kids.get(at) else { continue };
+            let own = self.nodes.at(kid);
+            if own.parent() == parent && fit(TokensHash(own.tokens())) {
+                return Some(kid);
+            }
+        }
+        None
+    }
+}
