@@ -83,6 +83,8 @@ pub enum PanelId {
     Tree,
     /// The prefix that is selected.
     Prefix,
+    /// The prefixes that are used most.
+    TopPrefixes,
 }
 
 /// What the UI remembers and panels may know: what views share, and what is of one view.
@@ -195,6 +197,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>)
         PanelId::Traffic => charts::traffic(canvas, area, scene),
         PanelId::Usage => charts::usage(canvas, area, scene),
         PanelId::Growth => charts::growth(canvas, area, scene),
+        PanelId::TopPrefixes => tree::top::draw(canvas, area, scene),
         PanelId::Trends => trends::draw(canvas, area, scene),
         PanelId::Router => router::draw(canvas, area, scene),
         PanelId::Events => events::draw(canvas, area, scene),

@@ -22,12 +22,13 @@ const TERM: usize = 10;
 const LINE: usize = 28;
 
 /// Columns of the tables of prefixes and of decisions.
-const MORE_COLUMNS: [(&str, &str); 10] = [
+const MORE_COLUMNS: [(&str, &str); 11] = [
     ("EDGE", "tree: blocks in a row, of which none branches"),
     ("SUBTREE", "tree: blocks there and below"),
     ("CUM TOK", "tree: tokens from the root to its end; CUM BLK in blocks"),
     ("ON", "tree: how much of it each worker has, w0 first"),
     ("HEAT/m", "tree: stores a minute, there and below"),
+    ("HITS/m", "tree: requests a minute that begin with it; needs replica sync"),
     ("LOGIT", "routing: cost of the chosen worker; the lowest wins"),
     ("CACHED", "routing: blocks of the prompt that the worker had"),
     ("PREFILL", "routing: cost of what is not cached, in blocks"),

@@ -3,6 +3,7 @@
 pub mod detail;
 mod row;
 mod sums;
+pub mod top;
 
 use ratatui::layout::Rect;
 use row::{Columns, Writer};

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{Reply, Stage, View};
+use crate::snapshot::{Ask, ViewQuery};
 use crate::tui::command::{self, Command};
 use crate::tui::layout::{Class, Layout, Needs, TABLE, columns, table_rows, take_top};
 use crate::tui::panels::{Look, PanelId, events};
@@ -16,10 +17,20 @@ pub const VIEW: View = View {
     opened: |_| false,
     filter: None,
     arrange,
-    ask: |_, _, _| {},
+    ask,
     update,
     copy,
 };
+
+/// Columns from which on the prefixes that are used most are shown, too, and the columns of these.
+const WIDE: (u16, u16) = (160, 42);
+
+/// Asks for the prefixes that are used most, where they are shown.
+fn ask(_: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
+    if let Some(area) = stage.layout.panel(PanelId::TopPrefixes) {
+        query.ask = Ask::Tree(Box::new(super::tree::hottest(area.height.into())));
+    }
+}
 
 /// Enter goes on where there is more about what is focused.
 fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
@@ -30,6 +41,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         PanelId::Workers => command::View::Workers,
         PanelId::Router => command::View::Routing,
         PanelId::Events => command::View::Events,
+        PanelId::TopPrefixes => command::View::Tree,
         _ => return Reply::Pass,
     };
     if super::is_built(view) { Reply::Go(view) } else { Reply::Pass }
@@ -78,6 +90,14 @@ fn full(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
 }
 
 fn side_by_side(layout: &mut Layout, rest: Rect) {
+    if rest.width >= WIDE.0 && rest.height >= 8 {
+        let both = rest.width - WIDE.1;
+        let half = both / 2;
+        layout.panels.push((PanelId::Router, columns(rest, 0, half)));
+        layout.panels.push((PanelId::TopPrefixes, columns(rest, half, WIDE.1)));
+        layout.panels.push((PanelId::Events, columns(rest, half + WIDE.1, both - half)));
+        return;
+    }
     let half = rest.width / 2;
     layout.panels.push((PanelId::Router, columns(rest, 0, half)));
     layout.panels.push((PanelId::Events, columns(rest, half, rest.width - half)));

@@ -133,6 +133,12 @@ impl State {
     }
 }
 
+/// Returns what asks for so many of the first prefixes that are used most.
+pub fn hottest(rows: usize) -> TreeQuery {
+    let open = [(TreeNode::Root, rows)].into();
+    TreeQuery { open, around: rows + 1, sort: TreeSort::Heat, ..TreeQuery::default() }
+}
+
 /// The tree, and beside or below it what is selected.
 fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
     if needs.opened {
