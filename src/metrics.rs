@@ -23,7 +23,7 @@ pub const RANK_HISTORY: usize = 320;
 /// The longest time that a graph about one rank can cover.
 pub const RANK_WINDOW: Duration = Duration::from_secs(300);
 
-/// A window of time that ends now, cut into equal points for a graph.
+/// A window of time that ends now or earlier, cut into equal points for a graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Its end.

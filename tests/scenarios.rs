@@ -51,6 +51,27 @@ fn every_scenario_is_drawn_from_its_frames() {
     }
 }
 
+#[test]
+fn graphs_of_a_past_moment_are_those_that_were_seen_then() {
+    let (mut simulation, mut engine, then) = engine(Scenario::Healthy, 120);
+    let window = Duration::from_secs(60);
+    let now = ViewQuery { window, points: 60, ..ViewQuery::default() };
+    let seen = engine.snapshot(&now, then).series;
+
+    let later = then.after(Duration::from_secs(90));
+    engine.ingest(&simulation.advance(later));
+    let query = ViewQuery { until: Some(then), ..now };
+    let told = engine.snapshot(&query, later).series;
+
+    assert_eq!(told.until, Some(then));
+    let pairs = [(&seen.stores, &told.stores), (&seen.tree_size, &told.tree_size)];
+    for (seen, told) in pairs {
+        assert!(seen.points.iter().any(|point| point.is_some_and(|point| point > 0.0)));
+        // The last second was not over then.
+        assert_eq!(seen.points[..59], told.points[..59]);
+    }
+}
+
 /// Cuts the past off a recording: everything the sources emitted before its middle.
 fn second_half(frames: &[Frame]) -> &[Frame] {
     &frames[frames.len() / 2..]

@@ -222,7 +222,12 @@ fn rejects(engine: &Engine) -> Rejects {
 
 fn window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Window {
     let since = engine.times.first.unwrap_or(at);
-    Window { now: at, since, length: query.window, points: query.points.clamp(1, 4096) }
+    Window {
+        now: query.until.map_or(at, |until| until.min(at)),
+        since,
+        length: query.window,
+        points: query.points.clamp(1, 4096),
+    }
 }
 
 fn series(engine: &Engine, query: &ViewQuery, at: Timestamp) -> SeriesSet {
@@ -241,6 +246,7 @@ fn series(engine: &Engine, query: &ViewQuery, at: Timestamp) -> SeriesSet {
     };
     SeriesSet {
         window: query.window,
+        until: query.until,
         stores: points(meters.total.stores.points(&window)),
         removals: points(meters.total.removals.points(&window)),
         refused: points(meters.total.refused.points(&window)),

@@ -50,8 +50,7 @@ impl CountSeries {
         if self.counts.is_empty() {
             return 0;
         }
-        let oldest = (self.newest + 1).saturating_sub(self.capacity as u64);
-        (first.max(oldest)..=last.min(self.newest))
+        (first.max(self.oldest())..=last.min(self.newest))
             .map(|second| u64::from(self.counts[self.slot(second)]))
             .sum()
     }
@@ -66,10 +65,21 @@ impl CountSeries {
         self.sum(first, now.seconds()) as f64 / measured
     }
 
-    /// Returns rates per second for the points of `window`.
+    /// Returns rates per second for the points of `window`; none for what is forgotten.
     pub fn points(&self, window: &Window) -> Vec<Option<f64>> {
-        let span = |(first, last)| self.sum(first, last) as f64 / (last - first + 1) as f64;
-        window.spans().map(|bounds| bounds.map(span)).collect()
+        let span = |(first, last): (u64, u64)| {
+            let first = first.max(self.oldest());
+            (first <= last).then(|| self.sum(first, last) as f64 / (last - first + 1) as f64)
+        };
+        window.spans().map(|bounds| bounds.and_then(span)).collect()
+    }
+
+    /// Returns the first second that is not forgotten.
+    fn oldest(&self) -> u64 {
+        if self.counts.is_empty() {
+            return 0;
+        }
+        (self.newest + 1).saturating_sub(self.capacity as u64)
     }
 
     fn slot(&self, second: u64) -> usize {
@@ -125,6 +135,17 @@ mod tests {
         series.add(at(900), 4);
 
         assert_eq!(series.sum(0, 2000), 3);
+    }
+
+    #[test]
+    fn points_that_are_forgotten_are_unknown_not_zero() {
+        let mut series = CountSeries::new(4);
+        series.add(at(1000), 1);
+        series.add(at(1009), 3);
+        let window =
+            Window { now: at(1007), since: at(1000), length: Duration::from_secs(4), points: 4 };
+
+        assert_eq!(series.points(&window), vec![None, None, Some(0.0), Some(0.0)]);
     }
 
     #[test]

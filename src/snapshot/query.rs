@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use super::{EventDetail, RoutingDetail, TreePage, TreeQuery, WorkerDetail};
-use crate::domain::WorkerRank;
+use crate::domain::{Timestamp, WorkerRank};
 
 /// What a front end wants to see; it comes from the UI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewQuery {
     /// The time graphs cover.
     pub window: Duration,
+    /// Where graphs end, those of an answer too; none for now.
+    pub until: Option<Timestamp>,
     /// Points of each graph.
     pub points: usize,
     /// Events wanted at most.
@@ -24,6 +26,7 @@ impl Default for ViewQuery {
     fn default() -> Self {
         Self {
             window: Duration::from_secs(300),
+            until: None,
             points: 300,
             events: 200,
             decisions: 50,

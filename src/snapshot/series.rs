@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::WorkerRank;
+use crate::domain::{Timestamp, WorkerRank};
 
 /// Evenly spaced values that end now; `None` where nothing was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Series {
 pub struct SeriesSet {
     /// The time all points cover together.
     pub window: Duration,
+    /// Where they end; none for the time of the picture.
+    pub until: Option<Timestamp>,
     /// `stored` events per second.
     pub stores: Series,
     /// Blocks removed per second.

@@ -152,6 +152,7 @@ impl Shell {
         let dots = usize::from(self.size.0);
         let mut query = ViewQuery {
             window: self.look.window,
+            until: None,
             points: dots.clamp(POINTS.0, POINTS.1),
             events: EVENTS,
             decisions: DECISIONS,

@@ -142,6 +142,7 @@ pub(crate) fn healthy() -> Snapshot {
         tree: tree(),
         sources: vec![source("nats"), source("k8s"), source("logs")],
         series: SeriesSet {
+            until: None,
             window: Duration::from_secs(300),
             stores: wave(92.0, 14.0, 300, 7.0),
             removals: wave(80.0, 10.0, 300, 9.0),

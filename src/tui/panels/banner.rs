@@ -97,7 +97,9 @@ fn growth(snapshot: &Snapshot) -> Option<String> {
     if blocks == 0 {
         return None;
     }
+    // Graphs that end in the past do not tell.
     let points = &snapshot.series.tree_size.points;
+    let points = if snapshot.series.until.is_none() { points.as_slice() } else { &[] };
     let before = points.iter().rev().nth(points.len() / 10).copied().flatten();
     let grows = before.is_some_and(|before| blocks as f64 > before);
     let grows = if grows { " and growing" } else { "" };
