@@ -6,6 +6,7 @@
 pub mod command;
 pub mod filter;
 pub mod findings;
+pub mod history;
 pub mod judge;
 pub mod keymap;
 pub mod labels;

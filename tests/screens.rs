@@ -4,6 +4,7 @@ mod banner;
 mod findings;
 mod hostile;
 mod matrix;
+mod past;
 mod picks;
 mod tree;
 mod views;

@@ -70,6 +70,26 @@ fn space_freezes_and_says_so() {
 }
 
 #[test]
+fn the_past_is_shown_with_graphs_that_end_then() {
+    let mut pty = demo();
+    pty.send(":back 0s\r");
+    pty.wait_for("a picture of the past", |screen| screen.contains("‖ PAST -"));
+    // The graphs come from the engine, which was asked for those of that moment.
+    pty.wait_for("its graphs", |screen| {
+        let axis = screen.lines().find(|line| line.contains("└─-5m"));
+        axis.is_some_and(|line| !line.contains("now"))
+    });
+    pty.send("3");
+    pty.wait_for("no tree", |screen| screen.contains("no tree is kept of the past"));
+    pty.send("0");
+    pty.wait_for("the tree of now", |screen| {
+        screen.contains("SUBTREE") && !screen.contains("PAST")
+    });
+    pty.send("q");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
 fn a_storm_of_sizes_ends_in_a_whole_screen() {
     let mut pty = demo();
     for step in 0..40_u16 {

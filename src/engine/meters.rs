@@ -155,10 +155,10 @@ impl Meters {
     /// Frees the series of the rank at `index`, which left.
     pub(super) fn free(&mut self, index: usize) {
         if let Some(meter) = self.ranks.get_mut(index) {
-            *meter = KvMeter::new(RANK_HISTORY);
+            meter.all().into_iter().for_each(CountSeries::forget);
         }
         if let Some(series) = self.routed_by_rank.get_mut(index) {
-            *series = CountSeries::new(RANK_HISTORY);
+            series.forget();
         }
         if let Some(gauges) = self.gauges_by_rank.get_mut(index) {
             *gauges = RankGauges::new();

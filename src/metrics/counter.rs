@@ -13,12 +13,19 @@ pub struct CountSeries {
     capacity: usize,
     /// The newest second that was counted.
     newest: u64,
+    /// What was before this second is forgotten.
+    from: u64,
 }
 
 impl CountSeries {
     /// Returns an empty series of the last `capacity` seconds.
     pub fn new(capacity: usize) -> Self {
-        Self { counts: Vec::new(), capacity: capacity.max(1), newest: 0 }
+        Self { counts: Vec::new(), capacity: capacity.max(1), newest: 0, from: 0 }
+    }
+
+    /// Frees its memory: what was counted is forgotten, and nothing is known until something is counted.
+    pub fn forget(&mut self) {
+        *self = Self { from: u64::MAX, ..Self::new(self.capacity) };
     }
 
     /// Counts `times` at `at`. What is older than the history is forgotten.
@@ -30,6 +37,7 @@ impl CountSeries {
         if self.counts.is_empty() {
             self.counts = vec![0; self.capacity];
             self.newest = second;
+            self.from = self.from.min(second);
         }
         if second > self.newest {
             let steps = usize::try_from(second - self.newest).unwrap_or(usize::MAX);
@@ -77,9 +85,9 @@ impl CountSeries {
     /// Returns the first second that is not forgotten.
     fn oldest(&self) -> u64 {
         if self.counts.is_empty() {
-            return 0;
+            return self.from;
         }
-        (self.newest + 1).saturating_sub(self.capacity as u64)
+        self.from.max((self.newest + 1).saturating_sub(self.capacity as u64))
     }
 
     fn slot(&self, second: u64) -> usize {
@@ -146,6 +154,20 @@ mod tests {
             Window { now: at(1007), since: at(1000), length: Duration::from_secs(4), points: 4 };
 
         assert_eq!(series.points(&window), vec![None, None, Some(0.0), Some(0.0)]);
+    }
+
+    #[test]
+    fn nothing_is_known_of_what_was_freed() {
+        let mut series = CountSeries::new(60);
+        series.add(at(1000), 5);
+        series.forget();
+        let window =
+            Window { now: at(1003), since: at(0), length: Duration::from_secs(4), points: 4 };
+        assert_eq!(series.points(&window), vec![None; 4]);
+        assert_eq!(series.sum(0, 2000), 0);
+
+        series.add(at(1002), 3);
+        assert_eq!(series.points(&window), vec![None, None, Some(3.0), Some(0.0)]);
     }
 
     #[test]

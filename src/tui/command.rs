@@ -25,6 +25,8 @@ pub enum Command {
     PreviousView,
     /// Hold the picture, or let it go on.
     ToggleFreeze,
+    /// Show a picture of the past, or the newest again.
+    Past(Past),
     /// Focus the next panel.
     FocusNext,
     /// Focus the previous panel.
@@ -311,6 +313,17 @@ pub enum Edit {
     Complete,
     /// Run the line.
     Submit,
+}
+
+/// Moves through the pictures that are kept of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// By this many seconds from the picture that is shown.
+    By(i64),
+    /// To this many seconds before now.
+    Ago(u64),
+    /// To now.
+    Now,
 }
 
 /// Moves a replay.

@@ -26,6 +26,8 @@ pub struct Needs {
     pub usage: bool,
     /// Rows of the banner.
     pub banner: u16,
+    /// True while the panels show the past.
+    pub past: bool,
     /// The panel that has the screen for itself.
     pub zoom: Option<PanelId>,
 }
@@ -69,6 +71,8 @@ pub struct Layout {
     pub banner: Rect,
     /// The views, and the state of time.
     pub views: Rect,
+    /// Which moment of the past the panels show.
+    pub past: Rect,
     /// Hints, messages and the command line.
     pub footer: Rect,
     /// The panels, in the order of focus.
@@ -130,6 +134,10 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
     if class <= Class::Medium {
         layout.views = take_top(&mut rest, 1);
     }
+    // What stands above it is of now.
+    if needs.past && area.height >= 8 {
+        layout.past = take_top(&mut rest, 1);
+    }
     match needs.zoom {
         Some(panel) => layout.panels.push((panel, rest)),
         None => (views::of(needs.view).arrange)(&mut layout, rest, class, needs),
@@ -187,12 +195,13 @@ mod tests {
                         strip: if workers == 0 { Strip::Replay } else { Strip::Demo },
                         usage: true,
                         banner: 5,
+                        past: workers == 2,
                         zoom: None,
                     };
                     let layout = arrange(area, &needs);
                     let mut cells = vec![false; usize::from(width) * usize::from(height)];
                     let bars = [layout.status, layout.marker, layout.playback, layout.banner];
-                    let more = [layout.views, layout.footer];
+                    let more = [layout.views, layout.past, layout.footer];
                     let panels = layout.panels.iter().map(|(_, area)| *area);
                     for part in bars.into_iter().chain(more).chain(panels) {
                         assert_eq!(part.intersection(area).area(), part.area(), "{width}x{height}");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Command, Copied, Format, HashText};
+use super::command::{Command, Copied, Format, HashText, Past};
 use super::scope::Scope;
 use super::tour::Move;
 use super::views;
@@ -25,6 +25,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
         lines.push((String::from("demo fix"), "apply the fix of the demo"));
         lines.push((String::from("tour"), "what to look at, step by step"));
     }
+    lines.push((String::from("back 5m"), "the picture of so long ago: s, m or h"));
     lines.push((String::from("copy fix"), "the patch of the worst finding"));
     lines.push((String::from("copy kubectl"), "the command of the worst finding"));
     lines.push((String::from("ctx"), "pick the Kubernetes context; `ctx NAME` takes that one"));
@@ -33,6 +34,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     lines.extend(Format::ALL.map(export));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
     lines.push((String::from("help"), "keys and meanings"));
+    lines.push((String::from("now"), "back to now from the past"));
     lines.push((String::from("ns"), "pick the namespace; `ns NAME` takes that one"));
     lines.push((String::from("quit"), "leave"));
     lines.extend(themes.iter().map(|name| (format!("theme {name}"), "use this theme")));
@@ -86,6 +88,11 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
             let why = || format!("no worker `{name}`; workers are `w0`, `w1` and so on, or `all`");
             number.map(|number| Command::OnlyWorker(Some(number))).ok_or_else(why)
         }
+        ("now", "") => Ok(Command::Past(Past::Now)),
+        ("back", span) => {
+            let why = || String::from("how far? `back 90s`, `back 5m`, `back 2h`");
+            seconds(span).map(|ago| Command::Past(Past::Ago(ago))).ok_or_else(why)
+        }
         ("freeze", "") => Ok(Command::ToggleFreeze),
         ("help", "") => Ok(Command::ToggleHelp),
         ("quit" | "q", "") => Ok(Command::Quit),
@@ -111,6 +118,19 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         (name, "") if view(name).is_some() => view(name).ok_or_else(|| format!("no view `{name}`")),
         _ => Err(format!("unknown command `{line}`; `?` lists them")),
     }
+}
+
+/// Returns the seconds of a span such as `90s`, `5m` or `2h`.
+fn seconds(span: &str) -> Option<u64> {
+    let unit = span.chars().last()?;
+    let number = span.strip_suffix(unit)?;
+    let each = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(each)
 }
 
 /// Returns the command that writes the view in the format whose name begins with `name`.

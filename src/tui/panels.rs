@@ -22,12 +22,15 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::judge;
-use super::theme::Role;
+use super::keymap::Keymap;
+use super::text;
+use super::theme::{Glyphs, Role};
 use super::views;
 use super::widgets::canvas::{Canvas, Part};
+use super::widgets::chart;
 use super::widgets::panel::{self, Heading};
 use crate::domain::Timestamp;
-use crate::snapshot::{Answer, Knowledge, Snapshot};
+use crate::snapshot::{Answer, Feed, Knowledge, Snapshot};
 
 /// A panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,6 +131,12 @@ pub struct Scene<'a> {
     pub answer: &'a Answer,
     /// True while the picture is held, so that nothing more will come.
     pub held: bool,
+    /// True while it is one of the past.
+    pub past: bool,
+    /// How long before now its graphs end.
+    pub age: Duration,
+    /// The keys that hold.
+    pub keys: &'a Keymap,
     /// The panels on the screen: what one of them tells, another need not.
     pub panels: &'a [(PanelId, Rect)],
 }
@@ -152,6 +161,39 @@ impl Scene<'_> {
         }
         let focused = self.look.focus == id;
         panel::draw(canvas, area, &Heading { title: title.into(), notes, focused })
+    }
+
+    /// Returns true when nothing newer will come into the picture by itself: it is held, or of a
+    /// recording that does not play.
+    fn is_still(&self) -> bool {
+        let paused = matches!(&self.snapshot.feed, Feed::Replay(playback) if playback.paused);
+        self.held || paused
+    }
+
+    /// Returns what a list at its newest row says: that it goes on, with the mark `on`, or why not.
+    fn newest(&self, on: &'static str, glyphs: &Glyphs) -> (&'static str, &'static str) {
+        match (&self.snapshot.feed, self.is_still()) {
+            (_, false) => ("newest", on),
+            (_, true) if self.past => ("newest then", glyphs.pause),
+            (_, true) if self.held => ("newest when frozen", glyphs.pause),
+            (Feed::Replay(it), true) if it.position >= it.end => ("at the end", glyphs.pause),
+            (_, true) => ("newest so far, paused", glyphs.pause),
+        }
+    }
+
+    /// Returns how old something was at the time of the picture, in at most four columns.
+    fn age(&self, at: Timestamp) -> String {
+        let age = text::age(self.now.since(at));
+        if self.past && age == text::JUST_NOW { String::from("then") } else { age }
+    }
+
+    /// Returns what the two ends of a graph over `window` are called.
+    fn ends(&self, window: Duration) -> [String; 2] {
+        let end = match self.age.as_secs() {
+            0 => String::from(chart::NOW),
+            _ => format!("-{}", text::span(self.age)),
+        };
+        [format!("-{}", text::span(window + self.age)), end]
     }
 
     /// Says that an answer is not in the picture, when it will not come: it is on its way otherwise.

@@ -2,6 +2,7 @@
 
 mod copy;
 mod edit;
+mod past;
 mod scope;
 mod screen;
 mod tour;
@@ -15,6 +16,7 @@ use ratatui::layout::Rect;
 
 use super::command::{Action, Command, Scroll, View};
 use super::findings::Fact;
+use super::history::History;
 use super::keymap::{Focus, Keymap};
 use super::labels::Labels;
 use super::layout::{self, Class, Layout, Needs, Strip};
@@ -70,7 +72,9 @@ pub struct Shell {
     zoom: bool,
     themes: Vec<String>,
     theme: String,
-    frozen: Option<Box<Snapshot>>,
+    /// The picture that is shown instead of the newest.
+    held: Option<past::Held>,
+    history: History,
     /// The facts for which the banner has one row; it opens again when they change.
     collapsed: Vec<Fact>,
     message: Option<Message>,
@@ -97,7 +101,8 @@ impl Shell {
             zoom: false,
             themes,
             theme: theme.to_owned(),
-            frozen: None,
+            held: None,
+            history: History::default(),
             collapsed: Vec::new(),
             message: None,
             size: (80, 24),
@@ -152,7 +157,7 @@ impl Shell {
         let dots = usize::from(self.size.0);
         let mut query = ViewQuery {
             window: self.look.window,
-            until: None,
+            until: self.held.as_ref().map(|held| held.picture.at),
             points: dots.clamp(POINTS.0, POINTS.1),
             events: EVENTS,
             decisions: DECISIONS,
@@ -160,6 +165,9 @@ impl Shell {
         };
         let layout = self.layout(self.area(), live);
         (views::of(self.view).ask)(&self.look, &self.stage(live, &layout), &mut query);
+        if self.is_past() && matches!(query.ask, Ask::Tree(_)) {
+            query.ask = Ask::Nothing;
+        }
         query
     }
 
@@ -182,7 +190,7 @@ impl Shell {
 
     /// Returns true when something on the screen ages while no picture arrives.
     pub fn ages(&self, snapshot: &Snapshot) -> bool {
-        !matches!(snapshot.feed, Feed::Replay(_)) && (snapshot.frames > 0 || self.frozen.is_some())
+        !matches!(snapshot.feed, Feed::Replay(_)) && (snapshot.frames > 0 || self.held.is_some())
     }
 
     /// Returns what a key means now.
@@ -226,6 +234,7 @@ impl Shell {
             Command::TopFinding => self.top_finding(snapshot),
             Command::Copy(what) => return self.copy(what, snapshot),
             Command::ToggleFreeze => self.toggle_freeze(snapshot),
+            Command::Past(by) => self.go_back(by, snapshot),
             Command::FocusNext => self.move_focus(snapshot, Turn::Next),
             Command::FocusPrevious => self.move_focus(snapshot, Turn::Previous),
             Command::Scroll(by) => self.scroll(by, snapshot),
@@ -273,13 +282,6 @@ impl Shell {
             Feed::Live | Feed::Replay(_) => self.tell("only a demo can be fixed", true),
         }
         None
-    }
-
-    fn toggle_freeze(&mut self, snapshot: &Snapshot) {
-        self.frozen = match self.frozen {
-            Some(_) => None,
-            None => Some(Box::new(snapshot.clone())),
-        };
     }
 
     fn next_theme(&mut self) {
@@ -357,6 +359,7 @@ impl Shell {
             },
             usage: shown.totals.kv_utilization.is_some(),
             banner: self.banner(area, live).all(),
+            past: self.is_past(),
             zoom: None,
         }
     }
@@ -377,7 +380,8 @@ impl Shell {
 
     /// Returns the picture to show: the one that is held, or the newest.
     fn shown<'a>(&'a self, live: &'a Snapshot) -> &'a Snapshot {
-        self.frozen.as_deref().unwrap_or(live)
+        let tells = layout::class(self.area()) != Class::Tiny || !self.is_past();
+        self.held.as_ref().filter(|_| tells).map_or(live, |held| &held.picture)
     }
 }
 

@@ -251,10 +251,13 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// What [`age`] calls the last two seconds.
+pub const JUST_NOW: &str = "now";
+
 /// Returns how long ago something was, in at most four columns.
 pub fn age(span: Duration) -> String {
     match span.as_secs() {
-        0 | 1 => String::from("now"),
+        0 | 1 => String::from(JUST_NOW),
         s @ 2..=99 => format!("{s}s"),
         s @ 100..=5_999 => format!("{}m", s / 60),
         s @ 6_000..=359_999 => format!("{}h", s / 3_600),

@@ -11,9 +11,12 @@ pub mod scroll;
 pub mod tree;
 pub mod workers;
 
+use std::time::Duration;
+
 use ratatui::layout::Rect;
 
 use super::command::{self, Command, Pick, Scroll};
+use super::keymap::Keymap;
 use super::layout::{Class, Layout, Needs};
 use super::panels::{Look, Scene};
 use crate::domain::Timestamp;
@@ -59,14 +62,20 @@ pub struct Stage<'a> {
     pub answer: &'a Answer,
     /// True while the picture is held.
     pub held: bool,
+    /// True while it is one of the past.
+    pub past: bool,
+    /// How long before now its graphs end.
+    pub age: Duration,
+    /// The keys that hold.
+    pub keys: &'a Keymap,
 }
 
 impl<'a> Stage<'a> {
     /// Returns what panels are drawn from.
     pub fn scene(&self, look: &'a Look) -> Scene<'a> {
-        let Self { snapshot, now, layout, answer, held } = *self;
-        let panels = &layout.panels;
-        Scene { snapshot, now, look, framed: layout.framed, answer, held, panels }
+        let Self { snapshot, now, layout, answer, held, past, age, keys } = *self;
+        let (framed, panels) = (layout.framed, &layout.panels);
+        Scene { snapshot, now, look, framed, answer, held, past, age, keys, panels }
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Context {
     InUnlessReplay(View),
     /// The same, of a replay.
     Replay,
+    /// The same, of anything else.
+    UnlessReplay,
     /// The same, of a demo that can be mended.
     Mendable,
     /// The same, of any demo.
@@ -94,6 +96,7 @@ impl Focus {
             | (Self::Line, Context::Line)
             | (Self::Filter, Context::Filter) => true,
             (Self::View(view, _), Context::In(other)) => view == other,
+            (Self::View(_, feed), Context::UnlessReplay) => feed != Feed::Replay,
             (Self::View(view, feed), Context::InUnlessReplay(other)) => {
                 view == other && feed != Feed::Replay
             }

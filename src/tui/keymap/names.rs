@@ -5,7 +5,7 @@ use std::fmt;
 use crossterm::event::KeyCode;
 
 use super::{BINDINGS, Binding, Context, Key, Keymap};
-use crate::tui::command::Command;
+use crate::tui::command::{Command, Past};
 
 /// Keys that are no character, by name.
 const NAMED: [(KeyCode, &str); 15] = [
@@ -83,7 +83,8 @@ pub fn action(command: Command) -> String {
             _ => name.push('-'),
         }
     }
-    name.trim_end_matches('-').replace("seek-by-back-", "back-").replace("seek-by-", "ahead-")
+    let name = name.trim_end_matches('-');
+    name.replace("seek-by-", "by-").replace("by-back-", "back-").replace("-by-", "-ahead-")
 }
 
 /// Returns true when users may give the binding other keys: typing and the way out stay as they are.
@@ -112,6 +113,12 @@ pub fn first_key(keys: &Keymap, command: Command) -> String {
     binding.map_or_else(String::new, |binding| binding.shown.to_owned())
 }
 
+/// Returns what leads back to now: a key, or the line that does the same.
+pub fn way_to_now(keys: &Keymap) -> String {
+    let key = first_key(keys, Command::Past(Past::Now));
+    if key.is_empty() { String::from(":now") } else { key }
+}
+
 /// Returns where a binding holds, for people.
 pub fn place(binding: &Binding) -> String {
     let mut places: Vec<String> = Vec::new();
@@ -121,6 +128,7 @@ pub fn place(binding: &Binding) -> String {
             Context::Views => "views".to_owned(),
             Context::In(view) => view.word().to_owned(),
             Context::InUnlessReplay(view) => format!("{} but in a replay", view.word()),
+            Context::UnlessReplay => "all but a replay".to_owned(),
             Context::Mendable => "demo with a fix".to_owned(),
             other => format!("{other:?}").to_lowercase(),
         };
@@ -156,7 +164,8 @@ mod tests {
             let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             assert!(name.chars().all(plain) && !name.contains("--"), "{name}");
         }
-        for name in ["toggle-freeze", "scroll-page-up", "show-findings", "replay-back-10", "quit"] {
+        let some = ["toggle-freeze", "scroll-page-up", "show-findings", "replay-back-10", "quit"];
+        for name in some.into_iter().chain(["replay-ahead-60", "past-back-10", "past-ahead-60"]) {
             assert!(names.iter().any(|known| known == name), "{name}: {names:?}");
         }
     }

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use super::{Binding, Context, Key};
 use crate::tui::command::{
-    Command, Copied, Edit, ReplayCommand, Scroll, TreeCommand as Tree, View,
+    Command, Copied, Edit, Past, ReplayCommand, Scroll, TreeCommand as Tree, View,
 };
 use crate::tui::scope::Scope;
 use crate::tui::tour::Move;
@@ -42,6 +42,7 @@ const HELP: &[Context] = &[Context::Views, Context::Help];
 /// Letters are text there.
 const IN_HELP: &[Context] = &[Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
+const PRESENT: &[Context] = &[Context::UnlessReplay];
 const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
 const WORKERS: &[Context] = &[Context::In(View::Workers)];
 const ROUTING: &[Context] = &[Context::In(View::Routing)];
@@ -63,6 +64,10 @@ const fn replay(
     help: &'static str,
 ) -> Binding {
     bind(keys, shown, REPLAY, Command::Replay(command), help)
+}
+
+const fn past(keys: &'static [Key], shown: &'static str, by: Past, help: &'static str) -> Binding {
+    bind(keys, shown, PRESENT, Command::Past(by), help)
 }
 
 const fn scroll(
@@ -256,6 +261,11 @@ pub const BINDINGS: &[Binding] = &[
         bind(&[char('-')], "-", VIEWS, Command::WindowShorter, "graphs cover less time"),
         "shorter",
     ),
+    hinted(past(&[char('[')], "[", Past::By(-10), "10 seconds into the past"), "past"),
+    past(&[char(']')], "]", Past::By(10), "10 seconds towards now"),
+    past(&[char('{')], "{", Past::By(-60), "1 minute into the past"),
+    past(&[char('}')], "}", Past::By(60), "1 minute towards now"),
+    past(&[char('0')], "0", Past::Now, "back to now"),
     hinted(bind(&[char('t')], "t", VIEWS, Command::NextTheme, "next theme"), "theme"),
     bind(&[char('f')], "f", VIEWS, Command::TopFinding, "what is behind the worst finding"),
     bind(&[char('Y')], "Y", VIEWS, Command::Copy(Copied::Fix), "copy the fix of a finding"),

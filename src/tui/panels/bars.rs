@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
+use crate::domain::Timestamp;
 use crate::snapshot::{DemoState, Playback, Severity, Snapshot};
 use crate::tui::command::View;
 use crate::tui::findings;
@@ -82,6 +83,44 @@ pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
         canvas.parts(area, x, 0, &[before, head, after]);
     }
     canvas.parts_right(area, 0, &right);
+}
+
+/// Draws which moment of the past the panels below show, between the oldest that is kept and now; `back`
+/// is what leads back to now.
+pub fn past(canvas: &mut Canvas<'_>, area: Rect, moment: [Timestamp; 3], back: &str) {
+    let glyphs = canvas.glyphs();
+    let [oldest, at, now] = moment;
+    let ago = text::span(now.since(at));
+    let left = [
+        part(format!(" {} PAST -{ago}", glyphs.pause), Role::Warn),
+        part(format!("  {}Z ", text::clock(at)), Role::Title),
+    ];
+    let rows = if area.width >= 100 { "  the rows above are of now" } else { "  above: now" };
+    let mut right = vec![part(rows, Role::Warn)];
+    right.extend([part(format!("  {back}"), Role::Key), part(" back to now ", Role::Fg)]);
+    let x = canvas.parts(area, 0, 0, &left);
+    let room = usize::from(area.width).saturating_sub(usize::from(x));
+    if width(&right) > room {
+        // The key alone.
+        right.remove(0);
+    }
+    let kept = format!("-{} ", text::span(now.since(oldest)));
+    let rule = room.saturating_sub(width(&right) + kept.len() + 1);
+    if rule >= 8 {
+        let total = now.since(oldest).as_secs_f64().max(1.0);
+        let share = at.since(oldest).as_secs_f64() / total;
+        let head = text::cells(share.clamp(0.0, 1.0) * (rule - 1) as f64).min(rule - 1);
+        let line = [
+            part(format!(" {kept}"), Role::Muted),
+            part(glyphs.rule.repeat(head), Role::Border),
+            part(glyphs.head, Role::Key),
+            part(glyphs.rule.repeat(rule - 1 - head), Role::Border),
+        ];
+        canvas.parts(area, x, 0, &line);
+    }
+    if width(&right) <= room {
+        canvas.parts_right(area, 0, &right);
+    }
 }
 
 /// Draws the views, and on the right the window and whether the picture is held.

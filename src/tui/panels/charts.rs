@@ -67,7 +67,10 @@ pub fn usage(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let ranks = &series.kv_utilization_by_rank;
     let mut lines = Vec::new();
     let mut notes = Vec::new();
-    if ranks.is_empty() || ranks.len() > LINES {
+    // Workers that came since are none of a picture of the past.
+    let known = |rank| scene.snapshot.workers.iter().any(|row| row.rank == rank);
+    let strange = scene.past && !ranks.iter().any(|(rank, _)| known(*rank));
+    if ranks.is_empty() || ranks.len() > LINES || strange {
         let mean = scene.snapshot.totals.kv_utilization;
         lines.push(Line { points: &series.kv_utilization.points, role: Role::Series1, mark: 'm' });
         notes.push(legend(canvas, "mean", mean, Role::Series1));
@@ -109,7 +112,8 @@ pub fn hits(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 
 fn size(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, id: PanelId) {
     let now = text::count(scene.snapshot.tree.accepted_blocks);
-    let notes = vec![part(format!("{now} now"), Role::Series4)];
+    let when = if scene.past { "then" } else { "now" };
+    let notes = vec![part(format!("{now} {when}"), Role::Series4)];
     let inner = scene.frame(canvas, area, id, "Blocks in the index", notes);
     let points = &scene.snapshot.series.tree_size.points;
     let lines = vec![Line { points, role: Role::Series4, mark: '*' }];
@@ -129,5 +133,5 @@ fn chart<'a>(
 ) -> Chart<'a> {
     let window = scene.snapshot.series.window;
     let window = if window.is_zero() { scene.look.window } else { window };
-    Chart { lines, top, label, span: text::span(window) }
+    Chart { lines, top, label, ends: scene.ends(window) }
 }

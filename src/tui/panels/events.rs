@@ -17,7 +17,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let events = &scene.snapshot.events;
     let shown = events.len() - later(events, scene.look.last_event);
     let notes = if shown == events.len() {
-        vec![part(format!("newest {}", canvas.glyphs().play), Role::Muted)]
+        let (word, mark) = scene.newest(canvas.glyphs().play, canvas.glyphs());
+        vec![part(format!("{word} {mark}"), Role::Muted)]
     } else {
         let more = text::count((events.len() - shown) as u64);
         vec![part(format!("{more} newer below, G follows"), Role::Warn)]

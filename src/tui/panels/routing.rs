@@ -36,7 +36,10 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     table.point_at(if selected.is_some() { at } else { usize::MAX }, canvas.glyphs());
     let first = if selected.is_some() { at / page * page } else { 0 };
     let notes = match (follows, selected) {
-        (true, _) => vec![part(format!("newest {}", canvas.glyphs().play), Role::Muted)],
+        (true, _) => {
+            let (word, mark) = scene.newest(canvas.glyphs().play, canvas.glyphs());
+            vec![part(format!("{word} {mark}"), Role::Muted)]
+        }
         (false, Some(_)) => vec![part(format!("{at} newer above, g follows"), Role::Warn)],
         (false, None) => vec![part("the selected one is older", Role::Warn)],
     };

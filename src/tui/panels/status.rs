@@ -96,7 +96,10 @@ pub fn draw(
         canvas.parts_right(area, 0, &right);
         return;
     }
-    let sources = sources(snapshot, now, Detail::Count, glyphs);
+    let sources = match frozen {
+        Some(frozen) => vec![part(frozen, Role::Warn)],
+        None => sources(snapshot, now, Detail::Count, glyphs),
+    };
     let name = label_of(snapshot);
     let rest = room.saturating_sub(width(&sources) + 2);
     let x = canvas.put(area, 1, 0, &text::cut(&name, rest, glyphs.ellipsis), Role::Title);

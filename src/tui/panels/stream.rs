@@ -112,7 +112,10 @@ fn title(snapshot: &Snapshot, shown: usize, state: &views::events::State) -> Str
 
 fn notes(glyphs: &Glyphs, scene: &Scene<'_>, count: usize, at: Option<usize>) -> Vec<Part> {
     let newer = at.map_or(0, |at| count - 1 - at);
-    let follow = if scene.look.events.selected.is_none() {
+    let follow = if scene.look.events.selected.is_none() && scene.is_still() {
+        let (word, mark) = scene.newest("", glyphs);
+        part(format!("{word} {mark}"), Role::Muted)
+    } else if scene.look.events.selected.is_none() {
         part(format!("follow {}", glyphs.head), Role::Ok)
     } else {
         part(format!("{} newer below, F follows", text::count(newer as u64)), Role::Warn)

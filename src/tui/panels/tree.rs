@@ -11,6 +11,9 @@ use row::{Columns, Writer};
 use super::{PanelId, Scene};
 use crate::domain::{Presence, SequenceHash, TreeNode, TreeRow, TreeSort};
 use crate::snapshot::TreePage;
+use crate::tui::command::Command;
+use crate::tui::keymap::Keymap;
+use crate::tui::keymap::names::{first_key, way_to_now};
 use crate::tui::layout::Layout;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -45,6 +48,17 @@ pub(super) fn short(hash: SequenceHash) -> String {
     }
 }
 
+/// Returns why there is no tree of the past, and the key that leads to the one of now.
+pub fn not_kept(keys: &Keymap) -> String {
+    let key = way_to_now(keys);
+    format!("no tree is kept of the past; {key} goes back to now, where there is one")
+}
+
+fn not_frozen(keys: &Keymap) -> String {
+    let key = first_key(keys, Command::ToggleFreeze);
+    format!("no tree was asked for when the picture was frozen; {key} goes on")
+}
+
 /// Returns how many rows of the tree are in sight.
 pub fn lines(layout: &Layout) -> usize {
     let Some(area) = layout.panel(PanelId::Tree) else { return 0 };
@@ -63,7 +77,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let page = view::page(scene.snapshot);
     let inner = scene.frame(canvas, area, PanelId::Tree, "Prefixes", notes(canvas, scene, page));
     let Some(page) = page else {
-        canvas.put(inner, 0, 0, "asking for the tree", Role::Muted);
+        let (said, role) = match (scene.past, scene.held) {
+            (true, _) => (not_kept(scene.keys), Role::Warn),
+            (false, true) => (not_frozen(scene.keys), Role::Warn),
+            (false, false) => (String::from("asking for the tree"), Role::Muted),
+        };
+        for (y, line) in text::wrap(&said, inner.width.into()).iter().enumerate() {
+            canvas.put(inner, 0, text::coordinate(y), line, role);
+        }
         return;
     };
     let below = sums::height(inner.height).min(inner.height);

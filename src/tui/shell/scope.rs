@@ -23,6 +23,7 @@ impl Shell {
     /// Notes that a new picture is there. The first that shows several graph deployments, of which none
     /// was chosen, has them to pick from.
     pub fn note_picture(&mut self, live: &Snapshot) {
+        self.remember(live);
         if let Open::Picker(picker) = &mut self.open
             && picker.pick == GRAPHS
         {
@@ -32,7 +33,7 @@ impl Shell {
             picker.at = at.unwrap_or(0);
             return;
         }
-        let free = self.open == Open::Nothing && self.frozen.is_none();
+        let free = self.open == Open::Nothing && self.held.is_none();
         let wanted = !self.offered && live.feed == Feed::Live && live.deployment.chosen.is_none();
         if free && wanted && names(live).len() > 1 {
             self.offered = true;
@@ -74,7 +75,8 @@ impl Shell {
         self.look.workers.sort = before.workers.sort;
         self.look.workers.columns = before.workers.columns;
         self.look.focus = views::of(self.view).home;
-        self.frozen = None;
+        self.held = None;
+        self.history.clear();
         self.collapsed = Vec::new();
         self.open = Open::Nothing;
     }

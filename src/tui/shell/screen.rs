@@ -6,11 +6,11 @@ use ratatui::layout::Rect;
 use super::{Open, Shell, scope};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
+use crate::tui::keymap::names::way_to_now;
 use crate::tui::layout;
 use crate::tui::line;
 use crate::tui::overlay::{help, picker};
 use crate::tui::panels::{self, Look, banner, bars, footer, status};
-use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role, Theme};
 use crate::tui::views;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -34,7 +34,7 @@ impl Shell {
         banner::draw(&mut canvas, layout.banner, live, now, rows, collapsed);
         let held = self.held(live, theme.glyphs());
         let held = held.as_deref();
-        let no_views = held.filter(|_| layout.views.is_empty());
+        let no_views = held.filter(|_| layout.views.is_empty() && layout.past.is_empty());
         if !layout.status.is_empty() {
             status::draw(&mut canvas, layout.status, live, self.now(live), no_views);
             canvas.mark(Rect { width: NAME.min(layout.status.width), ..layout.status });
@@ -46,6 +46,10 @@ impl Shell {
         }
         let state = state(live, held, theme.glyphs());
         bars::views(&mut canvas, layout.views, self.view, live, self.look.window, &state);
+        if let Some(moment) = self.moment(live) {
+            let back = way_to_now(&self.keys);
+            bars::past(&mut canvas, layout.past, moment, &back);
+        }
         self.panels(&mut canvas, live, &layout);
         match held.filter(|_| layout.status.is_empty() && layout.footer.height > 0) {
             Some(held) if self.message.is_none() && self.open == Open::Nothing => {
@@ -103,14 +107,6 @@ impl Shell {
             Feed::Replay(_) => snapshot.at,
             Feed::Live | Feed::Demo(_) => snapshot.at.after(self.lag),
         }
-    }
-
-    /// Returns what to say about a picture that is held: `‖ frozen 12s, 1,104 new`.
-    fn held(&self, live: &Snapshot, glyphs: &Glyphs) -> Option<String> {
-        let frozen = self.frozen.as_deref()?;
-        let span = text::span(self.now(live).since(frozen.at));
-        let new = text::thousands(live.frames.saturating_sub(frozen.frames));
-        Some(format!("{} frozen {span}, {new} new", glyphs.pause))
     }
 }
 

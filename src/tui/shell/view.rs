@@ -1,5 +1,7 @@
 //! Which view is shown, the way between views, and the size of the banner.
 
+use std::time::Duration;
+
 use ratatui::layout::Rect;
 
 use super::{Open, Shell};
@@ -80,14 +82,16 @@ impl Shell {
     /// Returns what a view works on.
     pub(super) fn stage<'a>(&'a self, live: &'a Snapshot, layout: &'a Layout) -> Stage<'a> {
         let snapshot = self.shown(live);
-        let held = self.frozen.is_some();
+        let held = self.held.is_some();
         let now = if held { snapshot.at } else { self.now(snapshot) };
+        let age = snapshot.series.until.map_or(Duration::ZERO, |end| self.now(live).since(end));
+        let (past, keys) = (self.is_past(), &self.keys);
         // A frame does not change, so that the newest picture may tell of it.
         let answer = match &live.answer {
             newest @ Answer::Event(_) => newest,
             _ => &snapshot.answer,
         };
-        Stage { snapshot, now, layout, answer, held }
+        Stage { snapshot, now, layout, answer, held, past, age, keys }
     }
 
     pub(super) fn show(&mut self, view: View) {

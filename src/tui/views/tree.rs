@@ -182,6 +182,9 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         return Reply::Done;
     }
     let opens = matches!(command, Command::Open | Command::Tree(_) | Command::Find(_));
+    if opens && stage.past {
+        return Reply::Refused(panel::not_kept(stage.keys));
+    }
     if opens && stage.held {
         return Reply::Refused(String::from("the picture is held; Space lets the tree be opened"));
     }

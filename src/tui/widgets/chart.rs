@@ -10,6 +10,9 @@ use crate::tui::theme::Role;
 /// Columns of the vertical axis: a label of six and its line.
 const AXIS: usize = 7;
 
+/// The name of the end of a graph that tells of the present.
+pub const NOW: &str = "now";
+
 /// One line of a chart.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
@@ -30,8 +33,8 @@ pub struct Chart<'a> {
     pub top: Option<f64>,
     /// How a value is written.
     pub label: fn(f64) -> String,
-    /// The span, as the left end of the axis says it.
-    pub span: String,
+    /// What the ends of the axis are called.
+    pub ends: [String; 2],
 }
 
 impl Chart<'_> {
@@ -63,7 +66,8 @@ impl Chart<'_> {
             }
         }
         if series.iter().all(|(_, points)| points.iter().all(Option::is_none)) {
-            canvas.put(plot, 1, plot.height / 2, "no data yet", Role::Muted);
+            let why = if self.ends[1] == NOW { "no data yet" } else { "not known of that time" };
+            canvas.put(plot, 1, plot.height / 2, why, Role::Muted);
         }
     }
 
@@ -90,13 +94,14 @@ impl Chart<'_> {
             canvas.put(area, text::coordinate(AXIS - 1), y, mark, Role::Border);
         }
         let rule = canvas.glyphs().rule;
-        let left = format!("-{}", self.span);
+        let [left, right] = &self.ends;
         let room = usize::from(area.width) - AXIS;
         canvas.put(area, text::coordinate(AXIS - 1), base, corner, Role::Border);
         canvas.put(area, text::coordinate(AXIS), base, &rule.repeat(room), Role::Border);
-        if room > left.len() + 8 {
-            canvas.put(area, text::coordinate(AXIS + 1), base, &left, Role::Muted);
-            canvas.put(area, area.width - 4, base, "now", Role::Muted);
+        if room > left.len() + right.len() + 5 {
+            canvas.put(area, text::coordinate(AXIS + 1), base, left, Role::Muted);
+            let x = usize::from(area.width) - right.len() - 1;
+            canvas.put(area, text::coordinate(x), base, right, Role::Muted);
         }
     }
 }

@@ -38,8 +38,8 @@ pub fn rates(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     };
     let points: Vec<_> = shares().map(line).collect();
     let lines = points.iter().map(|(points, role, mark)| Line { points, role: *role, mark: *mark });
-    let span = text::span(detail.window);
-    Chart { lines: lines.collect(), top: None, label: text::short, span }.draw(canvas, inner);
+    let ends = scene.ends(detail.window);
+    Chart { lines: lines.collect(), top: None, label: text::short, ends }.draw(canvas, inner);
 }
 
 /// Draws the mean time to first token.
@@ -53,9 +53,9 @@ pub fn ttft(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let notes = vec![part(format!("mean {now}"), Role::Series5)];
     let inner = scene.frame(canvas, area, id, title, notes);
     let line = Line { points: &detail.ttft.points, role: Role::Series5, mark: '*' };
-    let span = text::span(scene.snapshot.series.window);
+    let ends = scene.ends(scene.snapshot.series.window);
     let top = Some(scale(largest(&detail.ttft.points, 0.0), 0.05));
-    Chart { lines: vec![line], top, label: seconds, span }.draw(canvas, inner);
+    Chart { lines: vec![line], top, label: seconds, ends }.draw(canvas, inner);
 }
 
 /// Returns seconds in at most six columns.

@@ -51,6 +51,6 @@ fn proof(row: &ClaimRow, scene: &Scene<'_>, glyphs: &Glyphs) -> Proof {
         claim: format!("{} of {}", claim.what.name().replace('_', " "), claim.of.name()),
         value: clean(&value),
         source: format!("{}, {}", clean(&claim.source), claim.basis.name()),
-        age: text::age(scene.now.since(row.at)),
+        age: scene.age(row.at),
     }
 }

@@ -115,7 +115,7 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
     ] {
         match found {
             Some((said, source, at)) => {
-                let age = text::age(scene.now.since(at));
+                let age = scene.age(at);
                 sheet.say(label, &format!("{said} ({source}, {age})"), Role::Fg);
             }
             None => sheet.say(label, &format!("{} nobody reports it", glyphs.none), Role::Muted),
@@ -133,7 +133,7 @@ fn load(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) 
     sheet.say("ROUTED", &said, Role::Fg);
     let said = match &row.load {
         Some(load) => {
-            let age = text::age(scene.now.since(load.at));
+            let age = scene.age(load.at);
             let (decode, prefill) = (load.value.decode_blocks, load.value.prefill_tokens);
             let (decode, prefill) = (text::thousands(decode), text::thousands(prefill));
             let source = &load.source;
@@ -150,7 +150,7 @@ fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
     let dot = glyphs.dot;
     let exact = text::thousands;
     let counters = &row.counters;
-    let age = row.last_event.map(|at| text::age(scene.now.since(at)));
+    let age = row.last_event.map(|at| scene.age(at));
     let last = match (age, row.last_event_id) {
         (Some(age), Some(id)) => format!("last {age}, number {}", exact(id)),
         (Some(age), None) => format!("last {age}"),

@@ -101,8 +101,8 @@ fn draw(
         let mark = line.name.chars().next().unwrap_or('*');
         lines.push(Line { points: &line.series.points, role: line.role, mark });
     }
-    let span = text::span(detail.window);
-    Chart { lines, top, label, span }.draw(canvas, inner);
+    let ends = scene.ends(detail.window);
+    Chart { lines, top, label, ends }.draw(canvas, inner);
 }
 
 fn note(canvas: &Canvas<'_>, at: usize, line: &Named<'_>) -> Part {

@@ -60,7 +60,7 @@ impl Pen<'_> {
             }
             Col::Routed => plain(text::short(row.routed_per_second)),
             Col::Overlap => short(row.mean_overlap),
-            Col::Last => self.known(row.last_event.map(|at| text::age(self.scene.now.since(at)))),
+            Col::Last => self.known(row.last_event.map(|at| self.scene.age(at))),
             Col::Unknown => plain(text::short(rates.unknown_removals)),
             Col::Active => count(row.used_blocks.as_ref().map(|used| used.value)),
             Col::Total => count(row.capacity_blocks.as_ref().map(|room| room.value)),
@@ -75,7 +75,7 @@ impl Pen<'_> {
             Col::Restarts => count(entry.pod.map(|pod| pod.restarts)),
             Col::Age => {
                 let started = entry.pod.and_then(|pod| pod.started);
-                self.known(started.map(|at| text::age(self.scene.now.since(at))))
+                self.known(started.map(|at| self.scene.age(at)))
             }
             Col::Role => self.known(row.role.clone()),
             Col::Node => self.known(row.node.clone()),
@@ -109,7 +109,7 @@ impl Pen<'_> {
             Col::Routed => plain(text::short(snapshot.router.routed_per_second)),
             Col::Last => {
                 let last = rows().filter_map(|row| row.last_event).max();
-                self.known(last.map(|at| text::age(self.scene.now.since(at))))
+                self.known(last.map(|at| self.scene.age(at)))
             }
             Col::Unknown => plain(text::short(rates.unknown_removals)),
             Col::Gaps => {

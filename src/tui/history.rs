@@ -1,0 +1,231 @@
+//! Pictures of the past: a few of those that were shown, so that one can go back to them.
+//!
+//! The nearer the past, the closer together they lie: when there are too many, the one goes whose absence
+//! makes the smallest gap for its age. They hold no graphs and no answers. The engine has the counts of an
+//! hour, of which it draws graphs that end at any moment; the tree is not kept.
+
+mod size;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::Timestamp;
+use crate::snapshot::{Answer, Feed, SeriesSet, Snapshot};
+
+/// Most pictures that are kept.
+pub const PICTURES: usize = 300;
+
+/// Most bytes that they take together, as far as they can be counted: rows and texts.
+pub const BYTES: usize = 32 << 20;
+
+/// Longest time that a picture is kept.
+pub const LONGEST: Duration = Duration::from_secs(12 * 3_600);
+
+/// Time between two pictures at least.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The same while no frame comes.
+const QUIET: Duration = Duration::from_secs(10);
+
+/// Events and decisions that a picture keeps, the last ones.
+const ROWS: (usize, usize) = (200, 50);
+
+/// Pictures younger than this are thinned as if they were that old.
+const NEAR: f64 = 10.0;
+
+/// The pictures, oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    kept: Vec<Kept>,
+    bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Kept {
+    picture: Arc<Snapshot>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn at(&self) -> Timestamp {
+        self.picture.at
+    }
+}
+
+impl History {
+    /// Keeps `live`, if it is time for another picture. A recording can be wound back instead.
+    pub fn note(&mut self, live: &Snapshot) {
+        if live.frames == 0 || matches!(live.feed, Feed::Replay(_)) {
+            return;
+        }
+        // A clock that was set back tells the same times again.
+        while let Some(last) = self.kept.last().filter(|last| last.at() > live.at) {
+            self.bytes -= last.bytes;
+            self.kept.pop();
+        }
+        if let Some(last) = self.kept.last() {
+            let pause = if last.picture.frames == live.frames { QUIET } else { EVERY };
+            if live.at.since(last.at()) < pause {
+                return;
+            }
+        }
+        let picture = trimmed(live);
+        let bytes = size::of(&picture);
+        self.bytes += bytes;
+        self.kept.push(Kept { picture: Arc::new(picture), bytes });
+        self.thin(live.at);
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Returns the newest picture that is not younger than `at`.
+    pub fn before(&self, at: Timestamp) -> Option<&Arc<Snapshot>> {
+        self.kept.iter().rfind(|kept| kept.at() <= at).map(|kept| &kept.picture)
+    }
+
+    /// Returns the oldest picture that is not older than `at`.
+    pub fn after(&self, at: Timestamp) -> Option<&Arc<Snapshot>> {
+        self.kept.iter().find(|kept| kept.at() >= at).map(|kept| &kept.picture)
+    }
+
+    /// Returns the oldest picture.
+    pub fn oldest(&self) -> Option<&Arc<Snapshot>> {
+        self.kept.first().map(|kept| &kept.picture)
+    }
+
+    fn thin(&mut self, now: Timestamp) {
+        while self.kept.first().is_some_and(|kept| now.since(kept.at()) > LONGEST) {
+            self.drop_one(0);
+        }
+        while self.kept.len() > PICTURES || self.bytes > BYTES {
+            self.drop_one(self.least(now));
+        }
+    }
+
+    /// Returns the picture that is missed least; the oldest of two.
+    fn least(&self, now: Timestamp) -> usize {
+        let gap = |three: &[Kept]| {
+            let [before, it, after] = three else { return f64::INFINITY };
+            let age = now.since(it.at()).as_secs_f64().max(NEAR);
+            after.at().since(before.at()).as_secs_f64() / age
+        };
+        let gaps = self.kept.windows(3).map(gap).enumerate();
+        gaps.min_by(|(_, one), (_, other)| one.total_cmp(other)).map_or(0, |(at, _)| at + 1)
+    }
+
+    fn drop_one(&mut self, at: usize) {
+        if at < self.kept.len() {
+            self.bytes -= self.kept.remove(at).bytes;
+        }
+    }
+}
+
+/// Returns what is kept of a picture.
+fn trimmed(live: &Snapshot) -> Snapshot {
+    Snapshot {
+        at: live.at,
+        since: live.since,
+        newest: live.newest,
+        frames: live.frames,
+        feed: live.feed.clone(),
+        deployment: live.deployment.clone(),
+        workers: live.workers.clone(),
+        memory: live.memory.clone(),
+        pods: live.pods.clone(),
+        totals: live.totals.clone(),
+        router: live.router.clone(),
+        tree: live.tree.clone(),
+        claims: live.claims.clone(),
+        sources: live.sources.clone(),
+        rejects: live.rejects.clone(),
+        series: SeriesSet::default(),
+        events: last(&live.events, ROWS.0),
+        decisions: last(&live.decisions, ROWS.1),
+        findings: live.findings.clone(),
+        checks: live.checks.clone(),
+        answer: Answer::Nothing,
+    }
+}
+
+fn last<T: Clone>(rows: &[T], count: usize) -> Vec<T> {
+    rows.get(rows.len().saturating_sub(count)..).unwrap_or_default().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture(second: u64, frames: u64) -> Snapshot {
+        Snapshot { at: Timestamp(second * 1_000_000), frames, ..Snapshot::default() }
+    }
+
+    fn times(history: &History) -> Vec<u64> {
+        history.kept.iter().map(|kept| kept.at().seconds()).collect()
+    }
+
+    #[test]
+    fn the_near_past_is_kept_closer_than_the_far_one() {
+        let mut history = History::default();
+        let day = 24 * 3_600;
+        for second in 0..day {
+            history.note(&picture(1_000 + second, 1 + second));
+        }
+
+        let now = 1_000 + day - 1;
+        let times = times(&history);
+        assert!(times.len() <= PICTURES && times.len() > PICTURES / 2, "{}", times.len());
+        assert!(now - times[0] <= LONGEST.as_secs() && now - times[0] > 11 * 3_600);
+        for pair in times.windows(2) {
+            let (age, gap) = (now - pair[0], pair[1] - pair[0]);
+            assert!(gap <= 2 + age / 10, "{gap}s at an age of {age}s");
+        }
+        let wanted = Timestamp((now - 600) * 1_000_000);
+        let found = history.before(wanted).unwrap().at;
+        assert!(wanted.since(found) < Duration::from_secs(60), "{found:?}");
+    }
+
+    #[test]
+    fn no_more_bytes_are_kept_than_allowed() {
+        let mut history = History::default();
+        let mut large = picture(0, 0);
+        large.router.routers = vec!["x".repeat(1 << 20)];
+        for second in 1..=100 {
+            large.at = Timestamp(second * 1_000_000);
+            large.frames = second;
+            history.note(&large);
+            let whole: usize = history.kept.iter().map(|kept| kept.bytes).sum();
+            assert!(history.bytes == whole && whole <= BYTES, "{whole}");
+        }
+        assert!(history.kept.len() > 25, "{}", history.kept.len());
+        assert_eq!(
+            history.oldest().unwrap().at.seconds(),
+            1,
+            "a coarser past is not a shorter one"
+        );
+    }
+
+    #[test]
+    fn a_picture_without_news_is_kept_less_often_and_a_recording_never() {
+        let mut history = History::default();
+        for second in 100..130 {
+            history.note(&picture(second, 5));
+        }
+        assert_eq!(times(&history), [100, 110, 120]);
+
+        let replay = Feed::Replay(crate::snapshot::Playback::default());
+        history.note(&Snapshot { feed: replay, ..picture(200, 9) });
+        assert_eq!(times(&history).len(), 3);
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_leaves_times_in_order() {
+        let mut history = History::default();
+        for (at, second) in [100, 110, 120, 105, 106].into_iter().enumerate() {
+            history.note(&picture(second, 1 + at as u64));
+        }
+        assert_eq!(times(&history), [100, 105, 106]);
+    }
+}

@@ -1,0 +1,81 @@
+//! How many bytes a picture takes: its rows, and the texts that are its own.
+
+use crate::snapshot::{
+    ClaimRow, DecisionRow, EventRow, FindingRow, MemoryRow, PodRow, Snapshot, Sourced, WorkerRow,
+};
+
+/// Returns the bytes of `picture` without its graphs and its answer. Texts that pictures share are not
+/// counted.
+pub(super) fn of(picture: &Snapshot) -> usize {
+    let checks = |row: &crate::snapshot::CheckRow| match &row.verdict {
+        crate::snapshot::CheckVerdict::Unknown { missing } => row.note.len() + missing.len(),
+        _ => row.note.len(),
+    };
+    let components = |row: &crate::snapshot::GraphRow| {
+        row.name.len() + row.namespace.len() + rows(&row.components, |part| part.name.len())
+    };
+    size_of::<Snapshot>()
+        + rows(&picture.workers, worker)
+        + rows(&picture.memory, memory)
+        + rows(&picture.pods, pod)
+        + rows(&picture.claims, |_: &ClaimRow| 0)
+        + rows(&picture.sources, |row| row.name.len() + row.why.len())
+        + rows(&picture.rejects.reasons, |row| row.origin.len() + row.why.len() + row.sample.len())
+        + rows(&picture.events, |row: &EventRow| row.who.len() + row.text.len())
+        + rows(&picture.decisions, decision)
+        + rows(&picture.findings, finding)
+        + rows(&picture.checks, checks)
+        + rows(&picture.deployment.graphs, components)
+        + rows(&picture.router.routers, String::len)
+        + rows(&picture.tree.incomplete, String::len)
+}
+
+fn rows<T>(rows: &[T], texts: impl Fn(&T) -> usize) -> usize {
+    size_of_val(rows) + rows.iter().map(texts).sum::<usize>()
+}
+
+fn text(text: Option<&String>) -> usize {
+    text.map_or(0, String::len)
+}
+
+fn source<T>(sourced: Option<&Sourced<T>>) -> usize {
+    sourced.map_or(0, |sourced| sourced.source.len())
+}
+
+fn worker(row: &WorkerRow) -> usize {
+    let texts = [row.pod.as_ref(), row.node.as_ref(), row.role.as_ref()];
+    row.alias.len()
+        + texts.into_iter().map(text).sum::<usize>()
+        + source(row.used_blocks.as_ref())
+        + source(row.capacity_blocks.as_ref())
+        + source(row.kv_utilization.as_ref())
+        + source(row.hit_rate.as_ref())
+        + source(row.load.as_ref())
+}
+
+fn memory(row: &MemoryRow) -> usize {
+    let figures = MemoryRow::FIGURES.iter().map(|figure| source((figure.of)(row).as_ref()));
+    row.alias.len() + figures.sum::<usize>()
+}
+
+fn pod(row: &PodRow) -> usize {
+    let texts = [&row.dgd, &row.component, &row.node, &row.ip, &row.trouble, &row.version];
+    row.name.len()
+        + row.phase.len()
+        + texts.map(|it| text(it.as_ref())).iter().sum::<usize>()
+        + text(row.image.as_ref())
+}
+
+fn decision(row: &DecisionRow) -> usize {
+    row.alias.len() + rows(&row.terms, |term| term.alias.len())
+}
+
+fn finding(row: &FindingRow) -> usize {
+    let evidence = rows(&row.evidence, |it| it.claim.len() + it.value.len() + it.source.len());
+    let fix = row.fix.as_ref().map_or(0, |fix| {
+        let texts = text(fix.yaml.as_ref()) + text(fix.kubectl.as_ref());
+        fix.sentence.len() + fix.restarts.len() + fix.verify.len() + texts
+    });
+    let texts = row.summary.len() + row.effect.len() + row.refuted_by.len();
+    texts + evidence + fix + rows(&row.competing, String::len)
+}

@@ -1,0 +1,150 @@
+//! The picture that is shown instead of the newest: one that was frozen, or one of the past.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Shell;
+use crate::domain::Timestamp;
+use crate::snapshot::{Answer, RoutingDetail, Snapshot, WorkerRow};
+use crate::tui::command::Past;
+use crate::tui::layout::{self, Class};
+use crate::tui::text;
+use crate::tui::theme::Glyphs;
+
+/// A picture that is held.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    /// The picture, with the graphs that the engine drew of its time since.
+    pub(super) picture: Box<Snapshot>,
+    /// What it was answered with. A tree is of no other time.
+    answer: Answer,
+    /// True for one of the past; false for one that was frozen.
+    past: bool,
+}
+
+impl Held {
+    /// Takes graphs, and answers that graphs are all of, from `live` where they are of its time.
+    fn take(&mut self, live: &Snapshot) {
+        if live.series.until != Some(self.picture.at) {
+            return;
+        }
+        self.picture.series = live.series.clone();
+        match &live.answer {
+            answer @ Answer::Worker(_) => self.picture.answer = answer.clone(),
+            Answer::Routing(detail) => {
+                let detail = as_of(detail, &self.picture.workers);
+                self.picture.answer = Answer::Routing(Box::new(detail));
+            }
+            Answer::Tree(_) => self.picture.answer = self.answer.clone(),
+            Answer::Nothing | Answer::Event(_) => {}
+        }
+    }
+}
+
+/// Returns `detail` with the counts of the time of `workers`.
+fn as_of(detail: &RoutingDetail, workers: &[WorkerRow]) -> RoutingDetail {
+    let mut shares = detail.shares.clone();
+    shares.retain_mut(|share| {
+        let row = workers.iter().find(|row| row.rank == share.rank && row.routed > 0);
+        let Some(row) = row else { return false };
+        (share.routed, share.per_second) = (row.routed, row.routed_per_second);
+        true
+    });
+    shares.sort_by_key(|share| std::cmp::Reverse(share.routed));
+    let routed = workers.iter().filter(|row| row.routed > 0).count();
+    RoutingDetail { more: routed.saturating_sub(shares.len()), shares, ..detail.clone() }
+}
+
+impl Shell {
+    /// Keeps the picture for later, and completes the one that is held by what it brings.
+    pub(super) fn remember(&mut self, live: &Snapshot) {
+        self.history.note(live);
+        if let Some(held) = &mut self.held {
+            held.take(live);
+        }
+    }
+
+    /// Freezes the newest picture, or goes on.
+    pub(super) fn toggle_freeze(&mut self, live: &Snapshot) {
+        if self.held.take().is_none() {
+            let picture = Box::new(live.clone());
+            self.held = Some(Held { answer: picture.answer.clone(), picture, past: false });
+        }
+    }
+
+    /// Returns true while the picture is one of the past.
+    pub(super) fn is_past(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| held.past)
+    }
+
+    /// Shows another moment.
+    pub(super) fn go_back(&mut self, by: Past, live: &Snapshot) {
+        let here = self.held.as_ref().map_or(live.at, |held| held.picture.at);
+        let span = |seconds: i64| Duration::from_secs(seconds.unsigned_abs());
+        let found = match by {
+            Past::Now => None,
+            Past::By(seconds) if seconds > 0 => self.history.after(here.after(span(seconds))),
+            Past::By(seconds) => match self.history.before(here.before(span(seconds))) {
+                None => return self.at_the_oldest(live),
+                found => found,
+            },
+            Past::Ago(seconds) => {
+                let wanted = self.now(live).before(Duration::from_secs(seconds));
+                match self.history.before(wanted) {
+                    None => return self.at_the_oldest(live),
+                    found => found,
+                }
+            }
+        };
+        match found.map(Arc::clone) {
+            None => self.held = None,
+            Some(_) if layout::class(self.area()) == Class::Tiny => {
+                self.tell("too little room to say that this is the past", true);
+            }
+            Some(picture) => self.hold(&picture, live),
+        }
+    }
+
+    /// Goes as far back as there is something.
+    fn at_the_oldest(&mut self, live: &Snapshot) {
+        let here = self.held.as_ref().map_or(live.at, |held| held.picture.at);
+        let oldest = self.history.oldest().filter(|oldest| oldest.at < here).map(Arc::clone);
+        match oldest {
+            Some(oldest) => {
+                self.hold(&oldest, live);
+                self.tell("this is as far back as pictures are kept", false);
+            }
+            None if self.is_past() => self.tell("nothing older is kept", true),
+            None => self.tell("nothing is kept of the past yet", true),
+        }
+    }
+
+    /// Shows `picture`; until the engine has drawn its graphs, they are those that were shown before,
+    /// and say so.
+    fn hold(&mut self, picture: &Snapshot, live: &Snapshot) {
+        let series = self.shown(live).series.clone();
+        let until = series.until.or(Some(self.shown(live).at));
+        let mut picture = Box::new(picture.clone());
+        picture.series = series;
+        picture.series.until = until;
+        self.held = Some(Held { picture, answer: Answer::Nothing, past: true });
+    }
+
+    /// Returns what to say about a picture that is held: `‖ frozen 12s, 1,104 new`, or `‖ -2m10s`.
+    pub(super) fn held(&self, live: &Snapshot, glyphs: &Glyphs) -> Option<String> {
+        let held = self.held.as_ref()?;
+        let span = text::span(self.now(live).since(held.picture.at));
+        if held.past {
+            return Some(format!("{} -{span}", glyphs.pause));
+        }
+        let new = text::thousands(live.frames.saturating_sub(held.picture.frames));
+        Some(format!("{} frozen {span}, {new} new", glyphs.pause))
+    }
+
+    /// Returns the moment of the past that is shown, with the oldest that could be, and now.
+    pub(super) fn moment(&self, live: &Snapshot) -> Option<[Timestamp; 3]> {
+        let held = self.held.as_ref().filter(|held| held.past)?;
+        let oldest = self.history.oldest().map_or(held.picture.at, |oldest| oldest.at);
+        Some([oldest.min(held.picture.at), held.picture.at, self.now(live)])
+    }
+}
