@@ -182,6 +182,13 @@ fn many_sources_leave_room_for_what_is_looked_at() {
 }
 
 #[test]
+fn sources_of_a_recording_are_not_called_live() {
+    let screen = draw(&mut shell(), &pictures::replay(), (200, 60));
+    let bar = screen.lines().next().unwrap();
+    assert!(bar.contains("recorded") && !bar.contains("live"), "{bar}");
+}
+
+#[test]
 fn a_frozen_picture_says_since_when_and_how_much_it_missed() {
     let mut shell = shell();
     let before = pictures::healthy();

@@ -5,6 +5,7 @@ mod markdown;
 mod svg;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -17,6 +18,7 @@ use crate::report;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Format, View};
 use crate::tui::labels::Labels;
+use crate::tui::line;
 use crate::tui::shell::Shell;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Level, Theme, ThemeError, Themes, contrast};
@@ -50,6 +52,13 @@ impl Drawing {
     /// Shows these names beside the hashes of blocks.
     pub(super) fn name_blocks(&mut self, labels: Arc<Labels>) {
         self.shell.name_blocks(labels);
+    }
+
+    /// Has graphs cover no more than `span`, where that is less than usual.
+    pub(super) fn fit(&mut self, span: Duration) {
+        if let Some(window) = line::fitting(span) {
+            self.shell.begin_with(window);
+        }
     }
 
     /// Returns the picture that it shows. A view may ask about what an earlier picture shows first.

@@ -10,7 +10,7 @@ use crate::cli::SPEEDS;
 use crate::diagnose::Thresholds;
 use crate::domain::Timestamp;
 use crate::engine::{Engine, EngineOptions};
-use crate::frame::Frame;
+use crate::frame::{Frame, Origin};
 use crate::record::{RecordError, Recording};
 use crate::snapshot::Playback;
 
@@ -27,6 +27,7 @@ pub struct Player {
     next: Option<Frame>,
     start: Timestamp,
     end: Timestamp,
+    told_from: Timestamp,
     /// How far it was played; between frames it moves with the time.
     position: Timestamp,
     speed: f64,
@@ -40,7 +41,7 @@ impl Player {
         memory_limit: usize,
         thresholds: Thresholds,
     ) -> Result<Self, RecordError> {
-        let (start, end) = bounds(path)?;
+        let Bounds { start, end, told_from } = bounds(path)?;
         let recording = Recording::open(path)?;
         let options = options_for(&recording, path, memory_limit, thresholds);
         let mut player = Self {
@@ -51,6 +52,7 @@ impl Player {
             next: None,
             start,
             end,
+            told_from,
             position: start,
             speed: 1.0,
             paused: false,
@@ -73,6 +75,11 @@ impl Player {
     /// Returns the time of the last frame.
     pub fn end(&self) -> Timestamp {
         self.end
+    }
+
+    /// Returns the time that graphs have something to tell of at the end.
+    pub fn told(&self) -> Duration {
+        self.end.since(self.told_from)
     }
 
     /// Returns the time of the next frame.
@@ -194,13 +201,27 @@ impl Player {
     }
 }
 
-/// Returns the times of the first and the last frame of a recording.
-fn bounds(path: &Path) -> Result<(Timestamp, Timestamp), RecordError> {
+/// The times of a recording.
+#[derive(Clone, Copy, Debug, Default)]
+struct Bounds {
+    /// Of the first frame.
+    start: Timestamp,
+    /// Of the last one.
+    end: Timestamp,
+    /// When the first message of NATS or ZMQ happened, which graphs begin with. A stream has a past.
+    told_from: Timestamp,
+}
+
+fn bounds(path: &Path) -> Result<Bounds, RecordError> {
     let mut recording = Recording::open(path)?;
-    let mut bounds = None;
+    let mut bounds: Option<Bounds> = None;
     while let Some(frame) = recording.next_frame()? {
-        let (start, _) = bounds.unwrap_or((frame.at, frame.at));
-        bounds = Some((start, frame.at));
+        let known =
+            bounds.get_or_insert(Bounds { start: frame.at, end: frame.at, told_from: frame.at });
+        known.end = frame.at;
+        if matches!(frame.origin, Origin::Nats { .. } | Origin::Zmq { .. }) {
+            known.told_from = known.told_from.min(frame.happened());
+        }
     }
     Ok(bounds.unwrap_or_default())
 }

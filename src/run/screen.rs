@@ -19,8 +19,8 @@ use super::terminal::{self, Hooks, NoHooks, Notify, TerminalOptions};
 use super::thresholds;
 use crate::cli::{DemoArgs, Offset, ReplayArgs, SourceArgs};
 use crate::clock;
-use crate::config::Config;
 use crate::config::setting as known;
+use crate::config::{Config, Origin};
 use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::snapshot::{Snapshot, ViewQuery};
@@ -28,7 +28,7 @@ use crate::source::kube::KubeClient;
 use crate::source::simulator::{Scenario, Simulation, driver as simulator};
 use crate::source::{Desired, Emitter, FRAME_BUFFER};
 use crate::tui::command::Action;
-use crate::tui::line::WINDOWS;
+use crate::tui::line::{self, WINDOWS};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Level};
 
@@ -114,7 +114,10 @@ pub(super) async fn replay(
     config: &Config,
 ) -> Result<Exit, RunError> {
     let mut player = Player::open(&args.file, source.max_memory(), thresholds::of(source))?;
-    let options = options(config)?;
+    let mut options = options(config)?;
+    if config.origin(known::WINDOW) == Origin::Default {
+        options.window = line::fitting(player.told());
+    }
     player.set_speed(args.speed);
     match args.at {
         None => {}

@@ -60,7 +60,11 @@ pub(super) async fn snapshot(
         },
     };
     let (snapshot, page) = match drawing {
-        Some((drawing, format)) => {
+        Some((mut drawing, format)) => {
+            if args.replay.is_some() {
+                let since = state.engine.snapshot(&ViewQuery::default(), state.at).since;
+                drawing.fit(state.at.since(since));
+            }
             let snapshot = drawing.picture(&mut state.engine, &state.feed, state.at);
             let page = drawing.render(&snapshot, format);
             (snapshot, page)

@@ -15,6 +15,15 @@ pub const WINDOWS: [Duration; 4] = [
     Duration::from_secs(3_600),
 ];
 
+/// Graphs cover no less than this by themselves: rates are counted by the second.
+const SHORTEST: Duration = Duration::from_secs(5);
+
+/// Returns what graphs cover that have only `span` to tell of; none where they cover what they usually do.
+pub fn fitting(span: Duration) -> Option<Duration> {
+    let whole = Duration::from_secs(span.as_secs() + 1).max(SHORTEST);
+    (whole < WINDOWS[1]).then_some(whole)
+}
+
 /// Longest line that is taken.
 const LONGEST: usize = 200;
 
@@ -168,6 +177,15 @@ fn known_verb(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_short_recording_fills_its_graphs_and_a_long_one_is_shown_as_usual() {
+        let fit = |seconds: u64| fitting(Duration::from_millis(seconds * 1_000 + 400));
+        assert_eq!(fit(0), Some(Duration::from_secs(5)));
+        assert_eq!(fit(23), Some(Duration::from_secs(24)));
+        assert_eq!(fit(298), Some(Duration::from_secs(299)));
+        assert_eq!((fit(299), fit(4_000)), (None, None));
+    }
 
     fn themes() -> Vec<String> {
         vec![String::from("terminal"), String::from("dark")]

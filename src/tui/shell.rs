@@ -297,11 +297,13 @@ impl Shell {
     }
 
     fn step_window(&mut self, longer: bool) {
-        let windows = line::WINDOWS;
-        let at = windows.iter().position(|window| *window >= self.look.window);
-        let at = at.unwrap_or(windows.len() - 1);
-        let next = if longer { at + 1 } else { at.saturating_sub(1) };
-        self.look.window = windows[next.min(windows.len() - 1)];
+        let (mut windows, now) = (line::WINDOWS.into_iter(), self.look.window);
+        let next = if longer {
+            windows.find(|window| *window > now)
+        } else {
+            windows.rfind(|window| *window < now)
+        };
+        self.look.window = next.unwrap_or(now);
     }
 
     fn ask(&mut self, live: &Snapshot) -> Option<Action> {

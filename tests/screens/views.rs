@@ -457,3 +457,24 @@ fn numbers_end_where_their_columns_end_however_large_they_are() {
         }
     }
 }
+
+#[test]
+fn what_is_opened_offers_no_key_of_the_list_behind_it() {
+    for (view, of_list) in [("2", &["s sort", "c columns", "/ filter"][..]), ("4", &[]), ("5", &[])]
+    {
+        let mut seat = Seat::of_scenario(Scenario::Healthy, (160, 45));
+        seat.keys(view);
+        let footer = |seat: &mut Seat| seat.screen().lines().last().unwrap().to_owned();
+        let list = footer(&mut seat);
+        assert!(
+            list.contains("Enter open") && of_list.iter().all(|it| list.contains(it)),
+            "{list}"
+        );
+        seat.keys("\n");
+        let opened = footer(&mut seat);
+        assert!(opened.contains("Enter back"), "{opened}");
+        assert!(!of_list.iter().any(|it| opened.contains(it)), "{opened}");
+        seat.keys("\n");
+        assert_eq!(footer(&mut seat), list);
+    }
+}

@@ -13,6 +13,10 @@ pub enum Context {
     Views,
     /// The same, in this view only.
     In(View),
+    /// The same, while nothing of this view is opened.
+    InList(View),
+    /// The same, while something of it is.
+    InOpened(View),
     /// The same, in this view only, unless of a replay.
     InUnlessReplay(View),
     /// The same, of a replay.
@@ -66,6 +70,8 @@ impl Feed {
 pub enum Focus {
     /// A view.
     View(View, Feed),
+    /// What is opened of a view.
+    Opened(View, Feed),
     /// The help.
     Help,
     /// A list to pick from.
@@ -79,13 +85,25 @@ pub enum Focus {
 impl Focus {
     /// Returns everything that can be open.
     pub fn all() -> impl Iterator<Item = Self> {
-        let of = |view: &views::View| Feed::ALL.map(|feed| Self::View(view.name, feed));
-        views::built().flat_map(of).chain([Self::Help, Self::Picker, Self::Line, Self::Filter])
+        let of = |view: &views::View| {
+            let name = view.name;
+            Feed::ALL.map(|feed| [Self::View(name, feed), Self::Opened(name, feed)])
+        };
+        views::built().flat_map(of).flatten().chain([
+            Self::Help,
+            Self::Picker,
+            Self::Line,
+            Self::Filter,
+        ])
     }
 
     /// Returns true when `context` holds while this is open.
     pub(super) fn holds(self, context: Context) -> bool {
         match (self, context) {
+            (Self::Opened(view, _), Context::InOpened(other))
+            | (Self::View(view, _), Context::In(other) | Context::InList(other)) => view == other,
+            (Self::Opened(..), Context::InList(_)) => false,
+            (Self::Opened(view, feed), _) => Self::View(view, feed).holds(context),
             (_, Context::Everywhere)
             | (Self::View(..), Context::Views)
             | (Self::View(_, Feed::Replay), Context::Replay)
@@ -95,7 +113,6 @@ impl Focus {
             | (Self::Picker, Context::Picker)
             | (Self::Line, Context::Line)
             | (Self::Filter, Context::Filter) => true,
-            (Self::View(view, _), Context::In(other)) => view == other,
             (Self::View(_, feed), Context::UnlessReplay) => feed != Feed::Replay,
             (Self::View(view, feed), Context::InUnlessReplay(other)) => {
                 view == other && feed != Feed::Replay

@@ -126,7 +126,8 @@ pub fn place(binding: &Binding) -> String {
         let place = match context {
             Context::Everywhere => "everywhere".to_owned(),
             Context::Views => "views".to_owned(),
-            Context::In(view) => view.word().to_owned(),
+            Context::In(view) | Context::InList(view) => view.word().to_owned(),
+            Context::InOpened(view) => format!("{} (opened)", view.word()),
             Context::InUnlessReplay(view) => format!("{} but in a replay", view.word()),
             Context::UnlessReplay => "all but a replay".to_owned(),
             Context::Mendable => "demo with a fix".to_owned(),

@@ -44,9 +44,15 @@ const IN_HELP: &[Context] = &[Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
 const PRESENT: &[Context] = &[Context::UnlessReplay];
 const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
-const WORKERS: &[Context] = &[Context::In(View::Workers)];
-const ROUTING: &[Context] = &[Context::In(View::Routing)];
+const WORKERS: &[Context] = &[Context::InList(View::Workers)];
+const ROUTING: &[Context] = &[Context::InList(View::Routing)];
 const FINDINGS: &[Context] = &[Context::In(View::Findings)];
+/// Where something has the view for itself, which is left by the key that led there.
+const OPENED: &[Context] = &[
+    Context::InOpened(View::Workers),
+    Context::InOpened(View::Routing),
+    Context::InOpened(View::Events),
+];
 const TREE: &[Context] = &[Context::In(View::Tree)];
 /// A recording is paused by `p`.
 const PIN: &[Context] = &[Context::InUnlessReplay(View::Tree)];
@@ -54,8 +60,9 @@ const MENDABLE: &[Context] = &[Context::Mendable];
 const DEMO: &[Context] = &[Context::Demo];
 const LINE: &[Context] = &[Context::Line];
 const TYPED: &[Context] = &[Context::Line, Context::Filter, Context::Help];
-const FILTERED: &[Context] = &[Context::In(View::Workers), Context::In(View::Events)];
+const FILTERED: &[Context] = &[Context::InList(View::Workers), Context::In(View::Events)];
 const EVENTS: &[Context] = &[Context::In(View::Events)];
+const EVENT_LIST: &[Context] = &[Context::InList(View::Events)];
 
 const fn replay(
     keys: &'static [Key],
@@ -133,29 +140,27 @@ pub const BINDINGS: &[Binding] = &[
             "Enter",
             WORKERS,
             Command::Open,
-            "everything about the worker, and back",
+            "everything about the worker",
         ),
+        "open",
+    ),
+    hinted(
+        bind(&[key(KeyCode::Enter)], "Enter", ROUTING, Command::Open, "every term of the decision"),
         "open",
     ),
     hinted(
         bind(
             &[key(KeyCode::Enter)],
             "Enter",
-            ROUTING,
+            EVENT_LIST,
             Command::Open,
-            "every term of the decision, and back",
+            "the frame behind the event",
         ),
         "open",
     ),
     hinted(
-        bind(
-            &[key(KeyCode::Enter)],
-            "Enter",
-            EVENTS,
-            Command::Open,
-            "the frame behind the event, and back",
-        ),
-        "open",
+        bind(&[key(KeyCode::Enter)], "Enter", OPENED, Command::Open, "back to the list (or Esc)"),
+        "back",
     ),
     hinted(
         bind(

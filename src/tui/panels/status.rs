@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use crate::domain::Timestamp;
+use crate::domain::{SourceState, Timestamp};
 use crate::snapshot::{Feed, Snapshot, SourceRow};
 use crate::tui::judge::{self, State};
 use crate::tui::text;
@@ -169,8 +169,13 @@ fn sources(snapshot: &Snapshot, now: Timestamp, detail: Detail, glyphs: &Glyphs)
     }
     let mut parts = Vec::new();
     let trouble = matches!(detail, Detail::Trouble(_));
+    // It was live when it was recorded.
+    let recorded = matches!(snapshot.feed, Feed::Replay(_));
     for row in snapshot.sources.iter().filter(|row| !trouble || is_troubled(row)) {
-        let verdict = judge::source(row);
+        let mut verdict = judge::source(row);
+        if recorded && row.state == SourceState::Live {
+            verdict.word = "recorded";
+        }
         let name = text::cut(&text::clean(&row.name), 16, glyphs.ellipsis);
         let mark = verdict.state.glyph(glyphs);
         parts.push(part(format!("{name} "), Role::Fg));

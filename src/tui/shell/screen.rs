@@ -114,6 +114,10 @@ impl Shell {
 fn state(live: &Snapshot, held: Option<&str>, glyphs: &Glyphs) -> Part {
     match (held, &live.feed) {
         (Some(held), _) => part(held, Role::Warn),
+        (None, Feed::Replay(it)) if it.paused => {
+            let word = if it.position >= it.end { "at end" } else { "paused" };
+            part(format!("{} {word}", glyphs.pause), Role::Warn)
+        }
         (None, Feed::Replay(_)) => part(format!("{} replay", glyphs.play), Role::Warn),
         (None, Feed::Live | Feed::Demo(_)) if live.frames == 0 => {
             part(format!("{} no data yet", glyphs.unknown), Role::Unknown)

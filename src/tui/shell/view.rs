@@ -17,7 +17,11 @@ use crate::tui::views::{self, Reply, Stage};
 impl Shell {
     /// Returns the focus of the view without anything over it.
     pub(super) fn view_focus(&self, snapshot: &Snapshot) -> Focus {
-        Focus::View(self.view, Feed::of(&snapshot.feed))
+        let feed = Feed::of(&snapshot.feed);
+        if (views::of(self.view).opened)(&self.look) {
+            return Focus::Opened(self.view, feed);
+        }
+        Focus::View(self.view, feed)
     }
 
     /// Closes what is open: help or line, then what the view opened, then the full screen, then the
