@@ -5,7 +5,9 @@ pub mod strip;
 
 use std::fmt::Write as _;
 
-use super::command::{Command, View};
+use super::command::{Command, Copied, View};
+use super::keymap::Keymap;
+use super::keymap::names::{told, with_keys};
 use super::{findings, text, views};
 use crate::snapshot::{DemoState, Feed, Snapshot};
 
@@ -14,9 +16,9 @@ use crate::snapshot::{DemoState, Feed, Snapshot};
 pub struct Step {
     /// What it is about.
     pub title: &'static str,
-    /// The key that does by hand what the step does by itself; empty when it does nothing.
-    pub key: &'static str,
-    /// What there is to see.
+    /// What does by hand what the step does by itself; none when it does nothing.
+    pub by_hand: Option<Command>,
+    /// What there is to see, with actions in braces where their keys are named.
     pub say: &'static str,
     /// When it belongs to the tour.
     pub when: When,
@@ -50,8 +52,8 @@ pub enum Move {
     Toggle,
 }
 
-const fn step(title: &'static str, key: &'static str, say: &'static str) -> Step {
-    Step { title, key, say, when: When::Always, enter: &[], live: nothing }
+const fn step(title: &'static str, by_hand: Option<Command>, say: &'static str) -> Step {
+    Step { title, by_hand, say, when: When::Always, enter: &[], live: nothing }
 }
 
 /// Every step, in order.
@@ -61,7 +63,7 @@ pub const STEPS: [Step; 11] = [
         enter: &[Command::Show(View::Overview)],
         ..step(
             "A deployment",
-            "1",
+            Some(Command::Show(View::Overview)),
             "Two workers behind one frontend, and users who come back with long prompts. Requests \
              complete and answers are right: from outside, nothing looks broken. All of it is \
              simulated; kvtop reads the same bytes as from a real deployment.",
@@ -72,7 +74,7 @@ pub const STEPS: [Step; 11] = [
         when: When::Mendable,
         ..step(
             "The banner",
-            "",
+            None,
             "What is wrong, in one sentence: the cause, how sure that is, and the fix. It stays on \
              every view. CONFIRMED takes two kinds of evidence, one of them what was seen to happen.",
         )
@@ -82,7 +84,7 @@ pub const STEPS: [Step; 11] = [
         when: When::Well,
         ..step(
             "No banner",
-            "",
+            None,
             "When nothing is wrong there is no banner. A check that lacks evidence is unknown, and \
              unknown is never green: kvtop says what it would need to see.",
         )
@@ -93,7 +95,7 @@ pub const STEPS: [Step; 11] = [
         live: workers,
         ..step(
             "Workers",
-            "2",
+            Some(Command::Show(View::Workers)),
             "CACHED is what a router that saw every event holds of a worker, ORPH% the share of its \
              stores that the router refuses because the parent is unknown.",
         )
@@ -104,7 +106,7 @@ pub const STEPS: [Step; 11] = [
         live: overlap,
         ..step(
             "Routing",
-            "4",
+            Some(Command::Show(View::Routing)),
             "Every decision with the terms of its cost. Where no decision finds a cached block, the \
              router is a load balancer, and the cache helps by chance only.",
         )
@@ -114,7 +116,7 @@ pub const STEPS: [Step; 11] = [
         live: evidence,
         ..step(
             "Evidence",
-            "f",
+            Some(Command::TopFinding),
             "Each finding with what speaks for it, where that was read, and what would refute it. \
              Then the fix, to paste; kvtop applies nothing.",
         )
@@ -124,9 +126,10 @@ pub const STEPS: [Step; 11] = [
         live: fix,
         ..step(
             "The fix",
-            "Y",
-            "Y copies the fix, C the command where one is known. Somebody else applies it. Here it \
-             can be tried: the next step applies it to the simulation, as X does.",
+            Some(Command::Copy(Copied::Fix)),
+            "{copy-fix} copies the fix, {copy-kubectl} the command where one is known. Somebody else \
+             applies it. Here it can be tried: the next step applies it to the simulation, as {demo-fix} \
+             does.",
         )
     },
     Step {
@@ -135,7 +138,7 @@ pub const STEPS: [Step; 11] = [
         live: cached,
         ..step(
             "Mended",
-            "X",
+            Some(Command::DemoFix),
             "ORPH% falls, CACHED climbs, and decisions find blocks again. The banner says RESOLVED \
              only after half a minute of proof: silence is no proof.",
         )
@@ -146,26 +149,27 @@ pub const STEPS: [Step; 11] = [
         live: cached,
         ..step(
             "The tree",
-            "3",
-            "The prefixes that are cached, hottest first, and who holds them. l opens one, h closes \
-             it; it grows while you look.",
+            Some(Command::Show(View::Tree)),
+            "The prefixes that are cached, hottest first, and who holds them. {tree-in} opens one, \
+             {tree-out} closes it; it grows while you look.",
         )
     },
     Step {
         enter: &[Command::Show(View::Overview)],
         ..step(
-            "Freeze",
-            "Space",
-            "Space holds the picture while data flows on; Space lets it go again. A recording \
-             (kvtop record, kvtop replay) can be stepped through, back and forth.",
+            "Freeze, and back in time",
+            Some(Command::ToggleFreeze),
+            "{toggle-freeze} holds the picture while data flows on, and lets it go again. {past-back-10} \
+             goes back in time, {past-ahead-10} ahead, {past-now} to now: what was wrong before the fix \
+             can still be seen. So can a recording be stepped through (kvtop record, kvtop replay).",
         )
     },
     Step {
         ..step(
             "Take it along",
-            "e",
-            "e writes the view into a file: svg for a slide, md for a ticket. In a pipeline the same \
-             verdict is `kvtop check; echo $?`. q leaves; thank you for looking.",
+            Some(Command::OpenExport),
+            "{open-export} writes the view into a file: svg for a slide, md for a ticket. In a pipeline the same \
+             verdict is `kvtop check; echo $?`. {quit} leaves; thank you for looking.",
         )
     },
 ];
@@ -240,16 +244,18 @@ pub fn script() -> String {
          time.\n\n\
          | | step | key | when | say |\n|---|---|---|---|---|\n",
     );
+    let usual = Keymap::default();
     // Views that are not built yet are left out of the tour, and so of its script.
     let built = |step: &&Step| !matches!(step.when, When::Built(view) if !views::is_built(view));
     for (at, step) in STEPS.iter().filter(built).enumerate() {
-        let key = if step.key.is_empty() { String::new() } else { format!("`{}`", step.key) };
+        let key = step.by_hand.map(|command| format!("`{}`", told(&usual, command)));
+        let key = key.unwrap_or_default();
         let when = match step.when {
             When::Always | When::Built(_) => "",
             When::Mendable => "something is wrong",
             When::Well => "nothing is wrong",
         };
-        let (number, title, say) = (at + 1, step.title, step.say);
+        let (number, title, say) = (at + 1, step.title, with_keys(&usual, step.say));
         // Writing to a string cannot fail.
         writeln!(page, "| {number} | {title} | {key} | {when} | {say} |").unwrap_or_default();
     }
@@ -287,16 +293,15 @@ mod tests {
 
     #[test]
     fn steps_name_keys_that_do_what_they_do() {
-        use crate::tui::keymap::BINDINGS;
-        for step in STEPS.iter().filter(|step| !step.key.is_empty()) {
-            let bound = BINDINGS.iter().filter(|binding| binding.shown == step.key);
-            let does: Vec<Command> = bound.map(|binding| binding.command).collect();
-            assert!(!does.is_empty(), "{}", step.title);
+        let usual = Keymap::default();
+        for step in &STEPS {
+            let said = with_keys(&usual, step.say);
+            assert!(!said.contains(['{', '}']), "{said}");
+            let Some(by_hand) = step.by_hand else { continue };
+            assert!(!told(&usual, by_hand).starts_with([':', '(']), "{}", step.title);
             let first =
                 step.enter.first().filter(|command| **command != Command::Show(View::Overview));
-            if let Some(command) = first {
-                assert!(does.contains(command), "{}: {does:?}", step.title);
-            }
+            assert!(first.is_none_or(|command| *command == by_hand), "{}", step.title);
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use kvtop::tui::command::Command;
+use kvtop::tui::keymap::Keymap;
 use kvtop::tui::theme::{Glyphs, Level};
 
 use super::{SIZES, draw, draw_with, shell, styles, text, theme};
@@ -145,4 +146,42 @@ fn workers_that_evidence_names_are_marked() {
 
     let screen = draw(&mut shell(), &findings::config_only(), (20, 3));
     assert!(screen.contains("▲ w0 KVT016"), "{screen}");
+}
+
+#[test]
+fn keys_of_ones_own_are_named_wherever_a_key_is() {
+    let own = [
+        ("copy-fix", "F5"),
+        ("copy-kubectl", "F6"),
+        ("top-finding", "F7"),
+        ("toggle-banner", "F8"),
+        ("demo-fix", "F9"),
+    ];
+    let changes = own.map(|(name, key)| (name.to_owned(), vec![key.to_owned()]));
+    let mut shell = shell();
+    shell.listen_to(Keymap::with(&changes).unwrap());
+    let picture = findings::two_criticals();
+    let screen = draw(&mut shell, &picture, (120, 36));
+    for said in ["F5 copy", "F7 evidence", "F8 collapse", "more (F7)", "F9 applies the fix"] {
+        assert!(screen.contains(said), "{said}\n{screen}");
+    }
+    let small = draw(&mut shell, &picture, (80, 24));
+    assert!(small.contains("F5 copy") && !small.contains("Y copy"), "{small}");
+    shell.update(Command::ToggleBanner, &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("F8 open"));
+    shell.update(Command::TopFinding, &picture);
+    shell.update(Command::ToggleZoom, &picture);
+    shell.update(Command::Open, &picture);
+    let finding = draw(&mut shell, &picture, (160, 60));
+    assert!(finding.contains("F5 copies the"), "{finding}");
+
+    shell.begin_tour();
+    let mut told = String::new();
+    for _ in 0..12 {
+        told += &draw(&mut shell, &picture, (160, 45));
+        shell.update(Command::Tour(kvtop::tui::tour::Move::Next), &picture);
+    }
+    for said in ["F5 copies the fix", "The fix (F5)", "Evidence (F7)", "Mended (F9)"] {
+        assert!(told.contains(said), "{said}");
+    }
 }

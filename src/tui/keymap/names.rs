@@ -5,7 +5,7 @@ use std::fmt;
 use crossterm::event::KeyCode;
 
 use super::{BINDINGS, Binding, Context, Key, Keymap};
-use crate::tui::command::{Command, Past};
+use crate::tui::command::{Command, Copied, Past};
 
 /// Keys that are no character, by name.
 const NAMED: [(KeyCode, &str); 15] = [
@@ -113,10 +113,45 @@ pub fn first_key(keys: &Keymap, command: Command) -> String {
     binding.map_or_else(String::new, |binding| binding.shown.to_owned())
 }
 
-/// Returns what leads back to now: a key, or the line that does the same.
-pub fn way_to_now(keys: &Keymap) -> String {
-    let key = first_key(keys, Command::Past(Past::Now));
-    if key.is_empty() { String::from(":now") } else { key }
+/// Returns what people are told to press for a command: its first key, or the line that does the same
+/// where somebody took its keys away.
+pub fn told(keys: &Keymap, command: Command) -> String {
+    let key = first_key(keys, command);
+    if !key.is_empty() {
+        return key;
+    }
+    let line = match command {
+        Command::Copy(Copied::Fix) => "copy fix",
+        Command::Copy(Copied::Kubectl) => "copy kubectl",
+        Command::TopFinding => "findings",
+        Command::ToggleFreeze => "freeze",
+        Command::ToggleHelp => "help",
+        Command::ToggleZoom => "zoom",
+        Command::Past(Past::Now) => "now",
+        Command::DemoFix => "demo fix",
+        Command::OpenExport => "export",
+        Command::Quit => "quit",
+        Command::Show(view) => view.word(),
+        _ => return String::from("(no key)"),
+    };
+    format!(":{line}")
+}
+
+/// Returns `text` with the key of each action that it names in braces: `{copy-fix} copies the fix`.
+pub fn with_keys(keys: &Keymap, text: &str) -> String {
+    let mut said = String::new();
+    for (at, piece) in text.split('{').enumerate() {
+        let named = piece.split_once('}').filter(|_| at > 0).and_then(|(name, rest)| {
+            let binding = BINDINGS.iter().find(|binding| action(binding.command) == name)?;
+            Some((told(keys, binding.command), rest))
+        });
+        match named {
+            Some((key, rest)) => said.extend([key.as_str(), rest]),
+            None if at > 0 => said.extend(["{", piece]),
+            None => said.push_str(piece),
+        }
+    }
+    said
 }
 
 /// Returns where a binding holds, for people.
@@ -156,6 +191,20 @@ mod tests {
         for nothing in ["", "F99", "Hyper-X", "ab"] {
             assert_eq!(Key::from_name(nothing), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn texts_name_the_keys_that_hold() {
+        let text = "{copy-fix} copies, {past-now} goes back, {no-such} {";
+        let usual = with_keys(&Keymap::default(), text);
+        assert_eq!(usual, "Y copies, 0 goes back, {no-such} {");
+
+        let changes = [("copy-fix", vec!["F5"]), ("past-now", vec![])];
+        let changes = changes.map(|(name, keys)| {
+            (name.to_owned(), keys.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        });
+        let own = with_keys(&Keymap::with(&changes).unwrap(), text);
+        assert_eq!(own, "F5 copies, :now goes back, {no-such} {");
     }
 
     #[test]

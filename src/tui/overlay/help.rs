@@ -6,6 +6,7 @@ use ratatui::layout::Rect;
 use super::centred;
 use crate::tui::command::Command;
 use crate::tui::filter::SYNTAX;
+use crate::tui::keymap::names::with_keys;
 use crate::tui::keymap::{Focus, Keymap};
 use crate::tui::line;
 use crate::tui::panels::workers::Col;
@@ -168,7 +169,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, book: &Book<'_>, search: &Searc
     let first = selected.unwrap_or(0).saturating_sub(page / 2);
     let first = first.min(rows.len().saturating_sub(page));
     let below = rows.len().saturating_sub(first + page);
-    let keys = if over.width >= 60 { "Enter runs  Esc closes" } else { "Esc closes" };
+    let keys = if over.width >= 60 { "{pick} runs  {back} closes" } else { "{back} closes" };
+    let keys = with_keys(book.keys, keys);
     let mut notes = vec![part(keys, Role::Muted)];
     if below > 0 {
         notes.insert(0, part(format!("{below} more {}  ", glyphs.down), Role::Muted));

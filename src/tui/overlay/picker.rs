@@ -3,6 +3,8 @@
 use ratatui::layout::Rect;
 
 use super::centred;
+use crate::tui::keymap::Keymap;
+use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::views::{Choice, Picker};
@@ -13,14 +15,14 @@ use crate::tui::widgets::panel::{self, Heading};
 const WIDTH: u16 = 76;
 
 /// Draws the list over `area`, around the choice that is selected.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picker: &Picker) {
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picker: &Picker, keys: &Keymap) {
     let wanted = text::coordinate(picker.choices.len()).saturating_add(2);
     // The first and the last row stay, where there are more: the last one says which keys there are.
     let edge = u16::from(area.height > 6);
     let area = Rect { y: area.y + edge, height: area.height - 2 * edge, ..area };
     let over = centred(area, area.width.min(WIDTH), area.height.min(wanted));
     canvas.clear(over);
-    let notes = vec![part("Enter picks, Esc closes", Role::Muted)];
+    let notes = vec![part(with_keys(keys, "{pick} picks, {back} closes"), Role::Muted)];
     let heading = Heading { title: picker.title.to_owned(), notes, focused: true };
     let inner = panel::draw(canvas, over, &heading);
     let page = usize::from(inner.height).max(1);

@@ -9,7 +9,10 @@ use ratatui::layout::Rect;
 
 use crate::domain::Timestamp;
 use crate::snapshot::{FindingRow, Severity, Snapshot};
+use crate::tui::command::{Command, Copied};
 use crate::tui::findings::{self, Alert};
+use crate::tui::keymap::Keymap;
+use crate::tui::keymap::names::{told, with_keys};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -18,6 +21,8 @@ use crate::tui::widgets::canvas::{Canvas, Part, part};
 const BOXED: u16 = 60;
 /// Columns that a summary needs to say more than the finding's name.
 const TELLING: usize = 30;
+const COPY: Command = Command::Copy(Copied::Fix);
+
 /// How many rows the banner has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
@@ -53,13 +58,13 @@ pub fn draw(
     area: Rect,
     snapshot: &Snapshot,
     now: Timestamp,
-    rows: Rows,
-    collapsed: bool,
+    (rows, collapsed): (Rows, bool),
+    keys: &Keymap,
 ) {
     let alert = findings::alert(snapshot);
     let open = Rect { height: rows.open.min(area.height), ..area };
     if let Some(finding) = alert.top {
-        let banner = Banner { finding, more: alert.more, now, collapsed };
+        let banner = Banner { finding, more: alert.more, now, collapsed, keys };
         match open.height {
             0 => {}
             1 => banner.row(canvas, open),
@@ -111,6 +116,7 @@ struct Banner<'a> {
     more: usize,
     now: Timestamp,
     collapsed: bool,
+    keys: &'a Keymap,
 }
 
 impl Banner<'_> {
@@ -138,7 +144,8 @@ impl Banner<'_> {
         format!("{}  {}", self.finding.name, self.summary())
     }
 
-    fn key(key: &str, does: &str) -> [Part; 2] {
+    fn key(&self, command: Command, does: &str) -> [Part; 2] {
+        let key = told(self.keys, command);
         [part(format!(" {key}"), Role::Key), part(format!(" {does}"), Role::Fg)]
     }
 
@@ -146,7 +153,7 @@ impl Banner<'_> {
     fn others(&self, long: bool) -> Vec<Part> {
         let said = match (self.more, long) {
             (0, _) => return Vec::new(),
-            (more, true) => format!("+{more} more (f)"),
+            (more, true) => format!("+{more} more ({})", told(self.keys, Command::TopFinding)),
             (more, false) => format!("+{more}"),
         };
         vec![part(said, self.role())]
@@ -161,7 +168,9 @@ impl Banner<'_> {
     fn remedy(&self, effect_is_said: bool) -> (&'static str, String) {
         match &self.finding.fix {
             Some(fix) => ("FIX", text::clean(&fix.sentence).into_owned()),
-            None if effect_is_said => ("", String::from("no fix is known; f shows the evidence")),
+            None if effect_is_said => {
+                ("", with_keys(self.keys, "no fix is known; {top-finding} shows the evidence"))
+            }
             None => ("", text::clean(&self.finding.effect).into_owned()),
         }
     }

@@ -6,8 +6,10 @@ use ratatui::layout::Rect;
 
 use crate::domain::Timestamp;
 use crate::snapshot::{DemoState, Playback, Severity, Snapshot};
-use crate::tui::command::View;
+use crate::tui::command::{Command, View};
 use crate::tui::findings;
+use crate::tui::keymap::Keymap;
+use crate::tui::keymap::names::told;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::views;
@@ -17,14 +19,14 @@ use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 const ABOUT: usize = 16;
 
 /// Draws what a demo must always say: that nothing of it is real.
-pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState) {
+pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState, keys: &Keymap) {
     let glyphs = canvas.glyphs();
     let right = if state.fixed {
         vec![part(format!("{} fix applied ", glyphs.ok), Role::Resolved)]
     } else if state.fix.is_empty() {
         Vec::new()
     } else {
-        vec![part("X", Role::Key), part(" applies the fix ", Role::Fg)]
+        vec![part(told(keys, Command::DemoFix), Role::Key), part(" applies the fix ", Role::Fg)]
     };
     let left = [
         part(format!(" {} SIMULATED", glyphs.play), Role::Warn),

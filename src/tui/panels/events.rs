@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use super::{PanelId, Scene};
 use crate::snapshot::{EventRow, Gravity};
 use crate::tui::judge::State;
+use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, part};
@@ -21,7 +22,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         vec![part(format!("{word} {mark}"), Role::Muted)]
     } else {
         let more = text::count((events.len() - shown) as u64);
-        vec![part(format!("{more} newer below, G follows"), Role::Warn)]
+        vec![part(
+            format!("{more} {}", with_keys(scene.keys, "newer below, {scroll-bottom} follows")),
+            Role::Warn,
+        )]
     };
     let inner = scene.frame(canvas, area, PanelId::Events, "Events", notes);
     if events.is_empty() {

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::tui::filter::SYNTAX;
+use crate::tui::keymap::names::with_keys;
 use crate::tui::keymap::{Focus, Keymap};
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -37,13 +38,13 @@ pub fn message(canvas: &mut Canvas<'_>, area: Rect, message: &str, role: Role) {
 }
 
 /// Draws the filter that is typed, and what it may say.
-pub fn filter(canvas: &mut Canvas<'_>, area: Rect, typed: &str) {
+pub fn filter(canvas: &mut Canvas<'_>, area: Rect, typed: &str, keys: &Keymap) {
     let x = typing(canvas, area, "/", typed);
     let cursor = Rect { x: area.x.saturating_add(x), width: 1.min(area.width), ..area };
     let known: Vec<&str> = SYNTAX.iter().map(|(word, _)| *word).collect();
-    let said = format!("   {}   Enter keeps, Esc drops", known.join("  "));
-    let short = "   Enter keeps, Esc drops";
-    for said in [said.as_str(), short] {
+    let keeps = with_keys(keys, "   {edit-submit} keeps, {back} drops");
+    let said = format!("   {}{keeps}", known.join("  "));
+    for said in [said.as_str(), &keeps] {
         if usize::from(x) + 1 + text::width(said) <= area.width.into() {
             canvas.put(area, x + 1, 0, said, Role::Muted);
             break;

@@ -8,6 +8,7 @@ use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
 use crate::snapshot::{Answer, DecisionRow, RoutingDetail, Snapshot, TermRow};
+use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -40,7 +41,10 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
             let (word, mark) = scene.newest(canvas.glyphs().play, canvas.glyphs());
             vec![part(format!("{word} {mark}"), Role::Muted)]
         }
-        (false, Some(_)) => vec![part(format!("{at} newer above, g follows"), Role::Warn)],
+        (false, Some(_)) => {
+            let said = with_keys(scene.keys, "newer above, {scroll-top} follows");
+            vec![part(format!("{at} {said}"), Role::Warn)]
+        }
         (false, None) => vec![part("the selected one is older", Role::Warn)],
     };
     let title = format!("Decisions, last {count}");

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 
 use super::{PanelId, Scene, events};
 use crate::snapshot::{EventRow, Snapshot};
+use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::views;
@@ -118,7 +119,8 @@ fn notes(glyphs: &Glyphs, scene: &Scene<'_>, count: usize, at: Option<usize>) ->
     } else if scene.look.events.selected.is_none() {
         part(format!("follow {}", glyphs.head), Role::Ok)
     } else {
-        part(format!("{} newer below, F follows", text::count(newer as u64)), Role::Warn)
+        let said = with_keys(scene.keys, "newer below, {follow} follows");
+        part(format!("{} {said}", text::count(newer as u64)), Role::Warn)
     };
     vec![follow, dropped(scene)]
 }

@@ -11,9 +11,8 @@ use row::{Columns, Writer};
 use super::{PanelId, Scene};
 use crate::domain::{Presence, SequenceHash, TreeNode, TreeRow, TreeSort};
 use crate::snapshot::TreePage;
-use crate::tui::command::Command;
 use crate::tui::keymap::Keymap;
-use crate::tui::keymap::names::{first_key, way_to_now};
+use crate::tui::keymap::names::with_keys;
 use crate::tui::layout::Layout;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -50,13 +49,11 @@ pub(super) fn short(hash: SequenceHash) -> String {
 
 /// Returns why there is no tree of the past, and the key that leads to the one of now.
 pub fn not_kept(keys: &Keymap) -> String {
-    let key = way_to_now(keys);
-    format!("no tree is kept of the past; {key} goes back to now, where there is one")
+    with_keys(keys, "no tree is kept of the past; {past-now} goes back to now, where there is one")
 }
 
 fn not_frozen(keys: &Keymap) -> String {
-    let key = first_key(keys, Command::ToggleFreeze);
-    format!("no tree was asked for when the picture was frozen; {key} goes on")
+    with_keys(keys, "no tree was asked for when the picture was frozen; {toggle-freeze} goes on")
 }
 
 /// Returns how many rows of the tree are in sight.

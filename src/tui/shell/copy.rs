@@ -4,6 +4,7 @@ use super::Shell;
 use crate::snapshot::{FindingRow, Snapshot};
 use crate::tui::command::{Action, Copied, View};
 use crate::tui::findings;
+use crate::tui::keymap::names::with_keys;
 use crate::tui::panels::findings::{Item, items, position};
 use crate::tui::text;
 use crate::tui::views;
@@ -56,7 +57,8 @@ impl Shell {
         let finding = self.meant(live).ok_or_else(|| String::from("there is no fix to copy"))?;
         let command = finding.fix.as_ref().and_then(|fix| fix.kubectl.clone());
         let none = || {
-            format!("{} has no command, because no object is known; Y copies the fix", finding.id)
+            let said = "has no command, because no object is known; {copy-fix} copies the fix";
+            format!("{} {}", finding.id, with_keys(&self.keys, said))
         };
         Ok((format!("command of {}", finding.id), command.ok_or_else(none)?))
     }

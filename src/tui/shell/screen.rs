@@ -6,7 +6,8 @@ use ratatui::layout::Rect;
 use super::{Open, Shell, scope};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
-use crate::tui::keymap::names::way_to_now;
+use crate::tui::command::{Command, Past};
+use crate::tui::keymap::names::told;
 use crate::tui::layout;
 use crate::tui::line;
 use crate::tui::overlay::{help, picker};
@@ -31,7 +32,7 @@ impl Shell {
         let rows = self.banner(area, live);
         let now = self.now(live);
         let collapsed = self.is_collapsed(live);
-        banner::draw(&mut canvas, layout.banner, live, now, rows, collapsed);
+        banner::draw(&mut canvas, layout.banner, live, now, (rows, collapsed), &self.keys);
         let held = self.held(live, theme.glyphs());
         let held = held.as_deref();
         let no_views = held.filter(|_| layout.views.is_empty() && layout.past.is_empty());
@@ -42,12 +43,12 @@ impl Shell {
         match &live.feed {
             Feed::Live => {}
             Feed::Replay(playback) => bars::replay(&mut canvas, layout.playback, playback),
-            Feed::Demo(demo) => bars::demo(&mut canvas, layout.marker, demo),
+            Feed::Demo(demo) => bars::demo(&mut canvas, layout.marker, demo, &self.keys),
         }
         let state = state(live, held, theme.glyphs());
         bars::views(&mut canvas, layout.views, self.view, live, self.look.window, &state);
         if let Some(moment) = self.moment(live) {
-            let back = way_to_now(&self.keys);
+            let back = told(&self.keys, Command::Past(Past::Now));
             bars::past(&mut canvas, layout.past, moment, &back);
         }
         self.panels(&mut canvas, live, &layout);
@@ -59,7 +60,7 @@ impl Shell {
         }
         match &self.open {
             Open::Help(search) => help::draw(&mut canvas, area, &self.book(live), search),
-            Open::Picker(picker) => picker::draw(&mut canvas, area, picker),
+            Open::Picker(picker) => picker::draw(&mut canvas, area, picker, &self.keys),
             Open::Nothing | Open::Line(_) | Open::Filter(_) => {}
         }
     }
@@ -89,7 +90,7 @@ impl Shell {
             (Open::Filter(_), _) => {
                 let filter = views::of(self.view).filter;
                 let typed = filter.map(|filter| filter(&mut self.look.clone()).clone());
-                footer::filter(canvas, area, &typed.unwrap_or_default());
+                footer::filter(canvas, area, &typed.unwrap_or_default(), &self.keys);
             }
             (_, Some(message)) => {
                 let role = if message.grave { Role::Warn } else { Role::Fg };

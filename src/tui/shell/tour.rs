@@ -5,7 +5,6 @@ use ratatui::layout::Rect;
 use super::Shell;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Action, Command};
-use crate::tui::keymap::names::first_key;
 use crate::tui::tour::{self, Move, Step, strip};
 use crate::tui::widgets::canvas::Canvas;
 
@@ -55,10 +54,6 @@ impl Shell {
     pub(super) fn draw_tour(&self, canvas: &mut Canvas<'_>, area: Rect, live: &Snapshot) {
         let (Some(at), Feed::Demo(demo)) = (self.tour, &live.feed) else { return };
         let steps: Vec<&Step> = tour::steps(demo);
-        let next = if at + 1 < steps.len() { "next" } else { "end" };
-        let keys = [(Move::Back, "back"), (Move::Next, next), (Move::Toggle, "quit")];
-        let keys = keys.map(|(by, does)| (first_key(&self.keys, Command::Tour(by)), does));
-        let skipped = usize::from(at == 0);
-        strip::draw(canvas, area, &steps, at, &keys[skipped..], live);
+        strip::draw(canvas, area, &steps, at, &self.keys, live);
     }
 }

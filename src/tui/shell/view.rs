@@ -8,6 +8,7 @@ use super::{Open, Shell};
 use crate::snapshot::{self, Answer, Snapshot};
 use crate::tui::command::{Action, Command, Pick, View};
 use crate::tui::findings;
+use crate::tui::keymap::names::with_keys;
 use crate::tui::keymap::{Feed, Focus};
 use crate::tui::layout::Layout;
 use crate::tui::overlay::help::{self, Book};
@@ -116,7 +117,8 @@ impl Shell {
         let late = findings::alert(live).top.filter(|top| !held(top.id));
         let (said, grave) = match late {
             Some(top) => {
-                (format!("{} is newer than the held picture; Space goes on", top.id), true)
+                let said = "is newer than the held picture; {toggle-freeze} goes on";
+                (format!("{} {}", top.id, with_keys(&self.keys, said)), true)
             }
             None => (nothing(shown), false),
         };

@@ -2,8 +2,11 @@
 
 use ratatui::layout::Rect;
 
-use super::Step;
+use super::{Move, Step};
 use crate::snapshot::Snapshot;
+use crate::tui::command::Command;
+use crate::tui::keymap::Keymap;
+use crate::tui::keymap::names::{told, with_keys};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -33,30 +36,31 @@ pub fn draw(
     area: Rect,
     steps: &[&Step],
     at: usize,
-    keys: &[(String, &'static str)],
+    keys: &Keymap,
     live: &Snapshot,
 ) {
     let Some(step) = steps.get(at) else { return };
+    let moves = moves(keys, at, steps.len());
     let count = format!("{}/{}", at + 1, steps.len());
     if area.height < 3 {
         let mut row = vec![part(format!(" Tour {count}  {}  ", step.title), Role::Title)];
-        row.extend(hints(keys));
+        row.extend(hints(&moves));
         canvas.parts(area, 0, 0, &row);
         return;
     }
     let is_tall = area.height > BELOW[0].1;
     let title =
         if is_tall { format!("Tour {count}") } else { format!("Tour {count}: {}", step.title) };
-    let notes = if is_tall { Vec::new() } else { hints(keys) };
+    let notes = if is_tall { Vec::new() } else { hints(&moves) };
     let inner = panel::draw(canvas, area, &Heading { title, notes, focused: false });
     if inner.is_empty() {
         return;
     }
     let room = inner.height - u16::from(is_tall);
     if is_tall {
-        canvas.parts(inner, 0, room, &hints(keys));
+        canvas.parts(inner, 0, room, &hints(&moves));
     }
-    let rows = rows(step, inner.width.into(), is_tall, live);
+    let rows = rows(step, keys, inner.width.into(), is_tall, live);
     let cut = rows.len() > usize::from(room);
     for (y, (line, role)) in rows.iter().take(room.into()).enumerate() {
         let last = cut && y + 1 == usize::from(room);
@@ -65,6 +69,14 @@ pub fn draw(
         let shown = text::cut_words(format!("{line} {rest}").trim_end(), inner.width.into(), mark);
         canvas.put(inner, 0, text::coordinate(y), &shown, *role);
     }
+}
+
+/// Returns the keys that move the tour, with what they do.
+fn moves(keys: &Keymap, at: usize, count: usize) -> Vec<(String, &'static str)> {
+    let next = if at + 1 < count { "next" } else { "end" };
+    let all = [(Move::Back, "back"), (Move::Next, next), (Move::Toggle, "quit")];
+    let named = |(by, does)| (told(keys, Command::Tour(by)), does);
+    all.into_iter().skip(usize::from(at == 0)).map(named).collect()
 }
 
 fn hints(keys: &[(String, &'static str)]) -> Vec<Part> {
@@ -78,7 +90,13 @@ fn hints(keys: &[(String, &'static str)]) -> Vec<Part> {
 }
 
 /// Returns the text of a step: what it means, and what the picture says of it.
-fn rows(step: &Step, columns: usize, beside: bool, live: &Snapshot) -> Vec<(String, Role)> {
+fn rows(
+    step: &Step,
+    keys: &Keymap,
+    columns: usize,
+    beside: bool,
+    live: &Snapshot,
+) -> Vec<(String, Role)> {
     let mut rows = Vec::new();
     let wrapped = |text: &str, role: Role| {
         let lines = text::wrap(&text::clean(text), columns);
@@ -86,10 +104,11 @@ fn rows(step: &Step, columns: usize, beside: bool, live: &Snapshot) -> Vec<(Stri
     };
     let gap = || (String::new(), Role::Fg);
     if beside {
-        let key = if step.key.is_empty() { String::new() } else { format!(" ({})", step.key) };
+        let key = step.by_hand.map(|command| format!(" ({})", told(keys, command)));
+        let key = key.unwrap_or_default();
         rows.extend([(format!("{}{key}", step.title), Role::Title), gap()]);
     }
-    rows.extend(wrapped(step.say, Role::Fg));
+    rows.extend(wrapped(&with_keys(keys, step.say), Role::Fg));
     if let Some(said) = (step.live)(live) {
         rows.extend(beside.then(gap));
         rows.extend(wrapped(&said, Role::Key));

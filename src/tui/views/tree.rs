@@ -12,6 +12,7 @@ use crate::domain::{TreeAnchor, TreeNode, TreePlace, TreeRow, TreeSort, WorkerId
 use crate::snapshot::{Answer, Ask, Snapshot, TreePage, TreeQuery, ViewQuery};
 use crate::tui::command::{self, Command, Pick, Scroll};
 use crate::tui::labels::Labels;
+use crate::tui::keymap::names::with_keys;
 use crate::tui::layout::{Class, Layout, Needs, columns, take_top};
 use crate::tui::panels::tree as panel;
 use crate::tui::panels::{Look, PanelId};
@@ -186,7 +187,10 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         return Reply::Refused(panel::not_kept(stage.keys));
     }
     if opens && stage.held {
-        return Reply::Refused(String::from("the picture is held; Space lets the tree be opened"));
+        return Reply::Refused(with_keys(
+            stage.keys,
+            "the picture is held; {toggle-freeze} lets the tree be opened",
+        ));
     }
     match command {
         Command::Find(text) => tree.find(text.as_str()),

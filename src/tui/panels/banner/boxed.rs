@@ -2,7 +2,8 @@
 
 use ratatui::layout::Rect;
 
-use super::{Banner, TELLING};
+use super::{Banner, COPY, TELLING};
+use crate::tui::command::{Command, Copied};
 use crate::tui::findings;
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -86,15 +87,17 @@ impl Banner<'_> {
         let y = area.height - 1;
         let mut keys: Vec<[Part; 2]> = Vec::new();
         if let Some(fix) = &self.finding.fix {
-            keys.push(Self::key(
-                "Y",
-                if fix.yaml.is_some() { "copy fix" } else { "copy sentence" },
-            ));
+            keys.push(
+                self.key(COPY, if fix.yaml.is_some() { "copy fix" } else { "copy sentence" }),
+            );
             if fix.kubectl.is_some() {
-                keys.push(Self::key("C", "copy kubectl command"));
+                keys.push(self.key(Command::Copy(Copied::Kubectl), "copy kubectl command"));
             }
         }
-        keys.extend([Self::key("f", "evidence"), Self::key("b", "collapse")]);
+        keys.extend([
+            self.key(Command::TopFinding, "evidence"),
+            self.key(Command::ToggleBanner, "collapse"),
+        ]);
         let mut others = self.others(true);
         if !others.is_empty() {
             others.insert(0, part(" ", Role::Fg));

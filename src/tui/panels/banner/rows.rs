@@ -2,7 +2,8 @@
 
 use ratatui::layout::Rect;
 
-use super::{Banner, TELLING};
+use super::{Banner, COPY, TELLING};
+use crate::tui::command::Command;
 use crate::tui::findings;
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -63,12 +64,12 @@ impl Banner<'_> {
         let [long, short] = self.badge(canvas.glyphs());
         let mut keys = self.others(false);
         if self.collapsed {
-            keys.extend(Self::key("b", "open"));
+            keys.extend(self.key(Command::ToggleBanner, "open"));
         }
         if self.finding.fix.is_some() && !self.collapsed {
-            keys.extend(Self::key("Y", "fix"));
+            keys.extend(self.key(COPY, "fix"));
         }
-        keys.extend(Self::key("f", "why"));
+        keys.extend(self.key(Command::TopFinding, "why"));
         let mut aged = vec![part(self.age(), Role::Muted), part(" ", Role::Fg)];
         aged.extend(keys.iter().cloned());
         let form = |badge: &str, said: String, right: &[Part]| Form {
@@ -113,14 +114,14 @@ impl Banner<'_> {
     /// The second of two rows. It says how sure the finding is where the first has no room for it.
     fn mend(&self, canvas: &mut Canvas<'_>, area: Rect, graded: bool) {
         let (label, said) = self.remedy(false);
-        let copy = || self.finding.fix.iter().flat_map(|_| Self::key("Y", "copy"));
+        let copy = || self.finding.fix.iter().flat_map(|_| self.key(COPY, "copy"));
         let mut long = self.others(true);
         long.extend(copy());
         if self.more == 0 {
-            long.extend(Self::key("f", "evidence"));
+            long.extend(self.key(Command::TopFinding, "evidence"));
         }
         let mut short = self.others(false);
-        short.extend(copy().chain(Self::key("f", "why")));
+        short.extend(copy().chain(self.key(Command::TopFinding, "why")));
         let mut least = self.others(false);
         least.extend(copy());
         let grade = part(format!("{} ", self.finding.grade.name()), self.role());

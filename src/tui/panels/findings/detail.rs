@@ -6,6 +6,8 @@ use super::{Item, items, position};
 use crate::domain::Timestamp;
 use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
 use crate::tui::findings;
+use crate::tui::keymap::Keymap;
+use crate::tui::keymap::names::with_keys;
 use crate::tui::panels::{PanelId, Scene};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -95,16 +97,15 @@ fn rows(
     width: usize,
     glyphs: &'static Glyphs,
 ) -> Vec<Vec<Part>> {
-    let now = scene.now;
     let mut sheet = Sheet::new(width, scene.look.focus == PanelId::Finding, glyphs);
     match item {
-        Item::Finding(finding) => self::finding(&mut sheet, finding, now, glyphs),
+        Item::Finding(finding) => self::finding(&mut sheet, finding, scene, glyphs),
         Item::Check(check) => self::check(&mut sheet, check, glyphs),
     }
     sheet.rows
 }
 
-fn finding(sheet: &mut Sheet, finding: &FindingRow, now: Timestamp, glyphs: &'static Glyphs) {
+fn finding(sheet: &mut Sheet, finding: &FindingRow, scene: &Scene<'_>, glyphs: &'static Glyphs) {
     let (mark, role) = match finding.resolved {
         Some(_) => (glyphs.dot, Role::Muted),
         None => (findings::glyph(finding.severity, glyphs), findings::role(finding.severity)),
@@ -119,13 +120,13 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, now: Timestamp, glyphs: &'st
     sheet.say("SINCE", &when, Role::Fg);
     sheet.gap();
     let proofs: Vec<_> =
-        finding.evidence.iter().map(|row| proof(row, now, mark, role, glyphs)).collect();
+        finding.evidence.iter().map(|row| proof(row, scene, mark, role, glyphs)).collect();
     sheet.evidence("EVIDENCE", &proofs);
     sheet.gap();
     sheet.say("REFUTED BY", &finding.refuted_by, Role::Fg);
     sheet.gap();
     match &finding.fix {
-        Some(fix) => self::fix(sheet, fix),
+        Some(fix) => self::fix(sheet, fix, scene.keys),
         None => sheet.say("FIX", "none is known", Role::Muted),
     }
     sheet.gap();
@@ -140,7 +141,7 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, now: Timestamp, glyphs: &'st
 
 fn proof(
     row: &EvidenceRow,
-    now: Timestamp,
+    scene: &Scene<'_>,
     mark: &'static str,
     role: Role,
     glyphs: &Glyphs,
@@ -155,11 +156,11 @@ fn proof(
         claim: format!("{against}{}", clean(&row.claim)),
         value: clean(&row.value),
         source: clean(&row.source),
-        age: row.at.map(|at| text::age(now.since(at))).unwrap_or_default(),
+        age: row.at.map(|at| scene.age(at)).unwrap_or_default(),
     }
 }
 
-fn fix(sheet: &mut Sheet, fix: &FixRow) {
+fn fix(sheet: &mut Sheet, fix: &FixRow, held: &Keymap) {
     sheet.say("FIX", &fix.sentence, Role::Title);
     sheet.say("RESTARTS", &fix.restarts, Role::Fg);
     if let Some(yaml) = &fix.yaml {
@@ -170,11 +171,12 @@ fn fix(sheet: &mut Sheet, fix: &FixRow) {
     }
     sheet.say("VERIFY", &fix.verify, Role::Fg);
     let keys = match (&fix.yaml, &fix.kubectl) {
-        (Some(_), Some(_)) => "Y copies the patch, C the command.",
-        (Some(_), None) => "Y copies the patch.",
-        (None, Some(_)) => "Y copies the sentence, C the command.",
-        (None, None) => "Y copies the sentence.",
+        (Some(_), Some(_)) => "{copy-fix} copies the patch, {copy-kubectl} the command.",
+        (Some(_), None) => "{copy-fix} copies the patch.",
+        (None, Some(_)) => "{copy-fix} copies the sentence, {copy-kubectl} the command.",
+        (None, None) => "{copy-fix} copies the sentence.",
     };
+    let keys = with_keys(held, keys);
     sheet.say("", &format!("{keys} kvtop only reads: it never applies them."), Role::Muted);
 }
 
