@@ -67,8 +67,8 @@ impl Census {
     }
 
     fn restart(&mut self) {
-        let (done, within) = (self.done.take(), self.within.take());
-        *self = Self { done, within, ..Self::default() };
+        let (within, done) = (self.within.take(), self.done.take());
+        *self = Self { within, done, ..Self::default() };
     }
 
     fn look(&mut self, tree: &Tree, node: u32, visits: &mut Visits) {

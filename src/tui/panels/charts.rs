@@ -32,9 +32,8 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         };
         each.map(note).collect()
     };
-    let mark = |word: &str| match warming {
-        true => format!(" {}{word}", canvas.glyphs().unknown),
-        false => String::new(),
+    let mark = |word: &str| {
+        if warming { format!(" {}{word}", canvas.glyphs().unknown) } else { String::new() }
     };
     let mut notes = form(["orphan", "stored", "removed", "unknown"], &mark(" warming"), "  ");
     let mut named = panel::fitting(area, title, &notes);

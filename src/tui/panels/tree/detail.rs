@@ -205,16 +205,12 @@ impl Sheet<'_> {
         }
         let heat = format!("{} stores/min at and below", text::short(row.heat.into()));
         self.say("heat", &heat, Role::Fg);
-        match row.hits {
-            Some(hits) => {
-                let said = format!("{} requests/min begin with it", text::short(hits.into()));
-                self.say("hits", &said, Role::Fg);
-            }
-            None => {
-                let said =
-                    "known where routers tell each other of requests (--router-replica-sync)";
-                self.say("hits", &format!("{} {said}", self.glyphs.none), Role::Muted);
-            }
+        if let Some(hits) = row.hits {
+            let said = format!("{} requests/min begin with it", text::short(hits.into()));
+            self.say("hits", &said, Role::Fg);
+        } else {
+            let said = "known where routers tell each other of requests (--router-replica-sync)";
+            self.say("hits", &format!("{} {said}", self.glyphs.none), Role::Muted);
         }
     }
 
