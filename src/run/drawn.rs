@@ -107,11 +107,12 @@ pub(super) fn render(
     let bare = shell.bare();
     let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows));
     let Ok(frame) = terminal.draw(|frame| bare.draw(snapshot, theme, frame));
-    let lines = lines(frame.buffer);
+    let ground = ground(theme);
+    let lines = lines(frame.buffer, &ground);
     let title = title(shown);
     match format {
-        Format::Svg => svg::page(&lines, &ground(theme), (columns, rows), &title),
-        Format::Html => html::page(&lines, &ground(theme), &title),
+        Format::Svg => svg::page(&lines, &ground, (columns, rows), &title),
+        Format::Html => html::page(&lines, &ground, &title),
         Format::Markdown => markdown::page(shown, &plain(&lines), &title),
         _ => plain(&lines),
     }
@@ -157,7 +158,7 @@ struct Run {
 }
 
 /// Returns the rows of a buffer as runs.
-fn lines(buffer: &Buffer) -> Vec<Vec<Run>> {
+fn lines(buffer: &Buffer, ground: &Ground) -> Vec<Vec<Run>> {
     let area = buffer.area;
     (area.top()..area.bottom())
         .map(|y| {
@@ -167,7 +168,7 @@ fn lines(buffer: &Buffer) -> Vec<Vec<Run>> {
                 let cell = &buffer[(x, y)];
                 // A wide character covers the cell behind it.
                 let columns = text::width(cell.symbol()).max(1);
-                let look = look(cell.fg, cell.bg, cell.modifier);
+                let look = look((cell.fg, cell.bg), cell.modifier, ground);
                 match runs.last_mut() {
                     Some(run) if run.look == look => {
                         run.columns += columns;
@@ -187,10 +188,12 @@ fn lines(buffer: &Buffer) -> Vec<Vec<Run>> {
         .collect()
 }
 
-fn look(fg: Color, bg: Color, modifier: Modifier) -> Look {
+fn look((fg, bg): (Color, Color), modifier: Modifier, ground: &Ground) -> Look {
     let (mut text, mut back) = (contrast::hex(fg), contrast::hex(bg));
     if modifier.contains(Modifier::REVERSED) {
-        std::mem::swap(&mut text, &mut back);
+        // Without colours of its own a cell has those of the ground, the other way round.
+        let turned = (text.unwrap_or(ground.text.clone()), back.unwrap_or(ground.back.clone()));
+        (back, text) = (Some(turned.0), Some(turned.1));
     }
     Look { text, back, modifier }
 }
@@ -235,13 +238,17 @@ mod tests {
 
     use super::*;
 
+    fn usual() -> Ground {
+        Ground { text: "#ffffff".to_owned(), back: "#000000".to_owned() }
+    }
+
     #[test]
     fn cells_become_runs_of_one_look() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 8, 1));
         buffer.set_string(0, 0, "ab", Style::new().fg(Color::Rgb(1, 2, 3)));
         buffer.set_string(2, 0, "世", Style::new());
         buffer.set_string(4, 0, "<&", Style::new().add_modifier(Modifier::BOLD));
-        let rows = lines(&buffer);
+        let rows = lines(&buffer, &usual());
         let runs: Vec<_> =
             rows[0].iter().map(|run| (run.column, run.columns, run.text.as_str())).collect();
         assert_eq!(runs, [(0, 2, "ab"), (2, 2, "世"), (4, 2, "<&"), (6, 2, "  ")]);
@@ -252,8 +259,11 @@ mod tests {
 
     #[test]
     fn what_is_turned_inside_out_changes_places() {
-        let look = look(Color::Rgb(1, 1, 1), Color::Rgb(2, 2, 2), Modifier::REVERSED);
-        assert_eq!(look.text.as_deref(), Some("#020202"));
-        assert_eq!(look.back.as_deref(), Some("#010101"));
+        let of = |colours| {
+            let look = look(colours, Modifier::REVERSED, &usual());
+            [look.text, look.back].map(Option::unwrap)
+        };
+        assert_eq!(of((Color::Rgb(1, 1, 1), Color::Rgb(2, 2, 2))), ["#020202", "#010101"]);
+        assert_eq!(of((Color::Reset, Color::Reset)), ["#000000", "#ffffff"]);
     }
 }
