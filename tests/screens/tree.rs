@@ -11,7 +11,7 @@ use kvtop::tui::command::Action;
 use kvtop::tui::shell::Shell;
 use kvtop::tui::theme::{Glyphs, Level};
 
-use super::{draw, draw_with, shell, text, theme};
+use super::{draw, draw_with, rows, shell, text, theme};
 use crate::scenarios::engine;
 use crate::support::{captures, frames, played};
 
@@ -338,6 +338,25 @@ fn the_tree_in_ascii_is_ascii() {
             let screen = text(&draw_with(&mut desk.shell, &desk.picture, size, &theme));
             assert!(screen.is_ascii(), "{size:?}\n{screen}");
         }
+    }
+}
+
+#[test]
+fn marks_of_presence_look_the_same_in_the_selected_row() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    desk.keys("j");
+    for level in [Level::Mono, Level::Sixteen] {
+        let theme = theme(level, Glyphs::UNICODE);
+        let buffer = draw_with(&mut desk.shell, &desk.picture, (120, 36), &theme);
+        let reversed = |cell: &ratatui::buffer::Cell| {
+            cell.modifier.contains(ratatui::style::Modifier::REVERSED)
+        };
+        let selected = rows(&buffer).find(|cells| cells[2].symbol() == "▌").unwrap();
+        let tree = &selected[2..77];
+        let marks: Vec<_> = tree.iter().filter(|cell| cell.symbol() == "█").collect();
+        assert_eq!(marks.len(), 2);
+        assert!(marks.iter().all(|cell| !reversed(cell)));
+        assert!(tree[1..60].iter().all(reversed) && reversed(&tree[71]), "{tree:?}");
     }
 }
 

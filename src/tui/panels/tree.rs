@@ -108,6 +108,18 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         .map(|row| writer.item(row, base, deepest * 2, inner.width.into()))
         .collect();
     widget::draw(canvas, rows, &items, Some(selected - first));
+    if page.rank_count <= page.ranks.len() {
+        // Inside out a full cell looks empty, and an empty one full.
+        let (x, width) = columns.marks(inner.width.into());
+        let line = rows.y + text::coordinate(selected - first);
+        let marks = Rect {
+            x: inner.x + text::coordinate(x),
+            y: line,
+            width: text::coordinate(width),
+            height: 1,
+        };
+        canvas.upright(marks.intersection(rows));
+    }
     let y = 1;
     if let [root] = page.rows.as_slice()
         && let Some(why) = emptiness(scene, root)

@@ -2,7 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 use ratatui::widgets::StatefulWidget;
 
 use crate::tui::text;
@@ -75,6 +75,12 @@ impl<'a> Canvas<'a> {
         let area = self.clip(area);
         let style = self.style(role);
         self.buffer.set_style(area, style);
+    }
+
+    /// Turns the cells of `area` back that were turned inside out.
+    pub fn upright(&mut self, area: Rect) {
+        let area = self.clip(area);
+        self.buffer.set_style(area, Style::new().remove_modifier(Modifier::REVERSED));
     }
 
     /// Gives the cells of `area` the ground that tells one cluster from another, where there is one.

@@ -60,6 +60,13 @@ impl Columns {
         self.each().filter(|width| *width > 0).map(|width| width + 1).sum()
     }
 
+    /// Returns where marks of presence stand in a row of `width`: the first column, and how many.
+    pub(super) fn marks(&self, width: usize) -> (usize, usize) {
+        let behind = [self.heat, self.hits].into_iter().filter(|columns| *columns > 0);
+        let behind: usize = behind.map(|columns| columns + 1).sum();
+        (width.saturating_sub(behind + self.on), self.on)
+    }
+
     /// Lays cells out, each to the right of its column.
     pub(super) fn lay(&self, cells: [Vec<Part>; CELLS]) -> Vec<Part> {
         let mut parts = Vec::new();
