@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// kvtop: what NVIDIA Dynamo's KV router knows, live. Read-only.
 #[derive(Debug, Parser)]
-#[command(name = "kvtop", version, disable_help_subcommand = true)]
+#[command(name = "kvtop", version)]
 #[command(after_help = "Without a command, kvtop opens the live screen. It never writes: no \
     consumers, no acks, no patches.")]
 pub struct Cli {

@@ -202,3 +202,18 @@ fn each_claim_of_every_recorded_deployment_comes_with_its_source() {
     ];
     assert!(shapes.iter().all(|shape| seen.contains(*shape)), "{seen:?}");
 }
+
+#[test]
+fn help_is_a_command_as_well() {
+    for (typed, flags) in
+        [(&["help", "check"][..], &["check", "--help"][..]), (&["help"], &["--help"])]
+    {
+        let [typed, flags] = [typed, flags].map(|arguments| {
+            let output =
+                Command::new(env!("CARGO_BIN_EXE_kvtop")).args(arguments).output().unwrap();
+            assert!(output.status.success(), "{arguments:?}");
+            String::from_utf8(output.stdout).unwrap()
+        });
+        assert_eq!(typed, flags);
+    }
+}

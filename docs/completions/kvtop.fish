@@ -77,6 +77,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "keys" -d 'Print every k
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "completions" -d 'Print the completions of a shell'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "man" -d 'Print the manual page'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "config" -d 'The config file: write one, find it, check it, show what holds'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l seed -d 'Seed of the simulation; the same seed gives the same events' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l context -d 'Kubernetes context to use' -r
@@ -539,44 +540,45 @@ false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l context -d 'Kubernetes context to use' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l as -d 'Kubernetes user to impersonate' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l request-timeout -d 'How long one request to the API server may take' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-context -d 'NATS context to use (see `nats context`)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-creds -d 'NATS credentials file' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-user -d 'NATS user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-password-file -d 'File with the NATS password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l config -d 'Config file to use instead of the user\'s' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -f -a "list" -d 'Name every theme, and what it is for'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'Name every theme, and what it is for'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
@@ -682,6 +684,10 @@ false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "list" -d 'Name every theme, and what it is for'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s o -l output -d 'Format' -r -f -a "text\t'Aligned columns'
 md\t'A Markdown table'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
@@ -789,45 +795,46 @@ false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l context -d 'Kubernetes context to use' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l as -d 'Kubernetes user to impersonate' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l request-timeout -d 'How long one request to the API server may take' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-context -d 'NATS context to use (see `nats context`)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-creds -d 'NATS credentials file' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-user -d 'NATS user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-password-file -d 'File with the NATS password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l etcd-user -d 'User of etcd' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l config -d 'Config file to use instead of the user\'s' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -f -a "path" -d 'Print where it is'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -f -a "check" -d 'Name every mistake in it, with its line'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show" -f -a "show" -d 'Print every setting that holds, and who said so'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "path" -d 'Print where it is'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "check" -d 'Name every mistake in it, with its line'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "show" -d 'Print every setting that holds, and who said so'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
@@ -969,3 +976,33 @@ false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "path" -d 'Print where it is'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Name every mistake in it, with its line'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print every setting that holds, and who said so'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "demo" -d 'Show the live screen over a simulated deployment; needs no cluster and no server'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "replay" -d 'Play a recording on the live screen'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "record" -d 'Write everything that arrives into a file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "snapshot" -d 'Print the state once'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "stat" -d 'Print one line a second'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "check" -d 'Say what is wrong, once, for monitoring systems: exit code 0 good, 1 warning, 2 critical, 3 unknown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "lint" -d 'Judge manifests and engine configurations before they are deployed: exit code 0 well, 1 findings, 3 not everything could be read'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "explain" -d 'Print what a finding means, how it is judged and what mends it'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "doctor" -d 'Say what kvtop can see and what it lacks: cluster, rights, events, logs, metrics, terminal'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "bundle" -d 'Pack what a ticket needs into one file: a recording, findings, what kvtop could see, settings'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "rbac" -d 'Print the Kubernetes role that kvtop needs, to paste'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "export" -d 'Serve metrics for Prometheus, without a screen'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "themes" -d 'Themes: list them, show one, compute whether they can be read'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "keys" -d 'Print every key with the name of its action'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "completions" -d 'Print the completions of a shell'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "man" -d 'Print the manual page'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "config" -d 'The config file: write one, find it, check it, show what holds'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "list" -d 'Name every theme, and what it is for'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Print where it is'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "check" -d 'Name every mistake in it, with its line'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print every setting that holds, and who said so'

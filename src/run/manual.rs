@@ -60,7 +60,12 @@ pub fn pages() -> io::Result<Vec<(String, String)>> {
 }
 
 fn collect(command: &clap::Command, pages: &mut Vec<(String, String)>) -> io::Result<()> {
-    let page = Man::new(command.clone());
+    let mut shown = command.clone();
+    // What `help` prints needs no page.
+    if shown.find_subcommand("help").is_some() {
+        shown = shown.mut_subcommand("help", |help| help.hide(true));
+    }
+    let page = Man::new(shown);
     let mut text = Vec::new();
     page.render(&mut text)?;
     let name = page.get_filename().trim_end_matches(".1").to_owned();
