@@ -68,8 +68,14 @@ pub fn exit(checks: &[Check]) -> u8 {
     u8::from(checks.iter().any(|check| check.verdict == Verdict::Failed))
 }
 
-/// Returns the checks as lines of text, area by area.
-pub fn text(checks: &[Check]) -> String {
+/// Breaks a text into lines of at most so many columns.
+pub type Wrap = fn(&str, usize) -> Vec<String>;
+
+/// Columns that a text gets at least, however narrow the terminal is.
+const NARROWEST: usize = 20;
+
+/// Returns the checks as text of `columns`, area by area.
+pub fn text(checks: &[Check], columns: usize, wrap: Wrap) -> String {
     let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or_default();
     let mut lines = vec![format!("kvtop {} doctor", env!("CARGO_PKG_VERSION"))];
     let mut area = "";
@@ -79,10 +85,16 @@ pub fn text(checks: &[Check]) -> String {
             lines.extend([String::new(), area.to_owned()]);
         }
         let verdict = check.verdict.name();
-        let line = format!("  {verdict:<7}  {:<width$}  {}", check.name, check.seen);
-        lines.push(line.trim_end().to_owned());
+        let mut put = |first: String, text: &str| {
+            let before = first.chars().count();
+            let said = wrap(text, columns.saturating_sub(before).max(NARROWEST));
+            let starts = std::iter::once(first).chain(std::iter::repeat(" ".repeat(before)));
+            let written = starts.zip(&said).map(|(start, said)| start + said);
+            lines.extend(written.map(|line| line.trim_end().to_owned()));
+        };
+        put(format!("  {verdict:<7}  {:<width$}  ", check.name), &check.seen);
         if !check.advice.is_empty() {
-            lines.push(format!("  {:<7}  {:<width$}  -> {}", "", "", check.advice));
+            put(format!("  {:<7}  {:<width$}  -> ", "", ""), &check.advice);
         }
     }
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
@@ -130,4 +142,44 @@ pub fn json(checks: &[Check]) -> String {
     };
     // Nothing here that JSON could not hold.
     serde_json::to_string_pretty(&report).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Breaks at spaces.
+    fn at_spaces(text: &str, columns: usize) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        for word in text.split(' ') {
+            let last = lines.last_mut().unwrap();
+            if last.is_empty() {
+                last.push_str(word);
+            } else if last.len() + 1 + word.len() <= columns {
+                last.extend([" ", word]);
+            } else {
+                lines.push(word.to_owned());
+            }
+        }
+        lines
+    }
+
+    #[test]
+    fn texts_are_wrapped_below_where_they_begin() {
+        let check = Check::new("sources", "start", Verdict::Failed, "word ".repeat(30).trim())
+            .advise("do this ".repeat(12).trim());
+        let empty = Check::new("sources", "nothing", Verdict::Ok, "");
+        for columns in [60, 100] {
+            let text = text(&[check.clone(), empty.clone()], columns, at_spaces);
+            assert!(text.lines().all(|line| line.len() <= columns), "{text}");
+            assert_eq!(text.matches("word").count(), 30);
+            let begin = |word: &str| text.lines().find_map(|line| line.find(word)).unwrap();
+            let texts = text.lines().filter(|line| line.trim_start().starts_with("word"));
+            assert!(
+                texts.clone().count() > 0
+                    && texts.clone().all(|line| line.find("word") == Some(begin("word")))
+            );
+            assert!(text.contains("ok       nothing\n"), "{text}");
+        }
+    }
 }

@@ -29,6 +29,7 @@ use crate::exit::Exit;
 use crate::record::{FORMAT_VERSION, Header, Recording};
 use crate::report::{self, doctor::Check};
 use crate::snapshot::{Snapshot, ViewQuery};
+use crate::tui::text::wrap;
 
 /// Frames of a recording that are taken in at once.
 const LOT: usize = 1024;
@@ -199,7 +200,8 @@ fn write(
         Entry::text("config.txt", page::listing(config)),
     ];
     if let Some(checks) = doctor {
-        entries.push(Entry::text("doctor.txt", report::doctor::text(&checks)));
+        let text = report::doctor::text(&checks, doctor::COLUMNS, wrap);
+        entries.push(Entry::text("doctor.txt", text));
         entries.push(Entry::text("doctor.json", report::doctor::json(&checks) + "\n"));
     }
     entries.push(Entry { name: "recording.frames.zst", bytes: tape.bytes });

@@ -20,12 +20,16 @@ use crate::engine::Engine;
 use crate::exit::{Exit, chain};
 use crate::report::doctor::{self as report, Check, Verdict};
 use crate::snapshot::{Snapshot, SourceRow, ViewQuery};
+use crate::tui;
 
 /// How long sources are given: a direct connection and a port-forward take some seconds each.
 const LOOK: Duration = Duration::from_secs(15);
 
 /// How long those are given that follow the first: the other endpoints, and a first event.
 const MORE: Duration = Duration::from_millis(1500);
+
+/// Columns of a report that no terminal shows.
+pub(super) const COLUMNS: usize = 100;
 
 /// The sources of events.
 const PLANES: [&str; 2] = ["nats", "zmq"];
@@ -46,7 +50,7 @@ pub(super) async fn doctor(
         checks = examine(source, config) => checks,
     };
     print(&match args.output {
-        DoctorFormat::Text => report::text(&checks),
+        DoctorFormat::Text => report::text(&checks, terminal::columns(), tui::text::wrap),
         DoctorFormat::Json => report::json(&checks) + "\n",
     })?;
     Ok(if report::exit(&checks) == 0 { Exit::Clean } else { Exit::Failed })

@@ -12,6 +12,15 @@ const AREA: &str = "terminal";
 /// The smallest size at which tables are whole.
 const USEFUL: (u16, u16) = (80, 24);
 
+/// Returns how many columns a report may have: those of the terminal that it goes to.
+pub(super) fn columns() -> usize {
+    let terminal = io::stdout().is_terminal().then(crossterm::terminal::size);
+    match terminal {
+        Some(Ok((columns, _))) if columns > 0 => usize::from(columns),
+        _ => super::COLUMNS,
+    }
+}
+
 pub(super) fn checks(config: &Config) -> Vec<Check> {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
     let options = match screen::described(config) {
