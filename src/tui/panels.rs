@@ -198,8 +198,9 @@ impl Scene<'_> {
 
     /// Says that an answer is not in the picture, when it will not come: it is on its way otherwise.
     fn unanswered(&self, canvas: &mut Canvas<'_>, area: Rect) {
-        if self.held {
-            let said = "not in the held picture";
+        // Graphs of the time of a held picture come together with the answer.
+        if self.held && self.snapshot.series.until == Some(self.snapshot.at) {
+            let said = if self.past { "not kept of the past" } else { "not in the held picture" };
             canvas.put(area, 0, area.height / 2, said, Role::Muted);
         }
     }

@@ -55,6 +55,16 @@ fn the_past_in_every_view() {
     }
 }
 
+/// The overview has room for the prefixes that are used most, of which nobody keeps the past.
+#[test]
+fn prefixes_of_now_are_not_shown_beside_a_past() {
+    let mut seat = mended((160, 45));
+    assert!(seat.screen().contains("SUBTREE"), "{}", seat.screen());
+    seat.keys("{{");
+    let screen = seat.screen();
+    assert!(screen.contains("not kept of the past") && !screen.contains("SUBTREE"), "{screen}");
+}
+
 /// What the engine says of the tree is of now, whatever is shown beside it.
 #[test]
 fn the_tree_of_now_is_never_shown_as_one_of_the_past() {

@@ -134,6 +134,7 @@ proptest! {
         let (mut shell, mut size, mut later) = (shell(), size, false);
         let mut picture = place.picture(&shell, later, &Snapshot::default());
         shell.resize(size.0, size.1, &picture);
+        shell.note_picture(&picture);
         for step in steps {
             match step {
                 Step::Press(key) => {
@@ -148,6 +149,7 @@ proptest! {
             // First as long as the picture answers the question before this one.
             draw_with(&mut shell, &picture, size, &theme);
             picture = place.picture(&shell, later, &picture);
+            shell.note_picture(&picture);
             let drawn = draw_with(&mut shell, &picture, size, &theme);
             prop_assert_eq!(drawn.area().width, size.0);
             if ascii_only {
