@@ -109,6 +109,29 @@ fn what_a_token_takes_follows_from_the_whole_when_nobody_says_it() {
     }
 }
 
+#[test]
+fn what_engines_of_later_releases_print_is_read_too() {
+    let vllm = deployment(&[
+        "INFO 09-11 16:26:47 [gpu_worker.py:381] Initial free memory 93.95 GiB, reserved 40.5 GiB memory \
+         for KV Cache as specified by kv_cache_memory_bytes config and skipped memory profiling.",
+        "INFO 09-11 16:26:48 [kv_cache_utils.py:2146] GPU KV cache size: 331,776 tokens",
+    ]);
+    let sglang = deployment(&[
+        "[2026-08-17 16:52:10] Load weight end. elapsed=100.59 s, type=X, avail mem=97.27 GB, mem \
+         usage=15.47 GB.",
+        "[2026-08-17 16:52:19] max_total_num_tokens=331776, chunked_prefill_size=8192, \
+         max_prefill_tokens=16384, max_running_requests=4096, context_len=169000, \
+         available_gpu_mem=8.27 GB",
+    ]);
+
+    let expected = 40.5 * 1_073_741_824.0 / 331_776.0;
+    assert!((value(&vllm, "token_bytes") - expected).abs() < 1.0, "{:?}", vllm.memory);
+    assert!((value(&sglang, "capacity_tokens") - 331_776.0).abs() < 0.5);
+    assert!((value(&sglang, "weight_bytes") - 15.47 * 1_073_741_824.0).abs() < 1.0);
+    let (_, inputs) = figure(&sglang, "over_commit").unwrap();
+    assert!(inputs.contains("4096 requests at once"), "{inputs}");
+}
+
 fn simulated(scenario: Scenario, history: bool) -> Snapshot {
     let mut config = SimConfig::of(scenario);
     config.history = history;

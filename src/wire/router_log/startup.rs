@@ -69,7 +69,14 @@ const LINES: &[(&str, &[Number])] = &[
     ),
     ("# cuda blocks: ", &[engine("# cuda blocks: ", What::TotalKvBlocks)]),
     ("# GPU blocks: ", &[engine("# GPU blocks: ", What::TotalKvBlocks)]),
-    ("max_total_num_tokens=", &[engine("max_total_num_tokens=", What::KvCacheTokens)]),
+    (
+        // Scheduler, SGLang 0.5.8 (Dynamo 0.9) to 0.5.18 (Dynamo 1.5), `managers/scheduler.py`.
+        "max_total_num_tokens=",
+        &[
+            engine("max_total_num_tokens=", What::KvCacheTokens),
+            engine("max_running_requests=", What::MaxNumSeqs),
+        ],
+    ),
 ];
 
 /// Truths in a line: the mark of the line, of the value, and what it says.
@@ -84,18 +91,23 @@ const FLAGS: &[(&str, &str, ClaimWhat, ClaimOf)] = &[
 ];
 
 /// Amounts of memory on one GPU, which engines print as a decimal number of GiB: the mark of the line, of
-/// the number, and what it says (vLLM `gpu_model_runner.py`, `gpu_worker.py`; TensorRT-LLM
-/// `_util.py`, `kvCacheManager.cpp`; `SGLang` `model_runner.py`, whose GB are GiB).
+/// the number, and what it says (vLLM `gpu_model_runner.py`, `gpu_worker.py`, 0.14 in Dynamo 0.9 to 0.28 in
+/// 1.5; TensorRT-LLM `_util.py`, `kvCacheManager.cpp`; `SGLang` `model_runner.py`, whose GB are GiB).
+///
+/// `SGLang`'s "KV Cache is allocated" is left alone: it comes once more for the draft model of speculative
+/// decoding, and once for each pool of a hybrid model, and no line says which it is.
 const AMOUNTS: &[(&str, &str, ClaimWhat)] = &[
     ("Model loading took ", "Model loading took ", What::WeightBytes),
     ("Memory used after loading model weights (inside torch)", "profiling: ", What::WeightBytes),
     ("Load weight end", "mem usage=", What::WeightBytes),
     ("Available KV cache memory: ", "Available KV cache memory: ", What::KvCacheBytes),
+    // With --kv-cache-memory-bytes nothing is measured, and the line above does not come.
+    ("as specified by kv_cache_memory_bytes", "reserved ", What::KvCacheBytes),
     ("for max tokens in paged KV cache (", "Allocated ", What::KvCacheBytes),
 ];
 
 /// Every such line has one of these; most other lines have none, and cost these searches only.
-const COMMON: [&str; 10] = [
+const COMMON: [&str; 11] = [
     "tokens",
     "engine args: ",
     "with config: Config(",
@@ -103,6 +115,7 @@ const COMMON: [&str; 10] = [
     "KvEventPublisher for worker ",
     "KV cache size",
     "KV cache memory",
+    "kv_cache_memory_bytes",
     "Model loading took ",
     "loading model weights",
     "Load weight end",
