@@ -137,7 +137,7 @@ impl Simulation {
             queue,
             tap: Tap::new(config.family, start, config.history),
             workload: Workload::new(seed),
-            router: Router::new(config.router, config.weight, seed),
+            router: Router::new(&config, seed),
             frontend: Frontend {
                 pod: first.into(),
                 id: hash::instance_id(first),

@@ -104,6 +104,26 @@ const FAULTS: &[Fault] = &[
         },
     },
     Fault {
+        name: "router hashes otherwise, sizes agree",
+        id: "KVT015",
+        config: |seed| {
+            let mut config = base(seed);
+            (config.estranged, config.history) = (true, true);
+            config
+        },
+    },
+    Fault {
+        name: "router weighs what is cached at a tenth",
+        id: "KVT018",
+        config: |seed| {
+            let mut config = base(seed);
+            config.weight = 0.1;
+            config.workers = vec![config.workers[0]; 4];
+            config.repaired = config.workers.clone();
+            config
+        },
+    },
+    Fault {
         name: "events lost before they are published",
         id: "KVT014",
         config: |seed| {

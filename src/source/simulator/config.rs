@@ -153,6 +153,9 @@ pub struct SimConfig {
     /// Weight of the prefill in the router's costs, 1 by default: with less, load counts more than what
     /// is cached (`--kv-overlap-score-weight` of dynamo 0.9.0).
     pub weight: f64,
+    /// True when the router hashes blocks otherwise than the workers do, as with an adapter or an image
+    /// that only one side takes into account.
+    pub estranged: bool,
     /// Requests per second.
     pub rate: f64,
     /// Share of engine events that are lost before they are published, 0 to 1.
@@ -188,6 +191,7 @@ impl SimConfig {
             dp_ranks: 1,
             router: None,
             weight: 1.0,
+            estranged: false,
             rate: 8.0,
             loss: 0.0,
             warm_up: Duration::from_secs(120),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::config::SimConfig;
 use super::hash::{sequence_hashes, tokens_hashes};
 use super::index::Index;
 use super::rng::Rng;
@@ -63,16 +64,23 @@ pub(super) struct Router {
     pub(super) index: Index,
     fixed_size: Option<u32>,
     weight: f64,
+    /// Hashes blocks as no worker does.
+    estranged: bool,
     loads: Vec<Load>,
     rng: Rng,
 }
 
 impl Router {
-    /// Returns a router without workers. `fixed_size` is its block size when it does not take that
-    /// of the model cards, `weight` what a block of prefill costs; one of decoding costs 1.
-    pub(super) fn new(fixed_size: Option<u32>, weight: f64, seed: u64) -> Self {
-        let (index, rng) = (Index::default(), Rng::new(seed, 2));
-        Self { index, fixed_size, weight, loads: Vec::new(), rng }
+    /// Returns a router without workers, set up as `config` says.
+    pub(super) fn new(config: &SimConfig, seed: u64) -> Self {
+        Self {
+            index: Index::default(),
+            fixed_size: config.router,
+            weight: config.weight,
+            estranged: config.estranged,
+            loads: Vec::new(),
+            rng: Rng::new(seed, 2),
+        }
     }
 
     /// Returns the tokens per block that requests are hashed with: those of the model card that was
@@ -122,7 +130,10 @@ impl Router {
     /// None when there is no worker.
     pub(super) fn choose(&mut self, prompt: &[u32]) -> Option<Choice> {
         let size = self.block_size();
-        let blocks = tokens_hashes(prompt, size);
+        let mut blocks = tokens_hashes(prompt, size);
+        if self.estranged {
+            blocks.iter_mut().for_each(|hash| hash.0 = !hash.0);
+        }
         let sequences = sequence_hashes(&blocks);
         let ranks: Vec<WorkerRank> = self.loads.iter().map(|load| load.rank).collect();
         let overlaps = self.index.overlaps(&ranks, &blocks);
@@ -216,7 +227,7 @@ mod tests {
     const B: WorkerRank = WorkerRank::new(2, 0);
 
     fn router() -> Router {
-        let mut router = Router::new(None, 1.0, 1);
+        let mut router = Router::new(&SimConfig::default(), 1);
         router.join(A, 16, 100);
         router.join(B, 16, 100);
         router
