@@ -1,5 +1,6 @@
 //! Block sizes as several rules compare them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -130,8 +131,31 @@ impl Evidence {
 impl SizeClaim {
     /// Returns the claim as evidence called `claim`.
     pub fn proof(&self, claim: impl Into<String>) -> Proof {
-        Proof::new(claim, format!("{} tokens ({})", self.tokens, self.raw), self.source.to_string())
-            .at(self.at)
+        let value = format!("{} tokens ({})", self.tokens, self.said());
+        Proof::new(claim, value, self.source.to_string()).at(self.at)
+    }
+
+    /// Returns of a long text what stands around the size.
+    fn said(&self) -> Cow<'_, str> {
+        const SHORT: usize = 48;
+        const BEFORE: usize = 32;
+        if self.raw.len() <= SHORT {
+            return Cow::Borrowed(&self.raw);
+        }
+        let size = self.tokens.to_string();
+        let digit = |at: Option<char>| at.is_some_and(|letter| letter.is_ascii_digit());
+        let places = self.raw.match_indices(&size).map(|(at, _)| at).filter(|at| {
+            let (before, after) = (&self.raw[..*at], &self.raw[at + size.len()..]);
+            !digit(before.chars().next_back()) && !digit(after.chars().next())
+        });
+        // The last one: times and places of source lines stand before what a line says.
+        let Some(place) = places.last() else { return Cow::Borrowed(&self.raw) };
+        let from = self.raw[..place].char_indices().rev().take(BEFORE).last().map_or(0, |it| it.0);
+        let head = &self.raw[from..place];
+        // From a whole word on, where there is one.
+        let head = head.split_once([' ', ',', '(']).map_or(head, |(_, rest)| rest);
+        let dots = if from > 0 { "… " } else { "" };
+        Cow::Owned(format!("{dots}{}{size}", head.trim_start()))
     }
 
     /// Returns whom it is about.
@@ -141,5 +165,41 @@ impl SizeClaim {
             (None, Some(name)) => Arc::clone(name),
             (None, None) => Arc::from("the deployment"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+
+    #[test]
+    fn of_a_long_line_the_evidence_shows_where_the_size_stands() {
+        let told = |raw: &str, tokens: u32| {
+            let (at, last) = (Timestamp(1), Timestamp(1));
+            let claim = SizeClaim {
+                of: ClaimOf::Engine,
+                worker: None,
+                pod: None,
+                component: None,
+                tokens,
+                ground: Ground::Observed,
+                source: "log".into(),
+                raw: raw.into(),
+                at,
+                last,
+            };
+            claim.proof("size").value
+        };
+        let line = "2026-11-21T09:16:43.935153Z  INFO main: [TensorRT-LLM][INFO] Number of tokens per \
+                    block: 16.";
+        let config =
+            "Config(model=Qwen/Qwen3-0.6B, tensor_parallel_size=4, kv_block_size=32, x=132)";
+
+        assert_eq!(told("--kv-block-size 32", 32), "32 tokens (--kv-block-size 32)");
+        assert_eq!(told(line, 16), "16 tokens (… Number of tokens per block: 16)");
+        assert_eq!(told(config, 32), "32 tokens (… kv_block_size=32)");
+        let without = "é".repeat(60);
+        assert_eq!(told(&without, 32), format!("32 tokens ({without})"));
     }
 }

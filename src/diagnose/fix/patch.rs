@@ -13,6 +13,9 @@ use crate::domain::{Component, Graph, GraphApi, ManifestList};
 /// Longest word that is compared as a whole; longer ones may have been shortened when they were read.
 const WORD: usize = 256;
 
+/// What is said of a flag and its value, which are two items of a list.
+const BOTH: &str = "in place of this flag and its value; keep the others";
+
 /// A change in both forms.
 pub(super) struct Patch {
     pub(super) yaml: String,
@@ -146,8 +149,9 @@ fn inside_json(component: &Component, flags: &[&str], key: &str, value: &str) ->
     let path = &list.path;
     let same = format!(r#"{{"op":"test","path":"{path}/{at}","value":{}}}"#, json(old));
     let set = format!(r#"{{"op":"replace","path":"{path}/{at}","value":{}}}"#, json(&new));
-    let (says, lines) = ("in place of what is there", format!("- {}\n", json(&new)));
-    Some(Step { operations: vec![same, set], path: Arc::clone(path), says, lines })
+    let flag = list.items.as_ref().and_then(|words| words.get(at - 1))?;
+    let lines = format!("- {}\n- {}\n", json(flag), json(&new));
+    Some(Step { operations: vec![same, set], path: Arc::clone(path), says: BOTH, lines })
 }
 
 /// Gives a flag that is there another value.
@@ -159,18 +163,15 @@ fn by_flag(list: &ManifestList, flags: &[&str], value: &str) -> Option<Step> {
     let (path, flag) = (&list.path, names(word)?);
     let same = format!(r#"{{"op":"test","path":"{path}/{at}","value":{}}}"#, json(word));
     let joined = json(&format!("{flag}={value}"));
-    let (set, lines) = if word.contains('=') {
-        (
-            format!(r#"{{"op":"replace","path":"{path}/{at}","value":{joined}}}"#),
-            format!("- {joined}\n"),
-        )
+    let (set, lines, says) = if word.contains('=') {
+        let set = format!(r#"{{"op":"replace","path":"{path}/{at}","value":{joined}}}"#);
+        (set, format!("- {joined}\n"), "in place of the item with this flag; keep the others")
     } else {
         let (at, value) = (at + 1, json(value));
         let op = if at < words.len() { "replace" } else { "add" };
         let lines = format!("- {}\n- {value}\n", json(flag));
-        (format!(r#"{{"op":"{op}","path":"{path}/{at}","value":{value}}}"#), lines)
+        (format!(r#"{{"op":"{op}","path":"{path}/{at}","value":{value}}}"#), lines, BOTH)
     };
-    let says = "in place of what is there";
     Some(Step { operations: vec![same, set], path: Arc::clone(path), says, lines })
 }
 

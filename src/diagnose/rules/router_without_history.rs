@@ -73,7 +73,10 @@ impl Rule for RouterWithoutHistory {
             return Verdict::unknown("requests: none was routed yet");
         }
         Verdict::clear(match lacking {
-            0 => format!("no router misses a parent; {} requests routed", thousands(tally.routed)),
+            0 => format!(
+                "no router misses the parent of a store with blocks; {} requests routed",
+                thousands(tally.routed)
+            ),
             few => format!(
                 "{few} stores refused for want of a parent, {} routed",
                 thousands(tally.routed)
