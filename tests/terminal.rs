@@ -72,6 +72,7 @@ fn space_freezes_and_says_so() {
 #[test]
 fn the_past_is_shown_with_graphs_that_end_then() {
     let mut pty = demo();
+    pty.wait_for("something to keep", |screen| screen.contains("▶ live"));
     pty.send(":back 0s\r");
     pty.wait_for("a picture of the past", |screen| screen.contains("‖ PAST -"));
     // The graphs come from the engine, which was asked for those of that moment.

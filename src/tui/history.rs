@@ -81,9 +81,12 @@ impl History {
         *self = Self::default();
     }
 
-    /// Returns the newest picture that is not younger than `at`.
-    pub fn before(&self, at: Timestamp) -> Option<&Arc<Snapshot>> {
-        self.kept.iter().rfind(|kept| kept.at() <= at).map(|kept| &kept.picture)
+    /// Returns the picture nearest to `at`, of those before `end`; none where `at` is before them all.
+    pub fn near(&self, at: Timestamp, end: Timestamp) -> Option<&Arc<Snapshot>> {
+        let older = self.kept.iter().rfind(|kept| kept.at() <= at).map(|kept| &kept.picture)?;
+        let newer = self.after(at).filter(|newer| newer.at < end);
+        let nearer = newer.filter(|newer| newer.at.since(at) < at.since(older.at));
+        Some(nearer.unwrap_or(older))
     }
 
     /// Returns the oldest picture that is not older than `at`.
@@ -183,8 +186,25 @@ mod tests {
             assert!(gap <= 2 + age / 10, "{gap}s at an age of {age}s");
         }
         let wanted = Timestamp((now - 600) * 1_000_000);
-        let found = history.before(wanted).unwrap().at;
-        assert!(wanted.since(found) < Duration::from_secs(60), "{found:?}");
+        let found = history.near(wanted, Timestamp(now * 1_000_000)).unwrap().at;
+        assert!(
+            wanted.since(found).max(found.since(wanted)) < Duration::from_secs(60),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn the_nearest_picture_is_found_before_the_one_that_is_shown() {
+        let mut history = History::default();
+        for (at, second) in [100, 110, 120].into_iter().enumerate() {
+            history.note(&picture(second, 1 + at as u64));
+        }
+        let near = |at: u64, end: u64| {
+            let found = history.near(Timestamp(at * 1_000_000), Timestamp(end * 1_000_000));
+            found.map(|picture| picture.at.seconds())
+        };
+        assert_eq!([near(109, 130), near(111, 130), near(99, 130)], [Some(110), Some(110), None]);
+        assert_eq!(near(109, 110), Some(100), "a step back never stays where it is");
     }
 
     #[test]

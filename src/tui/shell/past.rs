@@ -84,13 +84,13 @@ impl Shell {
         let found = match by {
             Past::Now => None,
             Past::By(seconds) if seconds > 0 => self.history.after(here.after(span(seconds))),
-            Past::By(seconds) => match self.history.before(here.before(span(seconds))) {
+            Past::By(seconds) => match self.history.near(here.before(span(seconds)), here) {
                 None => return self.at_the_oldest(live),
                 found => found,
             },
             Past::Ago(seconds) => {
                 let wanted = self.now(live).before(Duration::from_secs(seconds));
-                match self.history.before(wanted) {
+                match self.history.near(wanted, live.at.after(Duration::from_micros(1))) {
                     None => return self.at_the_oldest(live),
                     found => found,
                 }
