@@ -81,15 +81,11 @@ impl Rule for RouterMode {
             .into();
         }
         if routed == 0 {
-            return Verdict::unknown(
-                "the frontend's settings, or a log line that names a selected worker",
-            );
+            let missing = "the frontend's settings, or a log line that names a selected worker";
+            return Verdict::unknown(missing);
         }
-        Verdict::clear(format!(
-            "the KV router chose a worker {} times, of {}",
-            thousands(routed),
-            workers.len()
-        ))
+        let (times, workers) = (thousands(routed), workers.len());
+        Verdict::clear(format!("the KV router chose a worker {times} times, of {workers}"))
     }
 }
 
