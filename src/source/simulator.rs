@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use config::{PublisherKind, Scenario, SimConfig, WorkerConfig};
+pub use config::{Hashing, PublisherKind, Scenario, SimConfig, WorkerConfig};
 
 use self::publisher::EngineEvent;
 use self::queue::Queue;

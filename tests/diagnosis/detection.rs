@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use kvtop::source::simulator::{PublisherKind, Scenario, SimConfig, Simulation, WorkerConfig};
+use kvtop::source::simulator::{
+    Hashing, PublisherKind, Scenario, SimConfig, Simulation, WorkerConfig,
+};
 use kvtop::wire::encode::Family;
 
 use super::{START, Watch, critical, wrong};
@@ -108,7 +110,7 @@ const FAULTS: &[Fault] = &[
         id: "KVT015",
         config: |seed| {
             let mut config = base(seed);
-            (config.estranged, config.history) = (true, true);
+            (config.hashing, config.history) = (Hashing::Otherwise, true);
             config
         },
     },

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::CheckVerdict;
-use kvtop::source::simulator::{Scenario, SimConfig, Simulation};
+use kvtop::source::simulator::{Hashing, Scenario, SimConfig, Simulation};
 use kvtop::wire::encode::Family;
 
 use super::{START, Watch};
@@ -173,7 +173,7 @@ fn a_worker_that_publishes_after_it_left_is_stale() {
 
 #[test]
 fn a_router_that_hashes_otherwise_finds_nothing_in_a_full_index() {
-    let blind = healthy().with(|config| config.estranged = true);
+    let blind = healthy().with(|config| config.hashing = Hashing::Otherwise);
 
     assert_eq!(blind.said("KVT015"), "found");
     assert_eq!(healthy().said("KVT015"), "clear");

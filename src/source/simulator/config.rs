@@ -119,6 +119,16 @@ pub enum PublisherKind {
     Relay,
 }
 
+/// How a router hashes blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Hashing {
+    /// As the workers do.
+    #[default]
+    AsWorkers,
+    /// Otherwise, as with an adapter or an image that only one side takes into account.
+    Otherwise,
+}
+
 /// How a worker is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerConfig {
@@ -153,9 +163,8 @@ pub struct SimConfig {
     /// Weight of the prefill in the router's costs, 1 by default: with less, load counts more than what
     /// is cached (`--kv-overlap-score-weight` of dynamo 0.9.0).
     pub weight: f64,
-    /// True when the router hashes blocks otherwise than the workers do, as with an adapter or an image
-    /// that only one side takes into account.
-    pub estranged: bool,
+    /// How the router hashes blocks.
+    pub hashing: Hashing,
     /// Requests per second.
     pub rate: f64,
     /// Share of engine events that are lost before they are published, 0 to 1.
@@ -191,7 +200,7 @@ impl SimConfig {
             dp_ranks: 1,
             router: None,
             weight: 1.0,
-            estranged: false,
+            hashing: Hashing::AsWorkers,
             rate: 8.0,
             loss: 0.0,
             warm_up: Duration::from_secs(120),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::config::SimConfig;
+use super::config::{Hashing, SimConfig};
 use super::hash::{sequence_hashes, tokens_hashes};
 use super::index::Index;
 use super::rng::Rng;
@@ -64,8 +64,7 @@ pub(super) struct Router {
     pub(super) index: Index,
     fixed_size: Option<u32>,
     weight: f64,
-    /// Hashes blocks as no worker does.
-    estranged: bool,
+    hashing: Hashing,
     loads: Vec<Load>,
     rng: Rng,
 }
@@ -77,7 +76,7 @@ impl Router {
             index: Index::default(),
             fixed_size: config.router,
             weight: config.weight,
-            estranged: config.estranged,
+            hashing: config.hashing,
             loads: Vec::new(),
             rng: Rng::new(seed, 2),
         }
@@ -131,8 +130,10 @@ impl Router {
     pub(super) fn choose(&mut self, prompt: &[u32]) -> Option<Choice> {
         let size = self.block_size();
         let mut blocks = tokens_hashes(prompt, size);
-        if self.estranged {
-            blocks.iter_mut().for_each(|hash| hash.0 = !hash.0);
+        if self.hashing == Hashing::Otherwise {
+            for hash in &mut blocks {
+                hash.0 = !hash.0;
+            }
         }
         let sequences = sequence_hashes(&blocks);
         let ranks: Vec<WorkerRank> = self.loads.iter().map(|load| load.rank).collect();
