@@ -19,8 +19,12 @@ const PLAIN: usize = 2;
 /// A set without members.
 pub(super) const EMPTY: Word = 0;
 
+/// Words that hold the bits of a set without memory of its own: slots below 128.
+const LOW_WORDS: usize = 2;
+
 #[derive(Clone)]
 enum Many {
+    Low([u64; LOW_WORDS]),
     List(Vec<u32>),
     Bits(Vec<u64>),
 }
@@ -65,9 +69,9 @@ impl Spill {
                 let wanted = slot + 1;
                 field(word, 0) == wanted || field(word, 1) == wanted
             }
-            _ => match self.many(word) {
-                Some(Many::List(list)) => list.contains(&slot),
-                Some(Many::Bits(bits)) => {
+            _ => match self.many(word).map(Many::view) {
+                Some(View::List(list)) => list.contains(&slot),
+                Some(View::Bits(bits)) => {
                     bits.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
                 }
                 None => false,
@@ -80,9 +84,9 @@ impl Spill {
         match word & TAG {
             MASK => word.count_ones() as usize,
             INLINE => (0..2).filter(|at| field(word, *at) != 0).count(),
-            _ => match self.many(word) {
-                Some(Many::List(list)) => list.len(),
-                Some(Many::Bits(bits)) => bits.iter().map(|word| word.count_ones() as usize).sum(),
+            _ => match self.many(word).map(Many::view) {
+                Some(View::List(list)) => list.len(),
+                Some(View::Bits(bits)) => bits.iter().map(|word| word.count_ones() as usize).sum(),
                 None => 0,
             },
         }
@@ -99,9 +103,9 @@ impl Spill {
                     }
                 }
             }
-            _ => match self.many(word) {
-                Some(Many::List(list)) => list.iter().copied().for_each(each),
-                Some(Many::Bits(bits)) => {
+            _ => match self.many(word).map(Many::view) {
+                Some(View::List(list)) => list.iter().copied().for_each(each),
+                Some(View::Bits(bits)) => {
                     for (base, word) in (0_u32..).step_by(64).zip(bits) {
                         each_bit(*word, base, &mut each);
                     }
@@ -132,14 +136,23 @@ impl Spill {
             self.bytes += many.bytes();
             return word;
         }
-        let mut slots = Vec::with_capacity(8);
-        self.each(word, |slot| slots.push(slot));
-        slots.push(slot);
-        if let Some(word) = packed(&slots) {
-            return word;
+        let count = self.len(word);
+        if count < PLAIN {
+            let mut slots = [slot; PLAIN];
+            let mut at = 0;
+            self.each(word, |own| {
+                slots[at] = own;
+                at += 1;
+            });
+            if let Some(word) = packed(&slots[..=count]) {
+                return word;
+            }
         }
-        self.bytes += slots.capacity() * 4;
-        SPILLED | self.put(Many::List(slots))
+        let mut many = Many::Low([0; LOW_WORDS]);
+        self.each(word, |slot| many.insert(slot));
+        many.insert(slot);
+        self.bytes += many.bytes();
+        SPILLED | self.put(many)
     }
 
     /// Takes `slot` out, returns the new set.
@@ -220,8 +233,8 @@ impl Spill {
                 let mut each = wanted.iter().enumerate();
                 each.all(|(at, wanted)| wanted & !(own(at, one) | own(at, two)) == 0)
             }
-            (SPILLED, _) => match self.many(word) {
-                Some(Many::Bits(bits)) => wanted
+            (SPILLED, _) => match self.many(word).map(Many::view) {
+                Some(View::Bits(bits)) => wanted
                     .iter()
                     .enumerate()
                     .all(|(at, wanted)| wanted & !bits.get(at).copied().unwrap_or_default() == 0),
@@ -251,7 +264,9 @@ impl Spill {
     pub(super) fn words(&self, word: Word, into: &mut Vec<u64>) {
         if word & TAG == MASK {
             into.push(u64::from(word));
-        } else if let (SPILLED, Some(Many::Bits(bits))) = (word & TAG, self.many(word)) {
+        } else if let (SPILLED, Some(View::Bits(bits))) =
+            (word & TAG, self.many(word).map(Many::view))
+        {
             into.extend_from_slice(bits);
         } else {
             self.each(word, |slot| {
@@ -293,9 +308,26 @@ fn each_bit(mut word: u64, base: u32, each: &mut impl FnMut(u32)) {
     }
 }
 
+/// What is in a large set.
+enum View<'a> {
+    List(&'a [u32]),
+    Bits(&'a [u64]),
+}
+
 impl Many {
+    #[inline]
+    fn view(&self) -> View<'_> {
+        match self {
+            Self::Low(bits) => View::Bits(bits),
+            Self::List(list) => View::List(list),
+            Self::Bits(bits) => View::Bits(bits),
+        }
+    }
+
+    /// Returns the memory that it takes aside.
     fn bytes(&self) -> usize {
         match self {
+            Self::Low(_) => 0,
             Self::List(list) => list.capacity() * 4,
             Self::Bits(bits) => bits.capacity() * 8,
         }
@@ -303,34 +335,49 @@ impl Many {
 
     /// Adds a slot that is not there yet.
     fn insert(&mut self, slot: u32) {
-        if let Self::List(list) = self {
-            list.push(slot);
-            let words = list.iter().max().map_or(0, |slot| *slot as usize / 64 + 1);
-            if list.len() * 4 >= words * 8 {
-                let mut bits = vec![0_u64; words];
-                for slot in list {
-                    bits[*slot as usize / 64] |= 1 << (*slot % 64);
+        if let Self::Low(bits) = self {
+            if let Some(word) = bits.get_mut(slot as usize / 64) {
+                *word |= 1 << (slot % 64);
+                return;
+            }
+            let mut list = Vec::with_capacity(8);
+            for (base, word) in (0_u32..).step_by(64).zip(bits) {
+                each_bit(*word, base, &mut |slot| list.push(slot));
+            }
+            *self = Self::List(list);
+        }
+        match self {
+            Self::List(list) => {
+                list.push(slot);
+                let words = list.iter().max().map_or(0, |slot| *slot as usize / 64 + 1);
+                if list.len() * 4 >= words * 8 {
+                    let mut bits = vec![0_u64; words];
+                    for slot in list {
+                        bits[*slot as usize / 64] |= 1 << (*slot % 64);
+                    }
+                    *self = Self::Bits(bits);
                 }
-                *self = Self::Bits(bits);
             }
-        } else if let Self::Bits(bits) = self {
-            let at = slot as usize / 64;
-            if at >= bits.len() {
-                bits.reserve_exact(at + 1 - bits.len());
-                bits.resize(at + 1, 0);
+            Self::Bits(bits) => {
+                let at = slot as usize / 64;
+                if at >= bits.len() {
+                    bits.reserve_exact(at + 1 - bits.len());
+                    bits.resize(at + 1, 0);
+                }
+                bits[at] |= 1 << (slot % 64);
             }
-            bits[at] |= 1 << (slot % 64);
+            Self::Low(_) => {}
         }
     }
 
     fn remove(&mut self, slot: u32) {
-        match self {
-            Self::List(list) => list.retain(|own| *own != slot),
-            Self::Bits(bits) => {
-                if let Some(word) = bits.get_mut(slot as usize / 64) {
-                    *word &= !(1 << (slot % 64));
-                }
-            }
+        let bits = match self {
+            Self::List(list) => return list.retain(|own| *own != slot),
+            Self::Low(bits) => bits.as_mut_slice(),
+            Self::Bits(bits) => bits,
+        };
+        if let Some(word) = bits.get_mut(slot as usize / 64) {
+            *word &= !(1 << (slot % 64));
         }
     }
 }
