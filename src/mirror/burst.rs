@@ -36,14 +36,7 @@ fn spanned<'a, T>(all: &'a [T], ranges: impl Iterator<Item = &'a Range<u32>>) ->
 impl Tree {
     /// Reads what `events` will need.
     pub(super) fn look_ahead(&mut self, batch: &KvBatch, events: &[KvEvent]) {
-        let mut near = std::mem::take(&mut self.near);
-        let mut followed = std::mem::take(&mut self.followed);
-        near.clear();
-        followed.clear();
-        followed.extend(events.iter().filter_map(|event| match &event.kind {
-            KvKind::Stored { parent, .. } => parent.map(|parent| parent.0),
-            _ => None,
-        }));
+        let mut near = [NONE; AHEAD];
         let stored = events.iter().filter_map(|event| match &event.kind {
             KvKind::Stored { blocks, .. } => Some(blocks),
             _ => None,
@@ -54,19 +47,24 @@ impl Tree {
             _ => None,
         });
         let removed = spanned(batch.removed(), removed);
+        let parents = events.iter().filter_map(|event| match &event.kind {
+            KvKind::Stored { parent, .. } => *parent,
+            _ => None,
+        });
         let index = &self.index;
-        let hashes = followed.iter().copied();
-        let hashes = hashes.chain(removed.iter().map(|hash| hash.0));
-        let warm = index.touch(hashes) ^ index.touch(stored.iter().map(|block| block.sequence.0));
-        near.extend(followed.iter().filter_map(|hash| index.glance(*hash)));
-        near.extend(removed.iter().filter_map(|hash| index.glance(hash.0)));
-        for id in &mut near {
+        let followed = parents.chain(removed.iter().copied()).map(|hash| hash.0);
+        let warm = index.touch(followed.clone())
+            ^ index.touch(stored.iter().map(|block| block.sequence.0));
+        let mut count = 0;
+        for (id, hash) in near.iter_mut().zip(followed) {
+            *id = index.glance(hash);
+            count += 1;
+        }
+        let near = &mut near[..count];
+        for id in near.iter_mut() {
             *id = self.nodes.at(*id).edge;
         }
-        let edges = near.iter().filter(|edge| **edge != NONE);
-        let warmer = edges.fold(0, |warm, edge| warm ^ self.edges.at(*edge).tail);
-        self.near = near;
-        self.followed = followed;
+        let warmer = near.iter().fold(0, |warm, edge| warm ^ self.edges.tail(*edge));
         // Kept, so that the loads are not optimised away.
         self.warmth ^= warm ^ u64::from(warmer);
     }

@@ -88,6 +88,12 @@ impl Edges {
         &mut self.all[id as usize]
     }
 
+    /// Returns the end of edge `id`, none when there is no such edge.
+    #[inline]
+    pub(super) fn tail(&self, id: u32) -> u32 {
+        self.all.get(id as usize).map_or(NONE, |edge| edge.tail)
+    }
+
     /// Files an edge, returns its id.
     pub(super) fn add(&mut self, edge: Edge) -> u32 {
         self.used += 1;

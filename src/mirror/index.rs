@@ -154,13 +154,11 @@ impl Index {
             .unwrap_or(&NOWHERE)
     }
 
-    /// Returns a candidate for `hash` without following it.
+    /// Returns a candidate for `hash` without following it, 0 when there is none.
     #[inline]
-    pub(super) fn glance(&self, hash: u64) -> Option<u32> {
-        let place = Place::of(hash);
-        let shard = self.shards.get(place.shard)?;
-        let bucket = shard.buckets.get(home(place.tag, shard.buckets.len()))?;
-        bucket.matches(place.tag).next().map(|slot| bucket.ids[slot])
+    pub(super) fn glance(&self, hash: u64) -> u32 {
+        let line = self.line(hash);
+        line.matches(Place::of(hash).tag).next().map_or(0, |slot| line.ids[slot])
     }
 
     /// Returns true when so many entries crowd around `hash` that no more are taken.

@@ -52,9 +52,6 @@ pub(super) struct Tree {
     pub(super) sweep_at: u32,
     pub(super) alias_at: u32,
     pub(super) hand: u32,
-    /// Candidates found by looking ahead.
-    pub(super) near: Vec<u32>,
-    pub(super) followed: Vec<u64>,
     pub(super) warmth: u64,
     /// Room for what a removal takes.
     pub(super) dropped: Vec<u64>,
@@ -90,8 +87,6 @@ impl Tree {
             sweep_at: 0,
             alias_at: 0,
             hand: 0,
-            near: Vec::new(),
-            followed: Vec::new(),
             warmth: 0,
             dropped: Vec::new(),
         };
