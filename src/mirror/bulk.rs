@@ -8,7 +8,6 @@ use std::ops::Range;
 use crate::domain::{Block, SequenceHash};
 
 use super::Semantics;
-use super::index::Spot;
 use super::node::{NONE, Node, ODD, ORPHAN, ROOT};
 use super::outcome::Outcome;
 use super::owners;
@@ -161,9 +160,13 @@ impl Tree {
         }
         let (mut edge, mut count, mut died) = (NONE, 0_u32, 0_u32);
         let mut memo = (owners::EMPTY, owners::EMPTY);
+        let mut last = NONE;
         for hash in hashes {
-            let Some(found) = self.last_of(slot, hash.0) else { break };
-            let own = self.nodes.at_mut(found.id);
+            let Some(id) = self.before(last, slot, hash.0).or_else(|| self.last_of(slot, hash.0))
+            else {
+                break;
+            };
+            let own = self.nodes.at_mut(id);
             if edge != NONE && own.edge != edge {
                 break;
             }
@@ -178,10 +181,11 @@ impl Tree {
             let left = memo.1;
             own.set_owners(left);
             if left == owners::EMPTY {
-                self.index.remove_at(found);
+                self.index.remove(hash.0, id);
                 died += 1;
             }
             dropped.push(hash.0);
+            last = id;
             count += 1;
         }
         if count > 0 {
@@ -194,20 +198,38 @@ impl Tree {
         count as usize
     }
 
-    /// Returns where the accepted node is filed that `slot` calls `hash`, if it has nothing after it on the
-    /// same run.
+    /// Returns the node before `last` on its run, if `slot` calls it `hash`.
     #[inline]
-    fn last_of(&self, slot: u32, hash: u64) -> Option<Spot> {
-        let found = self.index.spot(hash, |id| {
+    fn before(&self, last: u32, slot: u32, hash: u64) -> Option<u32> {
+        if last == NONE {
+            return None;
+        }
+        let last = self.nodes.at(last);
+        let id = last.parent();
+        if id == NONE {
+            return None;
+        }
+        let own = self.nodes.at(id);
+        let is_it = own.sequence() == hash
+            && own.edge == last.edge
+            && !own.is(ORPHAN | ODD)
+            && self.spill.contains(own.owners(), slot);
+        is_it.then_some(id)
+    }
+
+    /// Returns the accepted node that `slot` calls `hash`, if it has nothing after it on the same run.
+    #[inline]
+    fn last_of(&self, slot: u32, hash: u64) -> Option<u32> {
+        let id = self.index.find(hash, |id| {
             let own = self.nodes.at(id);
             own.sequence() == hash && self.spill.contains(own.owners(), slot)
         })?;
-        if self.nodes.at(found.id).is(ORPHAN | ODD) {
+        if self.nodes.at(id).is(ORPHAN | ODD) {
             return None;
         }
-        let next = self.next_on_edge(found.id);
+        let next = self.next_on_edge(id);
         next.is_none_or(|next| !self.spill.contains(self.nodes.at(next).owners(), slot))
-            .then_some(found)
+            .then_some(id)
     }
 }
 

@@ -29,15 +29,6 @@ struct Shard {
     entries: usize,
 }
 
-/// Where an id is filed.
-#[derive(Clone, Copy)]
-pub(super) struct Spot {
-    place: Place,
-    at: usize,
-    slot: usize,
-    pub(super) id: u32,
-}
-
 /// Where a hash belongs.
 #[derive(Clone, Copy)]
 struct Place {
@@ -85,45 +76,26 @@ impl Index {
 
     /// Returns an id filed under a hash like `hash` that `is_it` accepts.
     #[inline]
-    pub(super) fn find(&self, hash: u64, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        self.spot(hash, is_it).map(|spot| spot.id)
-    }
-
-    /// Returns the same, and where it is.
-    #[inline]
-    pub(super) fn spot(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<Spot> {
+    pub(super) fn find(&self, hash: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         let place = Place::of(hash);
-        let shard = self.shards.get(place.shard)?;
-        let count = shard.buckets.len();
-        if count == 0 {
-            return None;
-        }
-        let mut at = home(place.tag, count);
-        for _ in 0..count {
-            let bucket = &shard.buckets[at];
+        let buckets = &self.shards.get(place.shard)?.buckets;
+        let mut at = home(place.tag, buckets.len());
+        // There are no more than so many, and the counters end it sooner.
+        for _ in 0..buckets.len() {
+            let bucket = &buckets[at];
             let mut found = bucket.matches(place.tag);
             while let Some(slot) = found.next() {
                 let id = bucket.ids[slot];
                 if is_it(id) {
-                    return Some(Spot { place, at, slot, id });
+                    return Some(id);
                 }
             }
             if bucket.passed == 0 {
                 return None;
             }
-            at = if at + 1 == count { 0 } else { at + 1 };
+            at = if at + 1 == buckets.len() { 0 } else { at + 1 };
         }
         None
-    }
-
-    /// Takes out what was found at `spot`, with nothing put in or taken out since.
-    #[inline]
-    pub(super) fn remove_at(&mut self, spot: Spot) {
-        let Some(shard) = self.shards.get_mut(spot.place.shard) else { return };
-        shard.buckets[spot.at].tags[spot.slot] = 0;
-        shard.entries -= 1;
-        let home = home(spot.place.tag, shard.buckets.len());
-        shard.unpass(home, spot.at);
     }
 
     /// Reads the lines of `hashes` and nothing else, to bring them near.
