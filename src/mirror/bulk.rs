@@ -162,10 +162,11 @@ impl Tree {
         let mut memo = (owners::EMPTY, owners::EMPTY);
         let mut last = NONE;
         for hash in hashes {
-            let Some(id) = self.before(last, slot, hash.0).or_else(|| self.last_of(slot, hash.0))
-            else {
-                break;
-            };
+            let before = self.before(last, hash.0).filter(|id| {
+                let word = self.nodes.at(*id).owners();
+                word == memo.0 || self.spill.contains(word, slot)
+            });
+            let Some(id) = before.or_else(|| self.last_of(slot, hash.0)) else { break };
             let own = self.nodes.at_mut(id);
             if edge != NONE && own.edge != edge {
                 break;
@@ -198,9 +199,9 @@ impl Tree {
         count as usize
     }
 
-    /// Returns the node before `last` on its run, if `slot` calls it `hash`.
+    /// Returns the node before `last` on its run, if its owners call it `hash`.
     #[inline]
-    fn before(&self, last: u32, slot: u32, hash: u64) -> Option<u32> {
+    fn before(&self, last: u32, hash: u64) -> Option<u32> {
         if last == NONE {
             return None;
         }
@@ -210,11 +211,7 @@ impl Tree {
             return None;
         }
         let own = self.nodes.at(id);
-        let is_it = own.sequence() == hash
-            && own.edge == last.edge
-            && !own.is(ORPHAN | ODD)
-            && self.spill.contains(own.owners(), slot);
-        is_it.then_some(id)
+        (own.sequence() == hash && own.edge == last.edge && !own.is(ORPHAN | ODD)).then_some(id)
     }
 
     /// Returns the accepted node that `slot` calls `hash`, if it has nothing after it on the same run.
