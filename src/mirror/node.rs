@@ -26,8 +26,8 @@ pub(super) const SHELL: u32 = 1 << 31;
 /// One block.
 #[derive(Clone, Copy)]
 pub(super) struct Node {
-    sequence: [u32; 2],
-    tokens: [u32; 2],
+    sequence: u64,
+    tokens: u64,
     /// Who has it.
     owners: Word,
     /// Parent and flags.
@@ -38,23 +38,9 @@ pub(super) struct Node {
     pub(super) edge: u32,
 }
 
-const fn join(pair: [u32; 2]) -> u64 {
-    pair[0] as u64 | (pair[1] as u64) << 32
-}
-
-const fn halves(value: u64) -> [u32; 2] {
-    [value as u32, (value >> 32) as u32]
-}
-
 impl Node {
-    pub(super) const EMPTY: Self = Self {
-        sequence: [0; 2],
-        tokens: [0; 2],
-        owners: EMPTY,
-        parent: NONE,
-        kids: u32::MAX,
-        edge: NONE,
-    };
+    pub(super) const EMPTY: Self =
+        Self { sequence: 0, tokens: 0, owners: EMPTY, parent: NONE, kids: u32::MAX, edge: NONE };
 
     /// Returns a node without children.
     #[inline]
@@ -65,34 +51,27 @@ impl Node {
         parent: u32,
         edge: u32,
     ) -> Self {
-        Self {
-            sequence: halves(sequence),
-            tokens: halves(tokens),
-            owners,
-            parent,
-            kids: u32::MAX,
-            edge,
-        }
+        Self { sequence, tokens, owners, parent, kids: u32::MAX, edge }
     }
 
     #[inline]
     pub(super) const fn sequence(&self) -> u64 {
-        join(self.sequence)
+        self.sequence
     }
 
     #[inline]
     pub(super) const fn set_sequence(&mut self, hash: u64) {
-        self.sequence = halves(hash);
+        self.sequence = hash;
     }
 
     #[inline]
     pub(super) const fn tokens(&self) -> u64 {
-        join(self.tokens)
+        self.tokens
     }
 
     #[inline]
     pub(super) const fn set_tokens(&mut self, hash: u64) {
-        self.tokens = halves(hash);
+        self.tokens = hash;
     }
 
     #[inline]
