@@ -127,6 +127,9 @@ impl Tree {
     /// Returns true when `slot` calls another node than `node` by `hash`.
     #[inline]
     fn calls_another(&self, node: u32, slot: u32, hash: u64) -> bool {
+        if self.twins == 0 {
+            return false;
+        }
         let other = self.index.find(hash, |id| {
             let own = self.nodes.at(id);
             id != node && own.sequence() == hash && self.spill.contains(own.owners(), slot)
@@ -182,7 +185,7 @@ impl Tree {
             let left = memo.1;
             own.set_owners(left);
             if left == owners::EMPTY {
-                self.index.remove(hash.0, id);
+                self.unfile(hash.0, id);
                 died += 1;
             }
             dropped.push(hash.0);

@@ -97,13 +97,33 @@ impl Tree {
         }
     }
 
+    /// Files `node` under its own hash.
+    #[inline]
+    fn file(&mut self, hash: u64, node: u32) {
+        self.twins += usize::from(self.is_filed(hash));
+        self.index.insert(hash, node);
+    }
+
+    /// Takes `node` out from under its own hash.
+    #[inline]
+    pub(super) fn unfile(&mut self, hash: u64, node: u32) {
+        self.index.remove(hash, node);
+        if self.twins > 0 {
+            self.twins -= usize::from(self.is_filed(hash));
+        }
+    }
+
+    fn is_filed(&self, hash: u64) -> bool {
+        self.index.find(hash, |id| self.nodes.at(id).sequence() == hash).is_some()
+    }
+
     /// Notes that `node` got its first owner.
     #[inline]
     fn awake(&mut self, node: u32) {
         let own = self.nodes.at(node);
         let (edge, orphan) = (own.edge, own.is(ORPHAN));
         if !own.is(ODD) {
-            self.index.insert(own.sequence(), node);
+            self.file(own.sequence(), node);
         }
         if self.nodes.at(node).is(SHELL) {
             self.nodes.at_mut(node).set(SHELL, false);
@@ -120,7 +140,7 @@ impl Tree {
         let own = self.nodes.at(node);
         let (edge, orphan) = (own.edge, own.is(ORPHAN));
         if !own.is(ODD) {
-            self.index.remove(own.sequence(), node);
+            self.unfile(own.sequence(), node);
         } else if self.keeps_hash(node) {
             // Its own hash named nobody any more; what is left are entries that lead nowhere.
             self.nodes.at_mut(node).set(ODD, false);
@@ -216,7 +236,7 @@ impl Tree {
         let own = self.nodes.at(node);
         let (hash, set) = (own.sequence(), own.owners());
         if set != owners::EMPTY {
-            self.index.remove(hash, node);
+            self.unfile(hash, node);
         }
         let keeps_hash = self.keeps_hash(node);
         let own = self.nodes.at_mut(node);

@@ -27,6 +27,8 @@ pub(super) struct Tree {
     pub(super) slots: Slots,
     /// Nodes with owners, by sequence hash; odd nodes have aliases instead.
     pub(super) index: Index,
+    /// Nodes filed there under a hash that another one was filed under before. Honest hashes make none.
+    pub(super) twins: usize,
     /// Children of long branches, by parent and tokens.
     kids: Index,
     /// Missing parents, by their hash.
@@ -71,6 +73,7 @@ impl Tree {
             spill: Spill::default(),
             slots: Slots::default(),
             index: Index::new(),
+            twins: 0,
             kids: Index::new(),
             ghosts: Index::new(),
             aliases: Aliases::new(),
