@@ -10,12 +10,12 @@ mod bucket;
 
 use bucket::{Bucket, NOWHERE, SLOTS};
 
-/// Shards of an index. A shard of a tree of 10 million blocks has about 2000 entries.
-const SHARDS: usize = 4096;
+/// Shards of an index. A shard of a tree of 10 million blocks has about 4000 entries.
+const SHARDS: usize = 2048;
 /// Entries per bucket at which a shard grows.
 const FULL: usize = 8;
 /// Buckets below which a shard doubles: room is cheap there, and moving entries is not.
-const SMALL: usize = 64;
+const SMALL: usize = 128;
 /// Entries of a bucket that may move on before hashes of that bucket are refused. Honest hashes stay far
 /// below; hashes made to collide must not make every probe long.
 const CROWD: u32 = 256;
@@ -41,7 +41,7 @@ impl Place {
     const fn of(hash: u64) -> Self {
         let mixed = mix(hash);
         let tag = (mixed >> 36) as u16;
-        Self { shard: (mixed >> 52) as usize, tag: if tag == 0 { 1 } else { tag } }
+        Self { shard: (mixed >> 53) as usize, tag: if tag == 0 { 1 } else { tag } }
     }
 }
 
