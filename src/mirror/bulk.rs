@@ -257,4 +257,23 @@ mod tests {
             assert!((100..500).contains(&kept), "{semantics:?}: {kept}");
         }
     }
+
+    #[test]
+    fn a_rank_that_calls_another_block_by_the_same_hash_gives_that_up() {
+        for semantics in [Semantics::PerBlock, Semantics::EdgeTruncating] {
+            let mut mirror = Mirror::new(semantics, usize::MAX);
+            let [one, two] = [1, 2].map(|worker| KvHead::of(WorkerId(worker), DpRank(0)));
+            let [left, right] =
+                [5, 6].map(|name| Block { sequence: SequenceHash(7), tokens: TokensHash(name) });
+            let mut batch = KvBatch::default();
+            batch.stored(&one, None, &[left]);
+            batch.stored(&two, None, &[right]);
+            batch.stored(&two, None, &[left]);
+
+            mirror.apply(&batch, 0, &mut Vec::new());
+
+            assert_eq!(mirror.totals().accepted, 2, "{semantics:?}");
+            assert_eq!(mirror.overlap(&[left.tokens]).len(), 2, "{semantics:?}");
+        }
+    }
 }

@@ -3,6 +3,10 @@
 //! Owns the encoding and the sets that outgrew it. Knows nothing of ranks. The top two bits tell:
 //! a mask of slots below 30, up to two slots of 15 bits, or the place of a larger set.
 
+mod many;
+
+use many::{Many, View, each_bit};
+
 /// A set, as a node has it.
 pub(super) type Word = u32;
 
@@ -18,16 +22,6 @@ const PLAIN: usize = 2;
 
 /// A set without members.
 pub(super) const EMPTY: Word = 0;
-
-/// Words that hold the bits of a set without memory of its own: slots below 128.
-const LOW_WORDS: usize = 2;
-
-#[derive(Clone)]
-enum Many {
-    Low([u64; LOW_WORDS]),
-    List(Vec<u32>),
-    Bits(Vec<u64>),
-}
 
 /// The sets that do not fit into one word.
 #[derive(Default)]
@@ -148,7 +142,7 @@ impl Spill {
                 return word;
             }
         }
-        let mut many = Many::Low([0; LOW_WORDS]);
+        let mut many = Many::none();
         self.each(word, |slot| many.insert(slot));
         many.insert(slot);
         self.bytes += many.bytes();
@@ -253,7 +247,7 @@ impl Spill {
                 && let Some(many) = self.sets.get_mut(at)
             {
                 self.bytes -= many.bytes();
-                *many = Many::List(Vec::new());
+                *many = Many::none();
                 self.free.push(at as u32);
             }
         }
@@ -298,86 +292,5 @@ impl Spill {
         self.uses.push(1);
         self.sets.push(many);
         (self.sets.len() - 1) as u32
-    }
-}
-
-fn each_bit(mut word: u64, base: u32, each: &mut impl FnMut(u32)) {
-    while word != 0 {
-        each(base + word.trailing_zeros());
-        word &= word - 1;
-    }
-}
-
-/// What is in a large set.
-enum View<'a> {
-    List(&'a [u32]),
-    Bits(&'a [u64]),
-}
-
-impl Many {
-    #[inline]
-    fn view(&self) -> View<'_> {
-        match self {
-            Self::Low(bits) => View::Bits(bits),
-            Self::List(list) => View::List(list),
-            Self::Bits(bits) => View::Bits(bits),
-        }
-    }
-
-    /// Returns the memory that it takes aside.
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Low(_) => 0,
-            Self::List(list) => list.capacity() * 4,
-            Self::Bits(bits) => bits.capacity() * 8,
-        }
-    }
-
-    /// Adds a slot that is not there yet.
-    fn insert(&mut self, slot: u32) {
-        if let Self::Low(bits) = self {
-            if let Some(word) = bits.get_mut(slot as usize / 64) {
-                *word |= 1 << (slot % 64);
-                return;
-            }
-            let mut list = Vec::with_capacity(8);
-            for (base, word) in (0_u32..).step_by(64).zip(bits) {
-                each_bit(*word, base, &mut |slot| list.push(slot));
-            }
-            *self = Self::List(list);
-        }
-        match self {
-            Self::List(list) => {
-                list.push(slot);
-                let words = list.iter().max().map_or(0, |slot| *slot as usize / 64 + 1);
-                if list.len() * 4 >= words * 8 {
-                    let mut bits = vec![0_u64; words];
-                    for slot in list {
-                        bits[*slot as usize / 64] |= 1 << (*slot % 64);
-                    }
-                    *self = Self::Bits(bits);
-                }
-            }
-            Self::Bits(bits) => {
-                let at = slot as usize / 64;
-                if at >= bits.len() {
-                    bits.reserve_exact(at + 1 - bits.len());
-                    bits.resize(at + 1, 0);
-                }
-                bits[at] |= 1 << (slot % 64);
-            }
-            Self::Low(_) => {}
-        }
-    }
-
-    fn remove(&mut self, slot: u32) {
-        let bits = match self {
-            Self::List(list) => return list.retain(|own| *own != slot),
-            Self::Low(bits) => bits.as_mut_slice(),
-            Self::Bits(bits) => bits,
-        };
-        if let Some(word) = bits.get_mut(slot as usize / 64) {
-            *word &= !(1 << (slot % 64));
-        }
     }
 }
