@@ -154,7 +154,7 @@ impl SizeClaim {
         let head = &self.raw[from..place];
         // From a whole word on, where there is one.
         let head = head.split_once([' ', ',', '(']).map_or(head, |(_, rest)| rest);
-        let dots = if from > 0 { "… " } else { "" };
+        let dots = if from > 0 { "... " } else { "" };
         Cow::Owned(format!("{dots}{}{size}", head.trim_start()))
     }
 
@@ -197,8 +197,8 @@ mod tests {
             "Config(model=Qwen/Qwen3-0.6B, tensor_parallel_size=4, kv_block_size=32, x=132)";
 
         assert_eq!(told("--kv-block-size 32", 32), "32 tokens (--kv-block-size 32)");
-        assert_eq!(told(line, 16), "16 tokens (… Number of tokens per block: 16)");
-        assert_eq!(told(config, 32), "32 tokens (… kv_block_size=32)");
+        assert_eq!(told(line, 16), "16 tokens (... Number of tokens per block: 16)");
+        assert_eq!(told(config, 32), "32 tokens (... kv_block_size=32)");
         let without = "é".repeat(60);
         assert_eq!(told(&without, 32), format!("32 tokens ({without})"));
     }
