@@ -32,7 +32,7 @@ use crate::model::{
     Channels, Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Versions,
     Workers,
 };
-use crate::snapshot::{Answer, Ask, Snapshot, ViewQuery};
+use crate::snapshot::{Answer, Ask, FindingRow, Snapshot, ViewQuery};
 use crate::wire::{Facts, Shape};
 
 /// Steps of deferred work of the mirror for each burst.
@@ -88,6 +88,8 @@ pub struct Engine {
     deployment: Known,
     history: History,
     diagnosis: Diagnosis,
+    /// How many findings came and went, and the last of them as rows.
+    past: (u64, Arc<[FindingRow]>),
     prefixes: Prefixes,
     warm_up: WarmUp,
     events: EventCounts,
@@ -197,6 +199,7 @@ impl Engine {
             deployment: Known::default(),
             history: History::default(),
             diagnosis: Diagnosis::default(),
+            past: (0, Arc::default()),
             prefixes: Prefixes::default(),
             warm_up: WarmUp::default(),
             events: EventCounts::default(),

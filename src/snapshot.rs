@@ -32,6 +32,8 @@ pub use workers::{
     WorkerRow,
 };
 
+use std::sync::Arc;
+
 use crate::domain::Timestamp;
 pub use crate::domain::{Grade, Severity};
 
@@ -76,6 +78,8 @@ pub struct Snapshot {
     pub decisions: Vec<DecisionRow>,
     /// What is wrong, the cause first; what was resolved in the last minute comes last.
     pub findings: Vec<FindingRow>,
+    /// What was resolved before that, the newest first: at most 32.
+    pub past: Arc<[FindingRow]>,
     /// Every check with its verdict, by id.
     pub checks: Vec<CheckRow>,
     /// What the query asked beyond all that.

@@ -21,6 +21,9 @@ const SHORT: Duration = Duration::from_secs(30);
 /// How long a resolved finding is still shown.
 const RESOLVED_FOR: Duration = Duration::from_secs(60);
 
+/// Findings that came and went and are remembered.
+const MOST_PAST: usize = 32;
+
 /// Time between two marks.
 const MARK_EVERY: Duration = Duration::from_secs(5);
 
@@ -38,12 +41,22 @@ struct Mark {
     router: RouterTally,
 }
 
+/// A finding that came and went.
+#[derive(Clone, Debug)]
+struct Episode {
+    raised: Timestamp,
+    resolved: Timestamp,
+    finding: Finding,
+}
+
 /// What is remembered of one rule.
 #[derive(Debug, Default)]
 struct State {
     verdict: Option<Verdict>,
     raised: Option<(Timestamp, Finding)>,
-    resolved: Option<(Timestamp, Timestamp, Finding)>,
+    resolved: Option<Episode>,
+    /// What it followed from when it was judged last, while it is raised.
+    follows: Option<&'static str>,
     /// Since when it looks cured.
     clear_since: Option<Timestamp>,
     /// What was counted before proves nothing any more.
@@ -57,6 +70,10 @@ pub struct Diagnosis {
     states: Vec<State>,
     marks: VecDeque<Mark>,
     judged: Option<(u64, u64)>,
+    /// What was resolved and is no longer shown as such, oldest first, each with the index of its rule.
+    past: VecDeque<(usize, Episode)>,
+    /// How many there were in all.
+    passed: u64,
 }
 
 /// A finding as it stands.
@@ -112,13 +129,40 @@ impl Diagnosis {
         let short = self.before(at.before(SHORT)).map(|mark| over(evidence, mark));
         let long = self.before(at.before(LONG)).map(|mark| over(evidence, mark));
         let long = long.as_ref().unwrap_or(evidence);
-        for (rule, state) in RULES.iter().zip(&mut self.states) {
+        for (at, (rule, state)) in RULES.iter().zip(&mut self.states).enumerate() {
             let later = state.epoch > long.since;
             let since = later.then(|| newest(&self.marks, state.epoch)).flatten();
             let since = since.map(|mark| over(evidence, mark));
-            state.look(*rule, since.as_ref().unwrap_or(long), short.as_ref());
+            if let Some(over) = state.look(*rule, since.as_ref().unwrap_or(long), short.as_ref()) {
+                self.past.push_back((at, over));
+                self.passed += 1;
+            }
+        }
+        while self.past.len() > MOST_PAST {
+            self.past.pop_front();
+        }
+        let hidden = self.hidden();
+        for (rule, state) in RULES.iter().zip(&mut self.states).filter(|it| it.1.raised.is_some()) {
+            let cause = hidden.iter().find(|(_, id)| *id == rule.id());
+            state.follows = cause.map(|(cause, _)| *cause);
         }
         self.remember(evidence);
+    }
+
+    /// Returns how many findings came and went, and are no longer shown as resolved.
+    pub fn passed(&self) -> u64 {
+        self.passed
+    }
+
+    /// Returns the last of them, the newest first. What only followed from another is not among them.
+    pub fn past(&self) -> impl Iterator<Item = Raised<'_>> {
+        self.past.iter().rev().map(|(rule, episode)| Raised {
+            rule: RULES[*rule],
+            finding: &episode.finding,
+            raised: episode.raised,
+            resolved: Some(episode.resolved),
+            explains: Vec::new(),
+        })
     }
 
     /// Returns what is wrong, the cause first, and then what was resolved lately.
@@ -137,9 +181,9 @@ impl Diagnosis {
         // Stable: equally severe ones stay in the order of the registry.
         found.sort_by_key(|raised| std::cmp::Reverse(raised.finding.severity));
         for (rule, state) in RULES.iter().zip(&self.states) {
-            if let (None, Some((raised, resolved, finding))) = (&state.raised, &state.resolved) {
-                let (raised, resolved) = (*raised, Some(*resolved));
-                let explains = Vec::new();
+            if let (None, Some(episode)) = (&state.raised, &state.resolved) {
+                let (raised, resolved) = (episode.raised, Some(episode.resolved));
+                let (finding, explains) = (&episode.finding, Vec::new());
                 found.push(Raised { rule: *rule, finding, raised, resolved, explains });
             }
         }
@@ -228,38 +272,44 @@ fn over(evidence: &Evidence, mark: &Mark) -> Evidence {
 }
 
 impl State {
-    fn look(&mut self, rule: &dyn Rule, long: &Evidence, short: Option<&Evidence>) {
+    /// Looks again. Returns what was resolved and is over now.
+    fn look(
+        &mut self,
+        rule: &dyn Rule,
+        long: &Evidence,
+        short: Option<&Evidence>,
+    ) -> Option<Episode> {
         let at = long.at;
-        if self.resolved.as_ref().is_some_and(|(_, resolved, _)| at.since(*resolved) > RESOLVED_FOR)
-        {
-            self.resolved = None;
-        }
+        let mut over = self.resolved.take_if(|it| at.since(it.resolved) > RESOLVED_FOR);
         let verdict = rule.judge(long);
         match (self.raised.take(), verdict) {
             (None, Verdict::Found(finding)) => {
                 self.raises += 1;
-                self.resolved = None;
+                over = over.or(self.resolved.take());
                 self.raised = Some((at, (*finding).clone()));
                 self.verdict = Some(Verdict::Found(finding));
             }
             (None, verdict) => self.verdict = Some(verdict),
-            (Some((raised, before)), verdict) => {
+            (Some((raised, finding)), verdict) => {
                 let recent = short.map(|short| rule.judge(short));
                 if let Some(clear) = self.cured(at, recent.as_ref(), &verdict) {
                     // What was counted before the cure must not raise it again.
                     self.epoch = self.clear_since.take().unwrap_or(at);
-                    self.resolved = Some((raised, at, before));
+                    // What only followed from another goes with it, and is no news.
+                    let news = self.follows.take().is_none();
+                    self.resolved = news.then_some(Episode { raised, resolved: at, finding });
                     self.verdict = Some(clear);
-                    return;
+                    return over;
                 }
                 let finding = match verdict {
                     Verdict::Found(finding) => *finding,
-                    Verdict::Clear { .. } | Verdict::Unknown { .. } => before,
+                    Verdict::Clear { .. } | Verdict::Unknown { .. } => finding,
                 };
                 self.verdict = Some(Verdict::Found(Box::new(finding.clone())));
                 self.raised = Some((raised, finding));
             }
         }
+        over
     }
 
     /// Returns the verdict of a raised finding's rule once it has been clear for long enough. Silence

@@ -28,6 +28,7 @@ impl Engine {
         }
         let evidence = self.evidence(at);
         self.diagnosis.judge(&evidence, self.frames);
+        self.remember_findings();
     }
 
     fn evidence(&self, at: Timestamp) -> Evidence {

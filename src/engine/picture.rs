@@ -8,6 +8,8 @@ mod memory;
 mod router;
 mod workers;
 
+use std::sync::Arc;
+
 use super::Engine;
 use crate::domain::{SourceState, Subject, Timestamp, WorkerRank};
 use crate::metrics::Window;
@@ -49,6 +51,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         events: events(engine, query.events),
         decisions: router::decisions(engine, query.decisions),
         findings: engine.findings(),
+        past: Arc::clone(&engine.past.1),
         checks: engine.checks(),
         answer: answer::of(engine, query, at),
         workers,

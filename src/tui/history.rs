@@ -148,6 +148,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         events: last(&live.events, ROWS.0),
         decisions: last(&live.decisions, ROWS.1),
         findings: live.findings.clone(),
+        past: Arc::clone(&live.past),
         checks: live.checks.clone(),
         answer: Answer::Nothing,
     }

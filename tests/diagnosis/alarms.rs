@@ -129,12 +129,13 @@ fn what_was_repaired_stays_healthy() {
 }
 
 #[test]
-fn a_finding_is_resolved_by_proof_and_shown_for_a_minute_more() {
+fn a_finding_is_resolved_by_proof_and_shown_for_a_minute_more_and_then_remembered() {
     for scenario in [Scenario::Mismatch, Scenario::RouterMismatch, Scenario::NoHistory] {
         let mut simulation = Simulation::new(scenario, 1, START);
         let mut watch = Watch::new();
         let mut history: Vec<(u64, bool, bool)> = Vec::new();
         let mut at = START;
+        let mut remembered = Vec::new();
         for seconds in (0..240_u64).step_by(2) {
             at = START.after(Duration::from_secs(seconds));
             if seconds == 20 {
@@ -145,6 +146,13 @@ fn a_finding_is_resolved_by_proof_and_shown_for_a_minute_more() {
                 snapshot.findings.iter().filter(|found| found.severity == Severity::Critical);
             let resolved = grave.filter(|finding| finding.resolved.is_some()).count() > 0;
             history.push((seconds, !critical(&snapshot).is_empty(), resolved));
+            // Never in two places.
+            for past in snapshot.past.iter() {
+                let shown = snapshot.findings.iter();
+                let mut same = shown.filter(|row| (row.id, row.raised) == (past.id, past.raised));
+                assert!(same.next().is_none(), "{}: {past:?}", scenario.name());
+            }
+            remembered = snapshot.past.to_vec();
         }
         let name = scenario.name();
         let raised = history.iter().find(|(_, raised, _)| *raised).unwrap().0;
@@ -156,6 +164,12 @@ fn a_finding_is_resolved_by_proof_and_shown_for_a_minute_more() {
         assert!((40..=120).contains(&first), "{name}: resolved at {first}");
         assert!((58..=62).contains(&(last - first)), "{name}: shown until {last}");
         assert!(!history.last().unwrap().1, "{name}: {history:?}");
+        let first_of_all = remembered.iter().min_by_key(|row| row.raised).unwrap();
+        let past: Vec<_> = remembered.iter().filter(|row| row.id == first_of_all.id).collect();
+        let [past] = past[..] else { panic!("{name}: {remembered:#?}") };
+        let when = START.after(Duration::from_secs(first));
+        assert_eq!((past.severity, past.resolved), (Severity::Critical, Some(when)), "{name}");
+        assert!(past.raised < when && !past.evidence.is_empty(), "{name}: {past:#?}");
         assert!(at > START);
     }
 }

@@ -78,6 +78,20 @@ fn the_selection_holds_on_to_a_finding_and_not_to_a_row() {
 }
 
 #[test]
+fn what_was_cured_is_listed_last_and_told_as_it_was() {
+    let picture = findings::earlier();
+    for size in [(120, 36), (80, 24)] {
+        let mut shell = opened(&picture);
+        shell.resize(size.0, size.1, &picture);
+        shell.update(Command::Scroll(Scroll::Bottom), &picture);
+        shell.update(Command::Scroll(Scroll::Up), &picture);
+        let screen = draw(&mut shell, &picture, size);
+        insta::assert_snapshot!(format!("finding_earlier_{}x{}", size.0, size.1), screen);
+        assert!(screen.contains("earlier 2") && screen.contains("after 5m"), "{screen}");
+    }
+}
+
+#[test]
 fn every_item_can_be_reached_and_read_to_its_end() {
     for size in [(120, 36), (80, 24), (60, 12), (40, 10)] {
         let picture = findings::mismatch();

@@ -199,6 +199,15 @@ pub(crate) fn resolved() -> Snapshot {
     picture
 }
 
+/// Returns one that was cured long ago, twice.
+pub(crate) fn earlier() -> Snapshot {
+    let mut picture = with(pictures::healthy(), Vec::new());
+    let last = FindingRow { raised: ago(900), resolved: Some(ago(600)), ..block_size() };
+    let first = FindingRow { raised: ago(7_200), resolved: Some(ago(3_700)), ..block_size() };
+    picture.past = [last, first].into();
+    picture
+}
+
 /// Returns a deployment about which little is known.
 pub(crate) fn unknown_only() -> Snapshot {
     let mut picture = with(pictures::late_attach(), Vec::new());

@@ -1,6 +1,6 @@
 //! Verdicts of the rules, as rows of a snapshot.
 
-use crate::diagnose::Verdict;
+use crate::diagnose::{Raised, Target, Verdict};
 use crate::engine::Engine;
 use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
 
@@ -8,41 +8,16 @@ impl Engine {
     /// Returns what is wrong, as rows.
     pub(in crate::engine) fn findings(&self) -> Vec<FindingRow> {
         let target = self.target();
-        let rows = self.diagnosis.raised().into_iter().map(|raised| {
-            let finding = raised.finding;
-            let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
-                claim: proof.claim.clone(),
-                value: proof.value.clone(),
-                source: proof.source.clone(),
-                at: proof.at,
-                against: proof.against,
-            });
-            FindingRow {
-                id: raised.rule.id(),
-                name: raised.rule.name(),
-                severity: finding.severity,
-                grade: finding.grade,
-                summary: finding.summary.clone(),
-                effect: finding.effect.clone(),
-                evidence: proofs.collect(),
-                refuted_by: finding.refuted_by.clone(),
-                competing: finding.competing.clone(),
-                fix: finding.fix.as_ref().map(|fix| {
-                    let shown = fix.render(target);
-                    FixRow {
-                        sentence: shown.sentence,
-                        yaml: shown.yaml,
-                        kubectl: shown.kubectl,
-                        restarts: shown.restarts,
-                        verify: shown.verify,
-                    }
-                }),
-                explains: raised.explains,
-                raised: raised.raised,
-                resolved: raised.resolved,
-            }
-        });
-        rows.collect()
+        self.diagnosis.raised().into_iter().map(|raised| row(raised, target)).collect()
+    }
+
+    /// Renders what came and went, when there is more of it.
+    pub(super) fn remember_findings(&mut self) {
+        if self.past.0 != self.diagnosis.passed() {
+            let target = self.target();
+            let rows = self.diagnosis.past().map(|raised| row(raised, target)).collect();
+            self.past = (self.diagnosis.passed(), rows);
+        }
     }
 
     /// Returns every check with its verdict, as rows by id.
@@ -64,5 +39,40 @@ impl Engine {
         let mut rows: Vec<CheckRow> = rows.collect();
         rows.sort_by_key(|row| row.id);
         rows
+    }
+}
+
+fn row(raised: Raised<'_>, target: Target<'_>) -> FindingRow {
+    let finding = raised.finding;
+    let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
+        claim: proof.claim.clone(),
+        value: proof.value.clone(),
+        source: proof.source.clone(),
+        at: proof.at,
+        against: proof.against,
+    });
+    FindingRow {
+        id: raised.rule.id(),
+        name: raised.rule.name(),
+        severity: finding.severity,
+        grade: finding.grade,
+        summary: finding.summary.clone(),
+        effect: finding.effect.clone(),
+        evidence: proofs.collect(),
+        refuted_by: finding.refuted_by.clone(),
+        competing: finding.competing.clone(),
+        fix: finding.fix.as_ref().map(|fix| {
+            let shown = fix.render(target);
+            FixRow {
+                sentence: shown.sentence,
+                yaml: shown.yaml,
+                kubectl: shown.kubectl,
+                restarts: shown.restarts,
+                verify: shown.verify,
+            }
+        }),
+        explains: raised.explains,
+        raised: raised.raised,
+        resolved: raised.resolved,
     }
 }

@@ -24,19 +24,21 @@ pub enum Item<'a> {
     Finding(&'a FindingRow),
     /// A check that found nothing, or cannot tell.
     Check(&'a CheckRow),
+    /// Something that was wrong more than a minute ago.
+    Past(&'a FindingRow),
 }
 
 impl Item<'_> {
     const fn id(&self) -> &'static str {
         match self {
-            Self::Finding(finding) => finding.id,
+            Self::Finding(finding) | Self::Past(finding) => finding.id,
             Self::Check(check) => check.id,
         }
     }
 
     const fn name(&self) -> &'static str {
         match self {
-            Self::Finding(finding) => finding.name,
+            Self::Finding(finding) | Self::Past(finding) => finding.name,
             Self::Check(check) => check.name,
         }
     }
@@ -52,6 +54,7 @@ impl Item<'_> {
                 let mark = findings::glyph(severity, glyphs);
                 (mark, findings::role(severity), findings::word(severity))
             }
+            Self::Past(_) => (glyphs.dot, Role::Muted, "earlier"),
             Self::Check(check) => match check.verdict {
                 CheckVerdict::Clear => (glyphs.ok, Role::Ok, "clear"),
                 CheckVerdict::Unknown { .. } => (glyphs.unknown, Role::Unknown, "unknown"),
@@ -63,7 +66,7 @@ impl Item<'_> {
     /// Returns what there is to say of it in one row.
     fn note(&self) -> String {
         let note = match self {
-            Self::Finding(finding) => finding.summary.clone(),
+            Self::Finding(finding) | Self::Past(finding) => finding.summary.clone(),
             Self::Check(check) => match &check.verdict {
                 CheckVerdict::Unknown { missing } => missing.clone(),
                 CheckVerdict::Clear | CheckVerdict::Found => check.note.clone(),
@@ -90,6 +93,7 @@ pub fn items(snapshot: &Snapshot) -> Vec<Item<'_>> {
         CheckVerdict::Clear => 2,
     });
     items.extend(checks.into_iter().map(Item::Check));
+    items.extend(snapshot.past.iter().map(Item::Past));
     items
 }
 
@@ -144,7 +148,11 @@ fn title(snapshot: &Snapshot) -> String {
     let open = findings::open(snapshot).len();
     let critical = findings::count(snapshot, Severity::Critical);
     let more = if critical > 0 { format!(" ({critical} critical)") } else { String::new() };
-    format!("Findings {open}{more}, checks {}", snapshot.checks.len())
+    let earlier = match snapshot.past.len() {
+        0 => String::new(),
+        count => format!(", earlier {count}"),
+    };
+    format!("Findings {open}{more}, checks {}{earlier}", snapshot.checks.len())
 }
 
 /// Returns the rows of each item: two where there is room, so that each says why.
@@ -205,7 +213,7 @@ impl Row<'_> {
     /// Returns for how long it has been so.
     fn age(&self) -> String {
         match self.item {
-            Item::Finding(finding) => {
+            Item::Finding(finding) | Item::Past(finding) => {
                 let since = finding.resolved.unwrap_or(finding.raised);
                 text::span(self.scene.now.since(since))
             }

@@ -31,7 +31,9 @@ impl Shell {
         let open = findings::open(live).into_iter();
         let worst = open.into_iter().find(|finding| finding.fix.is_some());
         let selected = match self.selected(live) {
-            Some(Item::Finding(finding)) if self.view == View::Findings => Some(finding),
+            Some(Item::Finding(finding) | Item::Past(finding)) if self.view == View::Findings => {
+                Some(finding)
+            }
             _ => None,
         };
         let mends = |finding: &&FindingRow| finding.fix.is_some() && finding.resolved.is_none();

@@ -95,7 +95,7 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
 fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
     let items = panel::items(stage.snapshot);
     Some(match items.get(panel::position(&items, look.findings.selected))? {
-        Item::Finding(row) => {
+        Item::Finding(row) | Item::Past(row) => {
             let (word, grade) = (findings::word(row.severity), findings::grade(row));
             format!("{} {} {word} {grade}: {}", row.id, row.name, row.summary)
         }

@@ -74,7 +74,7 @@ fn notes(
 ) -> Vec<Part> {
     let (_, role, word) = item.state(glyphs);
     let more = (below > 0).then(|| part(format!("  {below} more {}", glyphs.down), Role::Muted));
-    let Item::Finding(finding) = item else {
+    let (Item::Finding(finding) | Item::Past(finding)) = item else {
         return [part(word, role)].into_iter().chain(more).collect();
     };
     let age = text::span(now.since(finding.resolved.unwrap_or(finding.raised)));
@@ -99,7 +99,9 @@ fn rows(
 ) -> Vec<Vec<Part>> {
     let mut sheet = Sheet::new(width, scene.look.focus == PanelId::Finding, glyphs);
     match item {
-        Item::Finding(finding) => self::finding(&mut sheet, finding, scene, glyphs),
+        Item::Finding(finding) | Item::Past(finding) => {
+            self::finding(&mut sheet, finding, scene, glyphs);
+        }
         Item::Check(check) => self::check(&mut sheet, check, glyphs),
     }
     sheet.rows
@@ -114,7 +116,11 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, scene: &Scene<'_>, glyphs: &
     sheet.say("EFFECT", &finding.effect, Role::Fg);
     let (raised, resolved) = (text::clock(finding.raised), finding.resolved.map(text::clock));
     let when = match resolved {
-        Some(resolved) => format!("raised at {raised}Z, resolved at {resolved}Z"),
+        Some(resolved) => {
+            let lasted = finding.resolved.map(|at| text::span(at.since(finding.raised)));
+            let lasted = lasted.unwrap_or_default();
+            format!("raised at {raised}Z, resolved at {resolved}Z, after {lasted}")
+        }
         None => format!("raised at {raised}Z"),
     };
     sheet.say("SINCE", &when, Role::Fg);
