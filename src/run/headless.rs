@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::RunError;
 use super::ending;
@@ -19,7 +20,7 @@ use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::exit::Exit;
-use crate::frame::Frame;
+use crate::frame::{Frame, Origin};
 use crate::record::{Header, Recording};
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::source::kube::rbac::{self, RbacParts};
@@ -204,15 +205,27 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     let mut lot = Vec::with_capacity(LOT);
     let mut engine = Engine::new(live::engine_options(&label, source));
     let mut writing = true;
+    let (mut waiting, mut heard, started) = (Waiting::default(), 0_u64, Instant::now());
+    let mut look = tokio::time::interval(Duration::from_secs(1));
     while writing {
         tokio::select! {
             _ = &mut ended => break,
             () = &mut time_is_up => break,
+            _ = look.tick() => {
+                let snapshot = engine.snapshot(&ViewQuery::default(), clock::now());
+                waiting.say(&snapshot, attach.as_ref(), started.elapsed(), None);
+            }
             count = frames.recv_many(&mut lot, LOT) => {
+                let is_note = |frame: &Frame| matches!(frame.origin, Origin::Health { .. });
+                heard += lot.iter().filter(|frame| !is_note(frame)).count() as u64;
                 if attach.is_some() {
                     // What is found in the cluster decides what else is recorded.
                     engine.ingest(&lot);
                     follow(attach.as_ref(), &engine);
+                } else {
+                    // How the sources are doing is all that is told meanwhile.
+                    let notes = lot.iter().filter(|frame| is_note(frame)).cloned();
+                    engine.ingest(&notes.collect::<Vec<_>>());
                 }
                 writing = count > 0 && lot.drain(..).all(|frame| recorder.record(&frame));
             }
@@ -222,6 +235,11 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     let dropped = recorder.dropped();
     let written = recorder.finish()?;
     tell(&format!("kvtop: {written} frames written to {}", args.output.display()));
+    if heard == 0 {
+        tell(
+            "kvtop: nothing was heard: all that the recording holds is how the sources were doing",
+        );
+    }
     if dropped > 0 {
         tell(&format!("kvtop: {dropped} frames were lost, the disk was too slow"));
     }
