@@ -34,8 +34,8 @@ pub use workers::{
 
 use std::sync::Arc;
 
-use crate::domain::Timestamp;
 pub use crate::domain::{Grade, Severity};
+use crate::domain::{SourceState, Timestamp};
 
 /// Everything a front end may show, at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,4 +84,18 @@ pub struct Snapshot {
     pub checks: Vec<CheckRow>,
     /// What the query asked beyond all that.
     pub answer: Answer,
+}
+
+/// Sources that bring KV events.
+const OF_EVENTS: [&str; 4] = ["nats", "jetstream", "zmq", "simulator"];
+
+impl Snapshot {
+    /// Returns true when KV events would be seen if there were any, so that 0 is a count.
+    pub fn hears_events(&self) -> bool {
+        let delivers = |row: &SourceRow| {
+            OF_EVENTS.contains(&row.name.as_str())
+                && matches!(row.state, SourceState::Live | SourceState::Lossy)
+        };
+        self.workers.iter().any(|row| row.last_event.is_some()) || self.sources.iter().any(delivers)
+    }
 }

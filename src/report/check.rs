@@ -149,22 +149,27 @@ fn perfdata(snapshot: &Snapshot) -> String {
         percent("orphan_pct", snapshot.totals.orphan_share),
         percent("kv_util", snapshot.totals.kv_utilization),
     ];
-    format!(
-        "critical={} warnings={} accepted={} held={} stores={}c empty_stores={}c refused_stores={}c \
-         unknown_removals={}c routed={}c overlap_known={}c overlap_zero={}c{}",
-        by(Severity::Critical),
-        by(Severity::Warning),
-        snapshot.tree.accepted_blocks,
-        snapshot.tree.held_blocks,
-        counters.stores,
-        counters.empty_stores,
-        counters.refused_stores,
-        counters.unknown_removals,
-        snapshot.router.routed,
-        snapshot.router.overlap_known,
-        snapshot.router.overlap_zero,
-        shares.concat(),
-    )
+    let router = &snapshot.router;
+    // What nobody tells of is left out: a 0 would be read as a count.
+    let events = snapshot.hears_events().then(|| {
+        format!(
+            " accepted={} held={} stores={}c empty_stores={}c refused_stores={}c \
+             unknown_removals={}c",
+            snapshot.tree.accepted_blocks,
+            snapshot.tree.held_blocks,
+            counters.stores,
+            counters.empty_stores,
+            counters.refused_stores,
+            counters.unknown_removals,
+        )
+    });
+    let requests = router.tells_of_requests().then(|| format!(" routed={}c", router.routed));
+    let overlap = (router.tells_of_requests() || router.overlap_known > 0).then(|| {
+        format!(" overlap_known={}c overlap_zero={}c", router.overlap_known, router.overlap_zero)
+    });
+    let known: String = [events, requests, overlap].into_iter().flatten().collect();
+    let (critical, warnings) = (by(Severity::Critical), by(Severity::Warning));
+    format!("critical={critical} warnings={warnings}{known}{}", shares.concat())
 }
 
 #[derive(Serialize)]

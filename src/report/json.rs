@@ -83,7 +83,7 @@ struct Worker<'a> {
     used_blocks: Option<u64>,
     capacity_blocks: Option<u64>,
     hit_rate: Option<f64>,
-    routed: u64,
+    routed: Option<u64>,
     mean_overlap: Option<f64>,
     last_event: Option<String>,
 }
@@ -107,14 +107,14 @@ struct BlockSize {
 #[derive(Serialize)]
 struct Router<'a> {
     pods: &'a [String],
-    decisions: u64,
-    decisions_zero_overlap: u64,
-    routed: u64,
+    decisions: Option<u64>,
+    decisions_zero_overlap: Option<u64>,
+    routed: Option<u64>,
     overlap_known: u64,
     overlap_zero: u64,
     log_parent_warnings: Option<u64>,
     log_remove_warnings: Option<u64>,
-    worker_log_warnings: u64,
+    worker_log_warnings: Option<u64>,
     block_size_inferred: Option<u32>,
     overlap_weight: Option<f64>,
     mean_logit: Option<f64>,
@@ -199,7 +199,11 @@ impl<'a> Report<'a> {
                 dgd: deployment.dgd.as_deref(),
                 dgds: deployment.graphs.iter().map(Dgd::of).collect(),
             },
-            workers: snapshot.workers.iter().map(Worker::of).collect(),
+            workers: snapshot
+                .workers
+                .iter()
+                .map(|row| Worker::of(row, snapshot.router.tells_of_requests()))
+                .collect(),
             memory: memory::ranks(snapshot),
             pods: snapshot.pods.iter().map(Pod::of).collect(),
             router: Router::of(&snapshot.router),
@@ -212,7 +216,8 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn of(row: &'a WorkerRow) -> Self {
+    /// Requests are counted by what routers say: `told` when one does.
+    fn of(row: &'a WorkerRow, told: bool) -> Self {
         let counters = &row.counters;
         let rates = &row.rates;
         Self {
@@ -251,7 +256,7 @@ impl<'a> Worker<'a> {
             used_blocks: value_of(row.used_blocks.as_ref()),
             capacity_blocks: value_of(row.capacity_blocks.as_ref()),
             hit_rate: value_of(row.hit_rate.as_ref()),
-            routed: row.routed,
+            routed: told.then_some(row.routed),
             mean_overlap: row.mean_overlap,
             last_event: row.last_event.map(rfc3339),
         }
@@ -275,11 +280,12 @@ impl Rate {
 
 impl<'a> Router<'a> {
     fn of(router: &'a RouterSummary) -> Self {
+        let told = |count: u64| router.tells_of_requests().then_some(count);
         Self {
             pods: &router.routers,
-            decisions: router.decisions,
-            decisions_zero_overlap: router.decisions_zero_overlap,
-            routed: router.routed,
+            decisions: told(router.decisions),
+            decisions_zero_overlap: told(router.decisions_zero_overlap),
+            routed: told(router.routed),
             overlap_known: router.overlap_known,
             overlap_zero: router.overlap_zero,
             log_parent_warnings: router.log_parent_warnings,

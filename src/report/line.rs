@@ -26,6 +26,8 @@ pub fn stat_line(snapshot: &Snapshot) -> String {
     let rates = &snapshot.totals.rates.ten_seconds;
     let router = &snapshot.router;
     let unknown = || "-".to_owned();
+    let of_events = |known: String| if snapshot.hears_events() { known } else { unknown() };
+    let per_second = router.tells_of_requests().then_some(router.routed_per_second);
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     let hits = (router.overlap_known > 0)
         .then(|| 1.0 - router.overlap_zero as f64 / router.overlap_known as f64);
@@ -33,16 +35,16 @@ pub fn stat_line(snapshot: &Snapshot) -> String {
         .log_parent_warnings
         .map(|_| router.parent_warnings_per_minute + router.remove_warnings_per_minute);
     format!(
-        "{:<8} {:>8.1} {:>8.1} {:>8.1} {:>8.1} {:>9} {:>9} {:>6} {:>8.1} {:>8} {:>8}",
+        "{:<8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8}",
         rfc3339(snapshot.at).get(11..19).unwrap_or("--:--:--"),
-        rates.stores,
-        rates.removals,
-        rates.refused,
-        rates.unknown_removals,
-        snapshot.totals.accepted,
-        snapshot.totals.held,
+        of_events(format!("{:.1}", rates.stores)),
+        of_events(format!("{:.1}", rates.removals)),
+        of_events(format!("{:.1}", rates.refused)),
+        of_events(format!("{:.1}", rates.unknown_removals)),
+        of_events(snapshot.totals.accepted.to_string()),
+        of_events(snapshot.totals.held.to_string()),
         snapshot.totals.kv_utilization.map_or_else(unknown, percent),
-        router.routed_per_second,
+        per_second.map_or_else(unknown, |rate| format!("{rate:.1}")),
         hits.map_or_else(unknown, percent),
         warnings.map_or_else(unknown, |rate| format!("{rate:.0}")),
     )

@@ -205,7 +205,7 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     let mut lot = Vec::with_capacity(LOT);
     let mut engine = Engine::new(live::engine_options(&label, source));
     let mut writing = true;
-    let (mut waiting, mut heard, started) = (Waiting::default(), 0_u64, Instant::now());
+    let (mut told, mut heard, started) = (Waiting::default(), 0_u64, Instant::now());
     let mut look = tokio::time::interval(Duration::from_secs(1));
     while writing {
         tokio::select! {
@@ -213,7 +213,7 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
             () = &mut time_is_up => break,
             _ = look.tick() => {
                 let snapshot = engine.snapshot(&ViewQuery::default(), clock::now());
-                waiting.say(&snapshot, attach.as_ref(), started.elapsed(), None);
+                told.say(&snapshot, attach.as_ref(), started.elapsed(), None);
             }
             count = frames.recv_many(&mut lot, LOT) => {
                 let is_note = |frame: &Frame| matches!(frame.origin, Origin::Health { .. });
@@ -234,7 +234,13 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     ending::stop(&sources).await;
     let dropped = recorder.dropped();
     let written = recorder.finish()?;
-    tell(&format!("kvtop: {written} frames written to {}", args.output.display()));
+    recorded(&args.output, written, heard, dropped);
+    Ok(Exit::Clean)
+}
+
+/// Says what a recording holds: frames written, those that are no notes of sources, and those lost.
+fn recorded(path: &Path, written: u64, heard: u64, dropped: u64) {
+    tell(&format!("kvtop: {written} frames written to {}", path.display()));
     if heard == 0 {
         tell(
             "kvtop: nothing was heard: all that the recording holds is how the sources were doing",
@@ -243,7 +249,6 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     if dropped > 0 {
         tell(&format!("kvtop: {dropped} frames were lost, the disk was too slow"));
     }
-    Ok(Exit::Clean)
 }
 
 /// Prints the role that kvtop needs. Asks nobody: whoever needs it may not be let in yet.

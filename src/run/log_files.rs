@@ -55,7 +55,8 @@ fn says_anything(snapshot: &Snapshot) -> bool {
     let router = &snapshot.router;
     let warnings =
         router.log_parent_warnings.unwrap_or(0) + router.log_remove_warnings.unwrap_or(0);
-    router.decisions + warnings + router.worker_log_warnings > 0 || !snapshot.claims.is_empty()
+    router.decisions + warnings + router.worker_log_warnings.unwrap_or(0) > 0
+        || !snapshot.claims.is_empty()
 }
 
 /// Takes the line that was written first.

@@ -37,14 +37,22 @@ pub struct RouterSummary {
     pub parent_warnings_per_minute: f64,
     /// Remove warnings per minute.
     pub remove_warnings_per_minute: f64,
-    /// The same warnings in other pods' logs: workers that index their own events.
-    pub worker_log_warnings: u64,
+    /// The same warnings in other pods' logs: workers that index their own events; none while no such
+    /// log is read.
+    pub worker_log_warnings: Option<u64>,
     /// Block size that the formula's fractions prove; none when they do not.
     pub block_size_inferred: Option<u32>,
     /// Mean time to first token in seconds, over the scrapes seen.
     pub ttft_mean: Option<f64>,
     /// Requests waiting in front of the router.
     pub queued: Option<u64>,
+}
+
+impl RouterSummary {
+    /// Returns true when routers' own words tell what they routed, so that 0 is a count.
+    pub fn tells_of_requests(&self) -> bool {
+        self.log_parent_warnings.is_some() || self.decisions > 0
+    }
 }
 
 /// The cost of one worker in a decision.

@@ -35,7 +35,8 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         log_remove_warnings: sum(|warnings| warnings.remove),
         parent_warnings_per_minute: per_minute(&engine.meters.parent_warnings),
         remove_warnings_per_minute: per_minute(&engine.meters.remove_warnings),
-        worker_log_warnings: others.iter().map(|(_, w)| w.parent + w.remove).sum(),
+        worker_log_warnings: (!others.is_empty())
+            .then(|| others.iter().map(|(_, w)| w.parent + w.remove).sum()),
         block_size_inferred: router.fractions.block_size(),
         ttft_mean: router.ttft_mean(),
         queued: router.queued().map(whole),

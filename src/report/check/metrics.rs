@@ -93,23 +93,49 @@ fn sizes(page: &mut String, snapshot: &Snapshot) {
 
 fn counters(page: &mut String, snapshot: &Snapshot) {
     let (totals, router) = (&snapshot.totals.counters, &snapshot.router);
-    let rows: [(&str, &str, u64); 12] = [
-        ("kvtop_stores_total", "Stored events", totals.stores),
-        ("kvtop_empty_stores_total", "Stored events without blocks", totals.empty_stores),
-        ("kvtop_stored_blocks_total", "Blocks in stored events", totals.stored_blocks),
-        ("kvtop_refused_stores_total", "Stores under an unknown parent", totals.refused_stores),
-        ("kvtop_refused_blocks_total", "Blocks in refused stores", totals.refused_blocks),
-        ("kvtop_removed_blocks_total", "Removed hashes", totals.removed_blocks),
-        ("kvtop_unknown_removals_total", "Removed hashes not held", totals.unknown_removals),
-        ("kvtop_cleared_total", "Cleared events", totals.cleared),
-        ("kvtop_requests_routed_total", "Requests routed", router.routed),
-        ("kvtop_overlap_known_total", "Requests whose overlap is known", router.overlap_known),
-        ("kvtop_overlap_zero_total", "Of those, the ones without overlap", router.overlap_zero),
-        ("kvtop_rejects_total", "Input that could not be read", snapshot.rejects.count),
+    let (events, told) = (snapshot.hears_events(), router.tells_of_requests());
+    let overlap = told || router.overlap_known > 0;
+    // What nobody tells of is left out: a 0 would be read as a count.
+    let rows: [(&str, &str, u64, bool); 12] = [
+        ("kvtop_stores_total", "Stored events", totals.stores, events),
+        ("kvtop_empty_stores_total", "Stored events without blocks", totals.empty_stores, events),
+        ("kvtop_stored_blocks_total", "Blocks in stored events", totals.stored_blocks, events),
+        (
+            "kvtop_refused_stores_total",
+            "Stores under an unknown parent",
+            totals.refused_stores,
+            events,
+        ),
+        ("kvtop_refused_blocks_total", "Blocks in refused stores", totals.refused_blocks, events),
+        ("kvtop_removed_blocks_total", "Removed hashes", totals.removed_blocks, events),
+        (
+            "kvtop_unknown_removals_total",
+            "Removed hashes not held",
+            totals.unknown_removals,
+            events,
+        ),
+        ("kvtop_cleared_total", "Cleared events", totals.cleared, events),
+        ("kvtop_requests_routed_total", "Requests routed", router.routed, told),
+        (
+            "kvtop_overlap_known_total",
+            "Requests whose overlap is known",
+            router.overlap_known,
+            overlap,
+        ),
+        (
+            "kvtop_overlap_zero_total",
+            "Of those, the ones without overlap",
+            router.overlap_zero,
+            overlap,
+        ),
+        ("kvtop_rejects_total", "Input that could not be read", snapshot.rejects.count, true),
     ];
-    for (name, help, value) in rows {
+    for (name, help, value, _) in rows.into_iter().filter(|row| row.3) {
         family(page, name, "counter", help);
         sample(page, name, &[], value);
+    }
+    if !events {
+        return;
     }
     for (name, help, value) in [
         ("kvtop_accepted_blocks", "Blocks as a router counts them", snapshot.tree.accepted_blocks),

@@ -199,8 +199,8 @@ fn warnings(router: &RouterSummary, glyphs: &Glyphs) -> Vec<Fact> {
         line(parents, router.parent_warnings_per_minute, "parent block not found"),
         line(removes, router.remove_warnings_per_minute, "block to remove not found"),
     ];
-    if router.worker_log_warnings > 0 {
-        let count = text::count(router.worker_log_warnings);
+    if let Some(count) = router.worker_log_warnings.filter(|count| *count > 0) {
+        let count = text::count(count);
         let said = format!("{count} in workers' own logs, not the router's");
         facts.push(fact("", vec![part(said, Role::Muted)]));
     }
