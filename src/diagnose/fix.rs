@@ -107,10 +107,12 @@ impl Fix {
     pub fn render(&self, target: Target<'_>) -> Rendered {
         let scope = target.namespace.map_or(String::new(), |it| format!(" -n {}", shell(it)));
         let chosen = target.chosen.map_or(String::new(), |it| format!(" --dgd {}", shell(it)));
+        // Of a recording, or a server that was named, it is not known how to reach it.
+        let with = if scope.is_empty() { ", with the flags that name the deployment" } else { "" };
         let mut rendered = Rendered {
             sentence: self.sentence.clone(),
             restarts: self.restarts.clone(),
-            verify: format!("kvtop check{scope}{chosen} --wait 2m"),
+            verify: format!("kvtop check{scope}{chosen} --wait 2m{with}"),
             ..Rendered::default()
         };
         match (&self.change, target.graph) {

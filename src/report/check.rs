@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::json::{CONTRACT, RowOfMemory, memory_ranks};
 use crate::domain::Timestamp;
-use crate::snapshot::{CheckVerdict, FindingRow, Severity, Snapshot};
+use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Severity, Snapshot};
 pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
 
@@ -88,6 +88,10 @@ fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
     snapshot.findings.iter().filter(|finding| finding.resolved.is_none())
 }
 
+fn cannot_see(snapshot: &Snapshot) -> bool {
+    active(snapshot).any(|finding| finding.id == CANNOT_SEE)
+}
+
 /// Returns the one line with performance data.
 pub fn text(snapshot: &Snapshot) -> String {
     let status = Status::of(snapshot);
@@ -104,6 +108,10 @@ pub fn text(snapshot: &Snapshot) -> String {
         })
         .collect();
     let said = match (found.first(), status) {
+        // What keeps it from being told comes first, unless that is a finding.
+        (Some(first), Status::Unknown) if !cannot_see(snapshot) => {
+            format!("{}; besides {first}", missing(snapshot))
+        }
         (Some(first), _) if found.len() == 1 => first.clone(),
         (Some(first), _) => format!("{first} (+{} more)", found.len() - 1),
         (None, Status::Unknown) => missing(snapshot),
@@ -145,8 +153,11 @@ fn perfdata(snapshot: &Snapshot) -> String {
     let percent = |name: &str, share: Option<f64>| {
         share.map_or(String::new(), |share| format!(" {name}={:.1}%", share * 100.0))
     };
+    // Orphans prove nothing while it is not known what was stored before.
+    let mut workers = snapshot.workers.iter().filter(|row| !row.gone);
+    let known = workers.all(|row| row.knowledge == Knowledge::Complete);
     let shares = [
-        percent("orphan_pct", snapshot.totals.orphan_share),
+        percent("orphan_pct", snapshot.totals.orphan_share.filter(|_| known)),
         percent("kv_util", snapshot.totals.kv_utilization),
     ];
     let router = &snapshot.router;

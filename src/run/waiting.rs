@@ -44,7 +44,12 @@ impl Waiting {
             );
             self.once(&format!("{}: {why}; {more}", row.name));
         }
-        if let Some(attach) = attach.filter(|_| waited >= PATIENCE) {
+        // What was not listed may be there.
+        let listed = !snapshot
+            .sources
+            .iter()
+            .any(|row| row.name == "kubernetes" && row.state == SourceState::Down);
+        if let Some(attach) = attach.filter(|_| listed && waited >= PATIENCE) {
             let notes = attach.wanted.borrow().notes.clone();
             for note in &notes {
                 self.once(note);

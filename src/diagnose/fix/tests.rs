@@ -218,8 +218,11 @@ fn pods_are_rolled_one_by_one_and_unknown_targets_leave_the_sentence() {
         Some("kubectl -n serving delete pod w-a  # when its successor is ready, the next: w-b")
     );
     assert_eq!((known.yaml, unknown.kubectl, unknown.yaml), (None, None, None));
-    assert_eq!(unknown.verify, "kvtop check --wait 2m");
+    assert_eq!(unknown.verify, "kvtop check --wait 2m, with the flags that name the deployment");
     let chosen = fix.render(Target { chosen: Some("demo"), ..Target::default() });
-    assert_eq!(chosen.verify, "kvtop check --dgd demo --wait 2m");
+    assert_eq!(
+        chosen.verify,
+        "kvtop check --dgd demo --wait 2m, with the flags that name the deployment"
+    );
     assert_eq!(rendered(&declared(), &long).kubectl, None, "a list that is not known");
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::metrics::{family, page, sample};
 use crate::domain::{SourceState, Timestamp};
-use crate::snapshot::{Snapshot, SourceRow, WorkerRow};
+use crate::snapshot::{Knowledge, Snapshot, SourceRow, WorkerRow};
 
 /// How often each finding was raised since the start.
 #[derive(Clone, Debug, Default)]
@@ -73,7 +73,9 @@ const WORKER: [(&str, &str, &str, Value); 13] = [
     ("hit_ratio", "gauge", "Share of prompt tokens found in its cache", |row| {
         row.hit_rate.as_ref().map(|known| known.value)
     }),
-    ("orphan_ratio", "gauge", "Share of stores refused, over a minute", |row| row.orphan_share),
+    ("orphan_ratio", "gauge", "Share of stores refused, over a minute", |row| {
+        row.orphan_share.filter(|_| row.knowledge == Knowledge::Complete)
+    }),
     ("last_event_timestamp_seconds", "gauge", "When its last KV event came", |row| {
         row.last_event.map(|at| at.0 as f64 / 1e6)
     }),

@@ -78,16 +78,26 @@ pub(super) fn missing(evidence: &Evidence) -> String {
     }
     let (full, unsaid) = (tally.parent_full, tally.parent_unsaid);
     if full + unsaid > 0 {
-        told.push(format!("{} stores were refused for want of a parent", thousands(full + unsaid)));
-    } else if tally.remove > 0 && tally.parent_empty == 0 {
+        told.push(format!("stores refused for want of a parent: {}", thousands(full + unsaid)));
+    }
+    if tally.parent_empty > 0 {
+        told.push(format!(
+            "{} refused stores held no blocks, {} are needed to judge",
+            thousands(tally.parent_empty),
+            evidence.thresholds.min_parent_warnings
+        ));
+    } else if tally.remove > 0 && full + unsaid == 0 {
         told.push(format!(
             "{} removed blocks were unknown, and no store was refused",
             thousands(tally.remove)
         ));
     }
-    let told = if told.is_empty() { String::new() } else { format!("{}; ", told.join(", ")) };
+    if told.is_empty() {
+        return "lines of a router or of workers: none was found".to_owned();
+    }
+    let told = told.join(", ");
     format!(
-        "{told}why cannot be told without \"Failed to find parent block\" lines that name num_blocks, \
+        "{told}; why cannot be told without \"Failed to find parent block\" lines that name num_blocks, \
          workers' logs from their start, or KV events"
     )
 }
