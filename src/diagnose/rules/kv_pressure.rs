@@ -33,10 +33,8 @@ impl Rule for KvPressure {
         };
         // A cache full of prefixes is no pressure: gauges may count cached blocks too.
         let cached = |name: &str| {
-            let rank = evidence.present().find(|rank| Evidence::name_of(rank) == name);
-            rank.and_then(|rank| {
-                Some(rank.held as f64 / rank.capacity.filter(|room| *room > 0)? as f64)
-            })
+            let rank = evidence.present().find(|rank| Evidence::name_of(rank) == name)?;
+            Some(rank.held as f64 / rank.capacity.filter(|room| *room > 0)? as f64)
         };
         let full: Vec<_> = known
             .iter()
@@ -45,6 +43,13 @@ impl Rule for KvPressure {
             })
             .collect();
         if full.is_empty() {
+            let mut unclear = known.iter().filter(|(name, _)| cached(name).is_none());
+            if let Some((name, share)) = unclear.find(|it| it.1 >= limits.pressure) {
+                let used = (share * 100.0).round();
+                return Verdict::unknown(format!(
+                    "the capacity of {name}: {used} % in use may be requests or cached prefixes"
+                ));
+            }
             return Verdict::clear(format!(
                 "at most {:.0} % of KV blocks in use, cached ones included",
                 most * 100.0
