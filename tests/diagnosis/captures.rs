@@ -105,9 +105,9 @@ fn the_four_faces_are_told_apart_by_their_evidence() {
 
     assert!(incident.contains("480 of 480 stores arrived without blocks"), "{incident}");
     assert!(incident_proof.contains("Failed to find parent block"), "{incident_proof}");
-    assert!(card.contains("blocks of 16 tokens, workers publish blocks of 32"), "{card}");
+    assert!(card.contains("blocks of 16 tokens, workers publish 32"), "{card}");
     assert!(card_proof.contains("prefixes reused by engines"), "{card_proof}");
-    assert!(larger.contains("blocks of 32 tokens, their engines cut blocks of 64"), "{larger}");
+    assert!(larger.contains("blocks of 32 tokens, engines cut 64"), "{larger}");
     assert!(larger_proof.contains("removals without stores"), "{larger_proof}");
     assert!(history.contains("70 stores for want of parents, 69 of which"), "{history}");
     assert!(history_proof.contains("parents that the mirror holds"), "{history_proof}");

@@ -112,8 +112,8 @@ fn a_size_of_a_config_map_is_mended_there() {
     let finding = found(&seen, "KVT001").unwrap();
     let fix = finding.fix.as_ref().unwrap();
 
-    assert!(finding.summary.contains("blocks of 32 tokens, their engines to cut blocks of 64"));
-    let place = "tokens_per_block: 32 in ConfigMap trtllm-engine-config, key agg.yaml";
+    assert!(finding.summary.contains("blocks of 32 tokens, engines to cut 64"));
+    let place = "tokens_per_block: 32 (now 64) in ConfigMap trtllm-engine-config, key agg.yaml";
     assert!(fix.sentence.contains(place), "{}", fix.sentence);
     let edit = "kubectl -n gtc-demo edit configmap trtllm-engine-config";
     assert!(fix.kubectl.as_ref().unwrap().starts_with(edit));

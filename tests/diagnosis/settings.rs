@@ -234,7 +234,7 @@ fn workers_that_were_never_told_to_publish_are_no_riddle() {
     let finding = found(&mute, "KVT003").unwrap();
     assert_eq!(finding.severity, Severity::Critical);
     assert!(finding.summary.contains("none of 2 was told to"), "{}", finding.summary);
-    assert!(fix(&mute, "KVT003").ends_with("switched on: --publish-events-and-metrics."));
+    assert!(fix(&mute, "KVT003").starts_with("Switch KV events on: --publish-events-and-metrics."));
     assert_eq!(said(&mute, "KVT004"), "unknown");
     assert_eq!(said(&loud, "KVT003"), "unknown");
     assert!(said(&loud, "KVT004").starts_with("kvtop sees no KV events"));
@@ -307,10 +307,7 @@ fn a_router_with_a_size_of_its_own_is_told_the_workers() {
     let standalone = seen("standalone-router");
 
     let summary = said(&standalone, "KVT001");
-    assert_eq!(
-        summary,
-        "The router is set to hash blocks of 128 tokens, workers to publish blocks of 16."
-    );
+    assert_eq!(summary, "The router is set to hash blocks of 128 tokens, workers to publish 16.");
     let fix = fix(&standalone, "KVT001");
     assert!(fix.contains("DYN_ROUTER_BLOCK_SIZE=16"), "{fix}");
     // The frontend before it does not choose workers, and need not route by cached blocks.

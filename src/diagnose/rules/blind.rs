@@ -27,6 +27,10 @@ pub(super) enum Sight {
     Unknown,
 }
 
+/// What it does to requests when routers find nothing. Engines still find what they have cached.
+pub(super) const EFFECT: &str = "The router finds no cached block: no request is routed to where its prefix \
+                                 is cached. What hits, hits by chance.";
+
 /// Looks at what routers find.
 pub(super) fn look(evidence: &Evidence) -> Sight {
     let limits = &evidence.thresholds;

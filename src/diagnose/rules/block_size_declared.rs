@@ -3,6 +3,7 @@
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Fix, Part};
 use crate::diagnose::rules::blind::{self, Sight};
+use crate::diagnose::rules::block_size_mismatch::BlockSizeMismatch;
 use crate::diagnose::{Finding, Rule, Verdict};
 use crate::domain::{ClaimOf, Grade, Severity};
 
@@ -49,6 +50,20 @@ impl Rule for BlockSizeDeclared {
     }
 }
 
+/// Says it in the users' own words. Their second way out would undo what mends KVT001, where that is found.
+fn summary(evidence: &Evidence, declared: u32, worker: u32) -> String {
+    let differs = format!(
+        "Frontend KV block size ({declared}) does not match worker block size ({worker}). Set \
+         DYN_KV_CACHE_BLOCK_SIZE={worker} on the frontend"
+    );
+    match BlockSizeMismatch.judge(evidence) {
+        Verdict::Found(_) => format!("{differs}; leave the workers' size to the fix of KVT001."),
+        Verdict::Clear { .. } | Verdict::Unknown { .. } => {
+            format!("{differs} or configure tokens_per_block={declared} on workers.")
+        }
+    }
+}
+
 fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Finding {
     let (d, w) = (declared.tokens, worker.tokens);
     let decides = evidence.settings.router_kind == RouterKind::OwnSize;
@@ -56,26 +71,20 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Findi
     let set = declared.ground > Ground::Default;
     let severity = if set || decides || !sees { Severity::Warning } else { Severity::Info };
     let effect = match evidence.settings.router_kind {
-        RouterKind::OwnSize => {
-            "This router hashes requests with it: no request finds a cached block."
-        }
+        RouterKind::OwnSize => "This router hashes requests with it: it finds no cached block.",
         RouterKind::Frontend => {
             "The router inside the frontend does not read it but takes the model card's size: by itself it \
              does not explain a cold router. Declared, not in effect here."
         }
         RouterKind::Unknown => {
-            "The router inside dynamo.frontend does not read it; a router of its own does, and then no \
-             request finds a cached block."
+            "The router inside dynamo.frontend does not read it; a router of its own does, and then it \
+             finds no cached block."
         }
     };
     Finding {
         severity,
         grade: if decides && sees { Grade::Likely } else { Grade::ConfigOnly },
-        // The users' own words.
-        summary: format!(
-            "Frontend KV block size ({d}) does not match worker block size ({w}). Set \
-             DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend or configure tokens_per_block={d} on workers."
-        ),
+        summary: summary(evidence, d, w),
         effect: effect.into(),
         proofs: vec![
             declared.proof("declared on the frontend"),

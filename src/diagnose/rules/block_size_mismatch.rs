@@ -15,6 +15,10 @@ use crate::domain::{ClaimOf, Grade, Severity, thousands};
 use fixes::{router_fix, worker_fix};
 use published::is_publishing;
 
+/// What an empty index does to requests. Engines still find what they have cached.
+const INDEX_EMPTY: &str = "The router's index stays empty: no request is routed to where its prefix is \
+                           cached. What hits, hits by chance.";
+
 pub(super) struct BlockSizeMismatch;
 
 impl Rule for BlockSizeMismatch {
@@ -150,13 +154,13 @@ fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
             Grade::Likely
         },
         summary: format!(
-            "The router hashes requests in blocks of {router} tokens, workers publish blocks of \
-             {workers}: {} of {} requests found nothing although {} blocks are cached.",
+            "The router hashes blocks of {router} tokens, workers publish {workers}: {} of {} requests \
+             found nothing although {} blocks are cached.",
             thousands(blind.zero),
             thousands(blind.known),
             thousands(evidence.tree.held)
         ),
-        effect: "No request matches any cached block: requests are routed by load alone.".into(),
+        effect: blind::EFFECT.into(),
         proofs,
         refuted_by: "One request with overlap.".into(),
         competing: vec![
@@ -186,7 +190,7 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
         let who = engine.who(evidence);
         (
             format!(
-                "Workers are set to publish blocks of {} tokens, their engines to cut blocks of {}.",
+                "Workers are set to publish blocks of {} tokens, engines to cut {}.",
                 publisher.tokens, engine.tokens
             ),
             vec![
@@ -198,7 +202,7 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
     } else if let (Some(router), Some(worker)) = (router, worker) {
         (
             format!(
-                "The router is set to hash blocks of {} tokens, workers to publish blocks of {}.",
+                "The router is set to hash blocks of {} tokens, workers to publish {}.",
                 router.tokens, worker.tokens
             ),
             vec![router.proof("router block size"), worker.proof("workers' block size")],
@@ -211,7 +215,7 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
         severity: Severity::Critical,
         grade: Grade::ConfigOnly,
         summary,
-        effect: "Once requests come, none will find a cached block.".into(),
+        effect: "Once requests come, the router will find none of their cached blocks.".into(),
         proofs,
         refuted_by: "Stores that hold blocks, and requests with overlap.".into(),
         competing: Vec::new(),

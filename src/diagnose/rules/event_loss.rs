@@ -121,7 +121,10 @@ fn counters(evidence: &Evidence) -> Option<Verdict> {
 
 fn lost(evidence: &Evidence, summary: String, grade: Grade, proof: Proof) -> Verdict {
     Finding::new(Severity::Warning, grade, summary, vec![proof])
-        .means("Part of what is cached is never found.", "A publisher that was restarted.")
+        .means(
+            "The router does not find part of what is cached.",
+            "A publisher that was restarted.",
+        )
         .rather_than("KVT007: a router without history lacks blocks that kvtop does hold.")
         .mended_by(
             format!("{}; look at slow consumers on NATS.", evidence.buffer_advice()),

@@ -84,13 +84,13 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
         severity: Severity::Critical,
         grade: Grade::Likely,
         summary: format!(
-            "{} of {} requests found nothing although {} blocks are cached and engines reuse them: \
-             router and workers hash prompts differently.",
+            "Router and workers hash prompts differently: {} of {} requests found nothing although {} \
+             blocks are cached and engines reuse them.",
             thousands(blind.zero),
             thousands(blind.known),
             thousands(evidence.tree.held)
         ),
-        effect: "No request matches any cached block: requests are routed by load alone.".into(),
+        effect: blind::EFFECT.into(),
         proofs,
         refuted_by: "One request with overlap.".into(),
         competing: vec![

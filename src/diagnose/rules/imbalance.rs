@@ -66,7 +66,7 @@ impl Rule for Imbalance {
             ),
             proofs.collect(),
         )
-        .means("Requests queue at one worker while others idle.", "Shares that even out.")
+        .means("Requests may queue at one worker while others have room.", "Shares that even out.")
         .mended_by(
             format!(
                 "Lower what an overlap counts: {} on the frontend, or DYN_ROUTER_TEMPERATURE=0.1.",

@@ -73,7 +73,7 @@ impl Rule for KvPressure {
             proofs.collect(),
         )
         .means(
-            "No room is left to keep prefixes; requests wait.",
+            "Hardly any room is left to keep prefixes; requests may wait.",
             "A gauge that counts cached blocks too.",
         )
         .mended_by(

@@ -53,7 +53,7 @@ impl Rule for PhantomBlocks {
             format!("The index holds more blocks than there is room for on {}.", names.join(", ")),
             proofs.collect(),
         )
-        .means("Requests are sent there for prefixes that are gone.", "A capacity that grew.")
+        .means("Requests may be sent there for prefixes that are gone.", "A capacity that grew.")
         .mended_by(
             "Roll that worker, so that its cache and the index start again together.",
             "that worker",

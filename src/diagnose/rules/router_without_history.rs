@@ -147,8 +147,8 @@ fn found(evidence: &Evidence) -> Finding {
         severity: Severity::Critical,
         grade: if proven { Grade::Confirmed } else { Grade::Likely },
         summary: format!(
-            "The router lost its history while the workers kept their caches: it refused {} stores for \
-             want of parents{}.",
+            "The router lost its history, workers kept their caches: it refused {} stores for want of \
+             parents{}.",
             thousands(refused),
             if proven {
                 format!(", {} of which the workers hold", thousands(tally.parent_held))
@@ -156,7 +156,7 @@ fn found(evidence: &Evidence) -> Finding {
                 String::new()
             }
         ),
-        effect: "Requests miss what workers have cached, until it is evicted and stored again."
+        effect: "The router misses what workers have cached, until it is evicted and stored again."
             .into(),
         proofs,
         refuted_by: "A router whose warnings name parents that no worker holds (KVT014).".into(),
@@ -170,8 +170,8 @@ fn found(evidence: &Evidence) -> Finding {
 
 fn fix(evidence: &Evidence, pods: Vec<Arc<str>>) -> Fix {
     let mut sentence =
-        "Roll the workers one by one, so that their caches and the router's index start \
-                        again together; do not restart the frontend."
+        "Roll the workers one by one; do not restart the frontend. Caches and the router's \
+                        index then start again together."
             .to_owned();
     if evidence.forgets() {
         sentence.push_str(

@@ -129,7 +129,7 @@ fn publishers(lines: u64) -> Finding {
         vec![proof],
     )
     .means(
-        "Each such line drops a whole batch of events: its blocks are never found.",
+        "Each such line drops a whole batch of events: routers never find its blocks.",
         "Fewer lines.",
     )
     .mended_by(

@@ -110,7 +110,9 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Finding {
             "No worker publishes KV events: none of {} was told to, and none came with {routed} requests.",
             mute.len()
         ),
-        effect: "The router knows of no cached block: requests are routed by load alone.".into(),
+        effect: "The router knows of no cached block: no request is routed to where its prefix is cached. \
+                 What hits, hits by chance."
+            .into(),
         proofs,
         refuted_by: "One KV event from any worker.".into(),
         competing: vec![
@@ -119,7 +121,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Finding {
         ],
         fix: Some(Fix {
             sentence: format!(
-                "Roll the workers with KV events switched on: {}.",
+                "Switch KV events on: {}. Roll the workers one by one.",
                 evidence.publish_flags()
             ),
             change: None,
@@ -158,7 +160,8 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
             "{} {is} no KV events, although {routed} requests were routed there; {loud} other {ranks}.",
             names.join(", ")
         ),
-        effect: "The router takes it for empty: what it has cached is never found.".into(),
+        effect: "The router takes it for empty: no request is sent there for what it has cached."
+            .into(),
         proofs,
         refuted_by: "One event from it.".into(),
         competing: vec![
@@ -167,7 +170,7 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
         ],
         fix: Some(Fix {
             sentence: format!(
-                "Roll {} with KV events switched on: {}.",
+                "Roll {} with {}: it switches KV events on.",
                 names.join(", "),
                 evidence.publish_flags()
             ),

@@ -15,11 +15,11 @@ pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeCl
     let publisher = sizes.map(|(publisher, _)| publisher.tokens);
     let publisher = publisher.or_else(|| evidence.worker_size().map(|claim| claim.tokens));
     let size = publisher.map_or("the size they publish".to_owned(), |size| size.to_string());
-    let other = match sizes {
+    let (now, other) = match sizes {
         Some((_, engine)) => {
-            format!(", or publish the engine's size (--kv-block-size {})", engine.tokens)
+            (format!(" (now {})", engine.tokens), format!("--kv-block-size {}", engine.tokens))
         }
-        None => ", or publish the engine's size (--kv-block-size)".to_owned(),
+        None => (String::new(), "--kv-block-size".to_owned()),
     };
     let place = engine_setting(evidence, sizes);
     if let (Place::Elsewhere, Some((publisher, engine))) = (&place, sizes)
@@ -51,9 +51,10 @@ pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeCl
         _ => format!(" (vLLM: --block-size {size})"),
     };
     Fix {
+        // What to do comes first: what follows is cut where there is little room.
         sentence: format!(
-            "Roll the workers one by one with tokens_per_block: {size} {place}{vllm}{other}. Changing \
-             DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help."
+            "Set tokens_per_block: {size}{now} {place}{vllm} and roll the workers one by one, or publish \
+             the engine's size ({other}). Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help."
         ),
         change,
         restarts: WORKERS.into(),

@@ -1,5 +1,6 @@
 //! What routers' logs alone tell, where no KV event reaches kvtop.
 
+use super::INDEX_EMPTY;
 use super::fixes::worker_fix;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::{Finding, Proof};
@@ -40,12 +41,10 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Finding> {
         severity: Severity::Critical,
         grade: Grade::Likely,
         summary: format!(
-            "Workers' publishers and engines cut blocks of different sizes: the router refused {} \
-             stores without blocks.", thousands(empty)
+            "Publishers and engines of workers differ in block size: the router refused {} stores \
+             without blocks.", thousands(empty)
         ),
-        effect: "The router's index stays empty: every request is routed by load alone, and its prompt \
-                 is computed anew."
-            .into(),
+        effect: INDEX_EMPTY.into(),
         proofs,
         refuted_by: "Stores that hold blocks, in the KV events of the same workers.".into(),
         competing: vec![

@@ -1,5 +1,6 @@
 //! Between engine and publisher: what stores show.
 
+use super::INDEX_EMPTY;
 use super::fixes::worker_fix;
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
 use crate::diagnose::{Finding, Proof};
@@ -51,9 +52,7 @@ pub(super) fn published(evidence: &Evidence) -> Option<Finding> {
         severity: Severity::Critical,
         grade: if both { Grade::Confirmed } else { Grade::Likely },
         summary: published_summary(evidence, sizes, counted, empties, removals),
-        effect: "The router's index stays empty: every request is routed by load alone, and its prompt \
-                 is computed anew."
-            .into(),
+        effect: INDEX_EMPTY.into(),
         proofs,
         refuted_by: "Stores that hold blocks, from the same workers.".into(),
         competing: vec![
@@ -91,6 +90,18 @@ fn published_proofs(
         let value =
             format!("{} of {}", thousands(counters.empty_stores), thousands(counters.stores));
         proofs.push(Proof::new("stores without blocks", value, plane.clone()).at(evidence.at));
+        // Else the two shares, of empty stores and of refused ones, seem to contradict each other.
+        let (empty, refused) = (counters.empty_stores, counters.refused_stores);
+        if refused > 0 && refused < empty && empty == counters.stores {
+            let value = format!(
+                "{} of {}; the other {} begin a prompt and name no parent",
+                thousands(refused),
+                thousands(empty),
+                thousands(empty - refused)
+            );
+            let claim = "of those, refused for want of a parent";
+            proofs.push(Proof::new(claim, value, "mirror").at(evidence.at));
+        }
     }
     if removals {
         let value = format!(
@@ -146,16 +157,16 @@ fn published_summary(
     };
     match sizes {
         Some((publisher, engine)) => format!(
-            "Workers publish blocks of {} tokens, their engines cut blocks of {}: {seen}.",
+            "Workers publish blocks of {} tokens, engines cut {}: {seen}.",
             publisher.tokens, engine.tokens
         ),
         None => match evidence.worker_size() {
             Some(claim) => format!(
-                "Workers publish blocks of {} tokens, their engines cut another size: {seen}.",
+                "Workers publish blocks of {} tokens, engines cut another size: {seen}.",
                 claim.tokens
             ),
             None => {
-                format!("Workers' publishers and engines cut blocks of different sizes: {seen}.")
+                format!("Publishers and engines of workers differ in block size: {seen}.")
             }
         },
     }
