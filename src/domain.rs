@@ -26,7 +26,7 @@ pub use fact::{
     Gauge, GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap, Peers, Prompt,
     RequestEvent, RequestPhase, SourceNote, SourceState, Transport, WarningKind,
 };
-pub use finding::{Grade, Severity};
+pub use finding::{Grade, RESOLVED_AFTER, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
 pub use manifest::{GraphApi, ManifestList, ManifestPart};

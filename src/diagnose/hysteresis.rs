@@ -9,14 +9,14 @@ use std::time::Duration;
 use super::evidence::Evidence;
 use super::verdict::{Finding, Verdict};
 use super::{RULES, Rule};
-use crate::domain::Timestamp;
+use crate::domain::{RESOLVED_AFTER, Timestamp};
 use crate::model::{RouterTally, Tally};
 
 /// Findings are raised by what was counted over this time.
 const LONG: Duration = Duration::from_secs(300);
 
 /// Findings are cleared by proof over this time, that lasts as long again.
-const SHORT: Duration = Duration::from_secs(30);
+const SHORT: Duration = RESOLVED_AFTER;
 
 /// How long a resolved finding is still shown.
 const RESOLVED_FOR: Duration = Duration::from_secs(60);
@@ -85,6 +85,9 @@ pub struct Raised<'a> {
     pub finding: &'a Finding,
     /// When it was raised.
     pub raised: Timestamp,
+    /// Since when nothing shows it any more; none while something does, and once it is resolved. It is
+    /// resolved when that lasts.
+    pub mending: Option<Timestamp>,
     /// When it was resolved; none while it is true.
     pub resolved: Option<Timestamp>,
     /// Findings that follow from it.
@@ -160,6 +163,7 @@ impl Diagnosis {
             rule: RULES[*rule],
             finding: &episode.finding,
             raised: episode.raised,
+            mending: None,
             resolved: Some(episode.resolved),
             explains: Vec::new(),
         })
@@ -176,7 +180,14 @@ impl Diagnosis {
             }
             let explains = hidden.iter().filter(|(cause, _)| *cause == rule.id());
             let explains = explains.map(|(_, id)| *id).collect();
-            found.push(Raised { rule: *rule, finding, raised: *raised, resolved: None, explains });
+            found.push(Raised {
+                rule: *rule,
+                finding,
+                raised: *raised,
+                mending: state.clear_since,
+                resolved: None,
+                explains,
+            });
         }
         // Stable: equally severe ones stay in the order of the registry.
         found.sort_by_key(|raised| std::cmp::Reverse(raised.finding.severity));
@@ -184,7 +195,8 @@ impl Diagnosis {
             if let (None, Some(episode)) = (&state.raised, &state.resolved) {
                 let (raised, resolved) = (episode.raised, Some(episode.resolved));
                 let (finding, explains) = (&episode.finding, Vec::new());
-                found.push(Raised { rule: *rule, finding, raised, resolved, explains });
+                let mending = None;
+                found.push(Raised { rule: *rule, finding, raised, mending, resolved, explains });
             }
         }
         found

@@ -1,5 +1,10 @@
 //! How much a finding matters, and how sure it is.
 
+use std::time::Duration;
+
+/// How long nothing may show a finding before it counts as resolved.
+pub const RESOLVED_AFTER: Duration = Duration::from_secs(30);
+
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {

@@ -210,6 +210,7 @@ struct Finding<'a> {
     fix: Option<Fix<'a>>,
     explains: &'a [&'static str],
     raised: String,
+    mending: Option<String>,
     resolved: Option<String>,
 }
 
@@ -316,6 +317,7 @@ fn finding(row: &FindingRow) -> Finding<'_> {
         }),
         explains: &row.explains,
         raised: super::rfc3339(row.raised),
+        mending: row.mending.map(super::rfc3339),
         resolved: row.resolved.map(super::rfc3339),
     }
 }

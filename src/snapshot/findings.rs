@@ -59,6 +59,9 @@ pub struct FindingRow {
     pub explains: Vec<&'static str>,
     /// When it was raised.
     pub raised: Timestamp,
+    /// Since when nothing shows it any more; none while something does, and once it is resolved. It is
+    /// resolved after half a minute of that.
+    pub mending: Option<Timestamp>,
     /// When it was resolved; none while it is true.
     pub resolved: Option<Timestamp>,
 }

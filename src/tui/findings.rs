@@ -1,6 +1,6 @@
 //! What is to be said of findings, wherever they are said: order, counts, marks and grades.
 
-use crate::domain::Timestamp;
+use crate::domain::{RESOLVED_AFTER, Timestamp};
 use crate::snapshot::{CheckVerdict, FindingRow, Grade, Severity, Snapshot};
 
 use super::text;
@@ -118,6 +118,13 @@ pub const fn word(severity: Severity) -> &'static str {
     }
 }
 
+/// Returns what to say of a finding that nothing shows any more: silence is no proof, half a minute is.
+pub fn mending(finding: &FindingRow, now: Timestamp) -> Option<String> {
+    let since = finding.mending.filter(|_| finding.resolved.is_none())?;
+    let (span, after) = (text::span(now.since(since)), text::span(RESOLVED_AFTER));
+    Some(format!("mending: no sign of it for {span}, resolved after {after}"))
+}
+
 /// Returns how sure a finding is and by what: `CONFIRMED: config + events`.
 pub fn grade(finding: &FindingRow) -> String {
     let name = finding.grade.name();
@@ -181,6 +188,7 @@ mod tests {
             fix: None,
             explains: Vec::new(),
             raised: Timestamp(raised),
+            mending: None,
             resolved: None,
         }
     }

@@ -62,6 +62,7 @@ pub(crate) fn block_size() -> FindingRow {
         }),
         explains: vec!["KVT014", "KVT009"],
         raised: ago(472),
+        mending: None,
         resolved: None,
     }
 }
@@ -102,6 +103,7 @@ pub(crate) fn declared() -> FindingRow {
         }),
         explains: Vec::new(),
         raised: ago(35),
+        mending: None,
         resolved: None,
     }
 }
@@ -121,6 +123,7 @@ pub(crate) fn pressure() -> FindingRow {
         fix: None,
         explains: Vec::new(),
         raised: ago(362),
+        mending: None,
         resolved: None,
     }
 }

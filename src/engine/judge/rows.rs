@@ -73,6 +73,7 @@ fn row(raised: Raised<'_>, target: Target<'_>) -> FindingRow {
         }),
         explains: raised.explains,
         raised: raised.raised,
+        mending: raised.mending,
         resolved: raised.resolved,
     }
 }
