@@ -184,7 +184,7 @@ impl Scene<'_> {
     /// Returns how old something was at the time of the picture, in at most four columns.
     fn age(&self, at: Timestamp) -> String {
         let age = text::age(self.now.since(at));
-        if self.past && age == text::JUST_NOW { String::from("then") } else { age }
+        if self.held && age == text::JUST_NOW { String::from("then") } else { age }
     }
 
     /// Returns what the two ends of a graph over `window` are called.

@@ -68,16 +68,22 @@ impl Detail {
     }
 }
 
-/// Draws the bar. `frozen` is what to say about a held picture where no other row says it.
+/// Draws the bar. `frozen` is what to say about a held picture where no other row says it; while one is
+/// `held`, the time is marked as that of now.
 pub fn draw(
     canvas: &mut Canvas<'_>,
     area: Rect,
     snapshot: &Snapshot,
     now: Timestamp,
     frozen: Option<&str>,
+    held: bool,
 ) {
     let glyphs = canvas.glyphs();
     let mut time = time(snapshot, now, area.width);
+    // Below it nothing moves.
+    if held && !time.is_empty() && area.width >= 60 {
+        time.insert(0, part("now ", Role::Muted));
+    }
     if let Some(frozen) = frozen {
         time.insert(0, part(format!("{frozen}  "), Role::Warn));
     }

@@ -37,7 +37,7 @@ impl Shell {
         let held = held.as_deref();
         let no_views = held.filter(|_| layout.views.is_empty() && layout.past.is_empty());
         if !layout.status.is_empty() {
-            status::draw(&mut canvas, layout.status, live, self.now(live), no_views);
+            status::draw(&mut canvas, layout.status, live, now, no_views, held.is_some());
             canvas.mark(Rect { width: NAME.min(layout.status.width), ..layout.status });
         }
         match &live.feed {
