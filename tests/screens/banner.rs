@@ -185,3 +185,27 @@ fn keys_of_ones_own_are_named_wherever_a_key_is() {
         assert!(told.contains(said), "{said}");
     }
 }
+
+#[test]
+fn what_nothing_shows_any_more_is_said_to_mend() {
+    let mut picture = findings::mismatch();
+    picture.findings[0].mending =
+        Some(crate::support::pictures::NOW.before(std::time::Duration::from_secs(12)));
+    let said = "mending: no sign of it for 12s, resolved after 30s";
+    for size in [(80, 24), (120, 36), (200, 60)] {
+        let screen = draw(&mut shell(), &picture, size);
+        assert!(screen.contains("KVT001") && screen.contains(said), "{screen}");
+    }
+    picture.findings[0].mending = None;
+    assert!(!draw(&mut shell(), &picture, (200, 60)).contains("mending"));
+}
+
+#[test]
+fn a_long_fix_has_a_second_row_where_there_is_room() {
+    let mut picture = findings::mismatch();
+    let fix = picture.findings[0].fix.as_mut().unwrap();
+    fix.sentence = format!("{}and the end of it.", "Start the workers anew. ".repeat(6));
+    assert!(draw(&mut shell(), &picture, (120, 36)).contains("and the end of it."));
+    let small = draw(&mut shell(), &picture, (80, 24));
+    assert!(small.contains("CONFIRMED") && small.contains("Y copy"), "{small}");
+}

@@ -46,12 +46,13 @@ const PRESENT: &[Context] = &[Context::UnlessReplay];
 const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
 const WORKERS: &[Context] = &[Context::InList(View::Workers)];
 const ROUTING: &[Context] = &[Context::InList(View::Routing)];
-const FINDINGS: &[Context] = &[Context::In(View::Findings)];
+const FINDINGS: &[Context] = &[Context::InList(View::Findings)];
 /// Where something has the view for itself, which is left by the key that led there.
 const OPENED: &[Context] = &[
     Context::InOpened(View::Workers),
     Context::InOpened(View::Routing),
     Context::InOpened(View::Events),
+    Context::InOpened(View::Findings),
 ];
 const TREE: &[Context] = &[Context::In(View::Tree)];
 /// A recording is paused by `p`.
@@ -125,13 +126,7 @@ pub const BINDINGS: &[Binding] = &[
     ),
     hinted(bind(&[char(':')], ":", VIEWS, Command::OpenLine, "type a command"), "command"),
     hinted(
-        bind(
-            &[key(KeyCode::Enter)],
-            "Enter",
-            FINDINGS,
-            Command::Open,
-            "read all of the finding, and back to the list",
-        ),
+        bind(&[key(KeyCode::Enter)], "Enter", FINDINGS, Command::Open, "read all of the finding"),
         "read",
     ),
     hinted(

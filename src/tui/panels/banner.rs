@@ -19,8 +19,12 @@ use crate::tui::widgets::canvas::{Canvas, Part, part};
 
 /// Columns that a box needs to say anything.
 const BOXED: u16 = 60;
+/// Columns from which on a box gives what mends it a second row.
+const ROOMY: u16 = 100;
 /// Columns that a summary needs to say more than the finding's name.
 const TELLING: usize = 30;
+/// The label of what mends it.
+const FIX: &str = "FIX";
 const COPY: Command = Command::Copy(Copied::Fix);
 
 /// How many rows the banner has.
@@ -44,6 +48,7 @@ pub fn rows(alert: &Alert<'_>, screen: Rect, collapsed: bool) -> Rows {
     let open = match (alert.top, screen.height) {
         (None, _) => 0,
         (Some(_), _) if collapsed => 1,
+        (Some(top), 30..) if screen.width >= ROOMY && boxed::wraps(top, screen.width) => 5,
         (Some(_), 30..) if screen.width >= BOXED => 4,
         (Some(_), 16..) => 2,
         (Some(_), _) => 1,
@@ -135,8 +140,13 @@ impl Banner<'_> {
         text::span(self.now.since(self.finding.raised))
     }
 
+    /// Returns what is wrong; what was, once nothing shows it any more.
     fn summary(&self) -> String {
-        text::clean(&self.finding.summary).into_owned()
+        let summary = text::clean(&self.finding.summary);
+        match findings::mending(self.finding, self.now) {
+            Some(mending) => format!("{mending}. It was: {summary}"),
+            None => summary.into_owned(),
+        }
     }
 
     /// Returns the name and the summary together.
@@ -167,7 +177,7 @@ impl Banner<'_> {
     /// Returns what mends it, with its label; what it does where nothing mends it.
     fn remedy(&self, effect_is_said: bool) -> (&'static str, String) {
         match &self.finding.fix {
-            Some(fix) => ("FIX", text::clean(&fix.sentence).into_owned()),
+            Some(fix) => (FIX, text::clean(&fix.sentence).into_owned()),
             None if effect_is_said => {
                 ("", with_keys(self.keys, "no fix is known; {top-finding} shows the evidence"))
             }

@@ -15,7 +15,7 @@ pub const VIEW: View = View {
     name: command::View::Findings,
     about: "what is wrong, and what mends it",
     home: PanelId::Findings,
-    opened: |_| false,
+    opened: |look| look.focus == PanelId::Finding,
     filter: None,
     arrange,
     ask: |_, _, _| {},
@@ -38,6 +38,11 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
         let list = (rest.width / 20 * 7).clamp(38, 60);
         layout.panels.push((PanelId::Findings, columns(rest, 0, list)));
         layout.panels.push((PanelId::Finding, columns(rest, list, rest.width - list)));
+        return;
+    }
+    // There is no room for both: what is read has the view for itself.
+    if needs.opened {
+        layout.panels.push((PanelId::Finding, rest));
         return;
     }
     let around = if layout.framed { 2 } else { 0 };

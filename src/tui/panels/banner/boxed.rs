@@ -1,21 +1,31 @@
-//! The banner as a box of four rows.
+//! The banner as a box of four rows, or of five where what mends it is long.
 
 use ratatui::layout::Rect;
 
-use super::{Banner, COPY, TELLING};
+use super::{Banner, COPY, FIX, TELLING};
+use crate::snapshot::FindingRow;
 use crate::tui::command::{Command, Copied};
 use crate::tui::findings;
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
+/// Columns of a box that are not for its text.
+const AROUND: u16 = 4;
+
+/// Returns true when what mends `finding` does not fit into one row of a box of `columns`.
+pub(super) fn wraps(finding: &FindingRow, columns: u16) -> bool {
+    let room = usize::from(columns.saturating_sub(AROUND)).saturating_sub(FIX.len() + 1);
+    finding.fix.as_ref().is_some_and(|fix| text::width(&text::clean(&fix.sentence)) > room)
+}
+
 impl Banner<'_> {
-    /// Four rows: a box with everything.
+    /// Four rows, or five: a box with everything.
     pub(super) fn boxed(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let area = canvas.clip(area);
         self.edges(canvas, area);
         self.head(canvas, area);
-        let inner = Rect { x: area.x + 2, width: area.width - 4, ..area };
+        let inner = Rect { x: area.x + 2, width: area.width - AROUND, ..area };
         let room = usize::from(inner.width);
         let mark = canvas.glyphs().ellipsis;
         let (summary, effect) = (self.summary(), text::clean(&self.finding.effect).into_owned());
@@ -28,12 +38,20 @@ impl Banner<'_> {
         let (label, said) = self.remedy(both);
         let x = Self::label(canvas, inner, 0, 2, label);
         let left = room.saturating_sub(x.into());
-        let x = canvas.put(inner, x, 2, &text::cut_words(&said, left, mark), Role::Fg);
+        let first = text::wrap(&said, left).into_iter().next().unwrap_or_default();
+        let (x, y) = match said.strip_prefix(&first) {
+            Some(rest) if area.height > 4 && !rest.is_empty() => {
+                canvas.put(inner, x, 2, &first, Role::Fg);
+                let rest = text::cut_words(rest.trim_start(), left, mark);
+                (canvas.put(inner, x, 3, &rest, Role::Fg), 3)
+            }
+            _ => (canvas.put(inner, x, 2, &text::cut_words(&said, left, mark), Role::Fg), 2),
+        };
         let restarts = self.finding.fix.as_ref().map(|fix| text::clean(&fix.restarts).into_owned());
         if let Some(restarts) = restarts.filter(|said| !said.is_empty()) {
             let said = format!("  restarts: {restarts}");
             if usize::from(x) + text::width(&said) <= room {
-                canvas.put(inner, x, 2, &said, Role::Muted);
+                canvas.put(inner, x, y, &said, Role::Muted);
             }
         }
         self.foot(canvas, area);

@@ -130,13 +130,21 @@ impl Banner<'_> {
         let room = usize::from(area.width).saturating_sub(2);
         let labelled = if label.is_empty() { 0 } else { text::width(label) + 1 };
         let fits = |said: usize, right: &[Part]| labelled + said + 1 + width(right) <= room;
-        // What to type comes before how sure that is, and both before keys.
-        let whole = [graded(&long), graded(&short), graded(&least), graded(&[]), Vec::new()];
-        let cut = [graded(&least), graded(&[]), Vec::new()];
-        let long = text::width(&said);
-        let right = whole.into_iter().find(|right| fits(long, right));
-        let right = right.or_else(|| cut.into_iter().find(|right| fits(TELLING, right)));
-        let right = right.unwrap_or_default();
+        // A sentence says what to do first: where enough of it is left, how sure that is and the key
+        // that copies all of it are worth more than its end.
+        let whole = text::width(&said);
+        let forms = [
+            (whole, graded(&long)),
+            (whole, graded(&short)),
+            (whole, graded(&least)),
+            (CUT.min(whole), graded(&least)),
+            (whole, graded(&[])),
+            (whole, Vec::new()),
+            (TELLING, graded(&least)),
+            (TELLING, graded(&[])),
+        ];
+        let right = forms.into_iter().find(|(said, right)| fits(*said, right));
+        let right = right.map(|(_, right)| right).unwrap_or_default();
         let left = room.saturating_sub(labelled + width(&right) + 1);
         let x = Self::label(canvas, area, 2, 1, label);
         canvas.put(area, x, 1, &text::cut_words(&said, left, canvas.glyphs().ellipsis), Role::Fg);

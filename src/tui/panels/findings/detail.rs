@@ -124,6 +124,17 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, scene: &Scene<'_>, glyphs: &
         None => format!("raised at {raised}Z"),
     };
     sheet.say("SINCE", &when, Role::Fg);
+    if let Some(mending) = findings::mending(finding, scene.now) {
+        sheet.say("", &mending, Role::Resolved);
+    }
+    sheet.gap();
+    match &finding.fix {
+        Some(fix) => {
+            sheet.say("FIX", &fix.sentence, Role::Title);
+            sheet.say("RESTARTS", &fix.restarts, Role::Fg);
+        }
+        None => sheet.say("FIX", "none is known", Role::Muted),
+    }
     sheet.gap();
     let proofs: Vec<_> =
         finding.evidence.iter().map(|row| proof(row, scene, mark, role, glyphs)).collect();
@@ -131,9 +142,8 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, scene: &Scene<'_>, glyphs: &
     sheet.gap();
     sheet.say("REFUTED BY", &finding.refuted_by, Role::Fg);
     sheet.gap();
-    match &finding.fix {
-        Some(fix) => self::fix(sheet, fix, scene.keys),
-        None => sheet.say("FIX", "none is known", Role::Muted),
+    if let Some(fix) = &finding.fix {
+        apply(sheet, fix, scene.keys);
     }
     sheet.gap();
     for (at, other) in finding.competing.iter().enumerate() {
@@ -166,9 +176,8 @@ fn proof(
     }
 }
 
-fn fix(sheet: &mut Sheet, fix: &FixRow, held: &Keymap) {
-    sheet.say("FIX", &fix.sentence, Role::Title);
-    sheet.say("RESTARTS", &fix.restarts, Role::Fg);
+/// What to apply, and how to see that it worked.
+fn apply(sheet: &mut Sheet, fix: &FixRow, held: &Keymap) {
     if let Some(yaml) = &fix.yaml {
         sheet.code("PATCH", yaml);
     }
