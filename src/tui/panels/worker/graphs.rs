@@ -30,7 +30,7 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         area,
         scene,
         PanelId::WorkerTraffic,
-        ("KV events/s", None, text::short),
+        ("KV events/s", "KV events/s", None, text::short),
         |it, row| {
             let rates = &row.rates.ten_seconds;
             // Until earlier blocks are known, orphans are no fault and must not look like one.
@@ -54,7 +54,7 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 
 /// Draws the blocks that a router would hold for it.
 pub fn blocks(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let axis = ("Cached blocks", None, text::short as fn(f64) -> String);
+    let axis = ("Cached blocks", "Cached blocks", None, text::short as fn(f64) -> String);
     draw(canvas, area, scene, PanelId::WorkerBlocks, axis, |it, row| {
         let now = Some(text::count(row.accepted));
         vec![Named { name: "accepted", series: &it.accepted, now, role: Role::Series4 }]
@@ -63,7 +63,7 @@ pub fn blocks(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 
 /// Draws the share of its KV blocks in use, and of prompts found cached.
 pub fn shares(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let axis = ("KV in use, hits %", Some(1.0), text::whole_percent as fn(f64) -> String);
+    let axis = ("KV in use, hits %", "%", Some(1.0), text::whole_percent as fn(f64) -> String);
     draw(canvas, area, scene, PanelId::WorkerShares, axis, |it, row| {
         let percent = |value: f64| text::whole_percent(value);
         let used = row.kv_utilization.as_ref().map(|used| percent(used.value));
@@ -80,7 +80,7 @@ fn draw(
     area: Rect,
     scene: &Scene<'_>,
     id: PanelId,
-    (title, top, label): (&str, Option<f64>, fn(f64) -> String),
+    (title, short, top, label): (&str, &str, Option<f64>, fn(f64) -> String),
     lines: impl for<'a> Fn(&'a WorkerDetail, &WorkerRow) -> Vec<Named<'a>>,
 ) {
     let entry = selected(scene);
@@ -92,12 +92,15 @@ fn draw(
     let named = lines(detail, entry.row);
     let notes: Vec<Part> =
         named.iter().enumerate().map(|(at, line)| note(canvas, at, line)).collect();
-    let title = format!("{} {title}", alias(entry.row));
+    let whole = format!("{} {title}", alias(entry.row));
+    let fits = panel::fitting(area, &whole, &notes) == notes.len();
+    let title = if fits { whole } else { format!("{} {short}", alias(entry.row)) };
     // A line whose name does not fit is a riddle; but never fewer than what a worker stores and loses.
     let named = &named[..named.len().min(panel::fitting(area, &title, &notes).max(LEAST))];
     let inner = scene.frame(canvas, area, id, title, notes);
     let mut lines = Vec::new();
-    for line in named {
+    // What comes first is worst, and is drawn over the others.
+    for line in named.iter().rev() {
         let mark = line.name.chars().next().unwrap_or('*');
         lines.push(Line { points: &line.series.points, role: line.role, mark });
     }
