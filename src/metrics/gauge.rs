@@ -79,6 +79,21 @@ impl GaugeSeries {
         Some((self.at(now.seconds())? - before) / seconds as f64)
     }
 
+    /// Returns the largest mean over `span` that ended within `window` before `now`; over less than a span
+    /// where no more is known, none where nothing is.
+    pub fn steady(&self, now: Timestamp, window: Duration, span: Duration) -> Option<f64> {
+        let last = now.seconds();
+        let span = span.as_secs().max(1);
+        let mean = |end: u64| {
+            let known = (end.saturating_sub(span - 1)..=end).filter_map(|second| self.at(second));
+            let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
+            // The first second of what is noted is no mean of ten.
+            (u64::from(count) == span || (end == last && count > 0)).then(|| sum / f64::from(count))
+        };
+        let first = last.saturating_sub(window.as_secs().saturating_sub(span));
+        (first..=last).filter_map(mean).reduce(f64::max)
+    }
+
     fn at(&self, second: u64) -> Option<f64> {
         let second = second.min(self.newest);
         if self.values.is_empty() || self.newest - second >= self.capacity as u64 {
@@ -138,6 +153,21 @@ mod tests {
         assert_eq!(change(110), Some(3.0));
         assert_eq!(change(105), None);
         assert_eq!(change(130), Some(0.0));
+    }
+
+    #[test]
+    fn a_steady_value_is_a_mean_that_lasts() {
+        let mut series = GaugeSeries::new(60);
+        for second in 100..=140 {
+            series.set(at(second), Some(if second == 120 { 1.0 } else { 0.5 }));
+        }
+        let second = Duration::from_secs(1);
+        let steady = |now| series.steady(at(now), 30 * second, 10 * second);
+
+        assert_eq!(steady(119), Some(0.5));
+        assert_eq!(steady(120), Some(0.55), "one peak weighs a tenth");
+        assert_eq!(steady(140), Some(0.55), "and is remembered");
+        assert_eq!(GaugeSeries::new(60).steady(at(9), 30 * second, 10 * second), None);
     }
 
     #[test]

@@ -125,6 +125,9 @@ pub struct WorkerRow {
     pub block_size: BlockSizes,
     /// Blocks its engine has in use.
     pub used_blocks: Option<Sourced<u64>>,
+    /// The largest share of its KV blocks in use, 0 to 1, that held for ten seconds of the last half
+    /// minute, as a mean: what judges it, so that a value at an edge does not flap.
+    pub kv_lately: Option<f64>,
     /// Blocks its engine has room for.
     pub capacity_blocks: Option<Sourced<u64>>,
     /// Share of its KV blocks in use, 0 to 1.

@@ -25,6 +25,8 @@ const ENOUGH_STORES: u64 = 10;
 /// How something is doing. Ordered from the best to the worst that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
+    /// No longer there.
+    Gone,
     /// Proven good.
     Ok,
     /// Not known; never green.
@@ -39,6 +41,7 @@ impl State {
     /// Returns its mark.
     pub const fn glyph(self, glyphs: &Glyphs) -> &'static str {
         match self {
+            Self::Gone => glyphs.gone,
             Self::Ok => glyphs.ok,
             Self::Unknown => glyphs.unknown,
             Self::Warn => glyphs.warn,
@@ -49,6 +52,7 @@ impl State {
     /// Returns its role.
     pub const fn role(self) -> Role {
         match self {
+            Self::Gone => Role::Muted,
             Self::Ok => Role::Ok,
             Self::Unknown => Role::Unknown,
             Self::Warn => Role::Warn,
@@ -74,19 +78,20 @@ const fn verdict(state: State, word: &'static str) -> Verdict {
 pub fn worker(row: &WorkerRow) -> Verdict {
     let counters = &row.counters;
     let orphans = orphans(row);
-    let used = row.kv_utilization.as_ref().map(|used| used.value);
+    let used = row.kv_lately;
     if row.gone {
-        verdict(State::Unknown, "gone")
+        verdict(State::Gone, "gone")
     } else if disagree(&row.block_size) {
         verdict(State::Fail, "sizes differ")
     } else if counters.stores >= ENOUGH_STORES && counters.empty_stores >= counters.stores / 2 {
         verdict(State::Fail, "empty stores")
     } else if orphans == State::Fail {
         verdict(State::Fail, "orphans")
-    } else if used.is_some_and(|used| used >= KV_FAIL) {
-        verdict(State::Fail, "KV full")
     } else if orphans == State::Warn {
         verdict(State::Warn, "orphans")
+    } else if used.is_some_and(|used| used >= KV_FAIL) {
+        // A full cache is what a busy engine has: no finding calls it critical.
+        verdict(State::Warn, "KV full")
     } else if used.is_some_and(|used| used >= KV_WARN) {
         verdict(State::Warn, "KV high")
     } else if counters.empty_stores >= ENOUGH_STORES {
@@ -103,6 +108,7 @@ pub fn worker(row: &WorkerRow) -> Verdict {
 /// Returns what the orphans of a worker prove: nothing until its earlier blocks are known.
 pub fn orphans(row: &WorkerRow) -> State {
     match (row.knowledge, row.orphan_share) {
+        _ if row.gone => State::Unknown,
         (Knowledge::SinceAttach, _) | (Knowledge::Complete, None) => State::Unknown,
         (Knowledge::Complete, Some(share)) => share_state(share),
     }

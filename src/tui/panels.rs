@@ -30,7 +30,7 @@ use super::widgets::canvas::{Canvas, Part};
 use super::widgets::chart;
 use super::widgets::panel::{self, Heading};
 use crate::domain::Timestamp;
-use crate::snapshot::{Answer, Feed, Knowledge, Snapshot};
+use crate::snapshot::{Answer, Feed, Knowledge, Snapshot, WorkerRow};
 
 /// A panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -207,12 +207,27 @@ impl Scene<'_> {
 
     /// Returns true while orphans prove nothing, because earlier blocks of a worker are not known.
     fn is_warming(&self) -> bool {
-        self.snapshot.workers.iter().any(|row| row.knowledge == Knowledge::SinceAttach && !row.gone)
+        // One that never sent an event has no orphans to doubt.
+        let warms = |row: &WorkerRow| {
+            row.knowledge == Knowledge::SinceAttach && !row.gone && row.last_event.is_some()
+        };
+        self.snapshot.workers.iter().any(warms)
+    }
+
+    /// Returns refused stores as a share of stores over the last minute, of the workers that are there;
+    /// none without stores.
+    fn orphan_share(&self) -> Option<f64> {
+        let present = self.snapshot.workers.iter().filter(|row| !row.gone);
+        let known = present.filter(|row| row.orphan_share.is_some());
+        let (stores, refused) = known.fold((0.0, 0.0), |(stores, refused), row| {
+            (stores + row.rates.minute.stores, refused + row.rates.minute.refused)
+        });
+        (stores > 0.0).then(|| (refused / stores).min(1.0))
     }
 
     /// Returns what the orphans of all workers prove.
     fn orphans(&self) -> judge::State {
-        match self.snapshot.totals.orphan_share {
+        match self.orphan_share() {
             Some(share) if !self.is_warming() => judge::share_state(share),
             _ => judge::State::Unknown,
         }

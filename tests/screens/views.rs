@@ -422,6 +422,7 @@ fn numbers_end_where_their_columns_end_however_large_they_are() {
         row.routed_per_second = 123_456.0;
         row.mean_overlap = Some(99_999.4);
         row.kv_utilization.as_mut().unwrap().value = 1.0;
+        row.kv_lately = Some(1.0);
         let load = row.load.as_mut().unwrap();
         load.value.decode_blocks = count;
     }

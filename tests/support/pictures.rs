@@ -38,6 +38,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         used_blocks: None,
         capacity_blocks: None,
         kv_utilization: Some(sourced(0.62 + 0.07 * (number % 3) as f64)),
+        kv_lately: Some(0.62 + 0.07 * (number % 3) as f64),
         hit_rate: Some(sourced(0.41)),
         routed: 206,
         routed_per_second: 0.55,
@@ -230,6 +231,7 @@ pub(crate) fn mismatch() -> Snapshot {
         row.block_size =
             BlockSizes { engine: Some(16), publisher: Some(32), card: Some(32), router: Some(16) };
         row.kv_utilization = Some(sourced(used));
+        row.kv_lately = Some(used);
         row.mean_overlap = Some(0.0);
         row.hit_rate = None;
     }
@@ -282,6 +284,7 @@ pub(crate) fn late_attach() -> Snapshot {
     picture.totals.kv_utilization = None;
     for row in &mut picture.workers {
         row.kv_utilization = None;
+        row.kv_lately = None;
     }
     picture.tree.orphan_roots = 318;
     picture.tree.orphan_blocks = 4_000;

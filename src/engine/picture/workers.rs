@@ -10,6 +10,8 @@ use crate::snapshot::{BlockSizes, Knowledge, RateSet, RouterLoad, Sourced, Total
 
 /// The time over which a change of the blocks held is measured.
 const CHANGE: Duration = Duration::from_secs(10);
+/// The time over which the use of KV blocks is judged.
+const LATELY: Duration = Duration::from_secs(30);
 
 pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<WorkerRow> {
     chosen(engine).map(|(index, record)| row(engine, index, record, at)).collect()
@@ -34,6 +36,8 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
     let overlap = record.overlaps.best();
     let routed = engine.meters.routed_by_rank.get(index);
     let gauges = engine.meters.gauges_by_rank.get(index);
+    let lately = gauges.and_then(|gauges| gauges.utilization.steady(at, LATELY, CHANGE));
+    let used = utilization(record, capacity.as_ref());
     WorkerRow {
         alias: engine.workers.alias(record.rank.worker),
         rank: record.rank,
@@ -50,7 +54,8 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         rates: meter.map(|meter| meter.rate_set(at, engine.since_kv())).unwrap_or_default(),
         block_size: block_sizes(engine, &subjects),
         used_blocks: record.used_blocks.as_ref().map(sourced),
-        kv_utilization: utilization(record, capacity.as_ref()),
+        kv_lately: lately.or_else(|| used.as_ref().map(|used| used.value)),
+        kv_utilization: used,
         capacity_blocks: capacity,
         hit_rate: record.hit_rate.as_ref().map(sourced),
         routed: record.routed,
@@ -181,12 +186,12 @@ pub(super) fn totals(engine: &Engine, rows: &[WorkerRow], at: Timestamp) -> Tota
     let known = present.filter_map(|row| row.kv_utilization.as_ref().map(|value| value.value));
     let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
     let (accepted, held) = blocks(engine, rows);
-    let (rates, orphan_share) = match engine.options.dgd {
+    let rates = match engine.options.dgd {
         None => {
             let total = &engine.meters.total;
-            (total.rate_set(at, engine.since_kv()), total.orphan_share(at))
+            total.rate_set(at, engine.since_kv())
         }
-        Some(_) => (RateSet::sum(rows.iter().map(|row| row.rates)), orphan_share(engine, at)),
+        Some(_) => RateSet::sum(rows.iter().map(|row| row.rates)),
     };
     Totals {
         counters,
@@ -194,7 +199,7 @@ pub(super) fn totals(engine: &Engine, rows: &[WorkerRow], at: Timestamp) -> Tota
         accepted,
         held,
         kv_utilization: (count > 0).then(|| sum / f64::from(count)),
-        orphan_share,
+        orphan_share: orphan_share(engine, at),
     }
 }
 
@@ -207,9 +212,14 @@ pub(super) fn blocks(engine: &Engine, rows: &[WorkerRow]) -> (u64, u64) {
     rows.iter().fold((0, 0), |(accepted, held), row| (accepted + row.accepted, held + row.held))
 }
 
-/// Returns refused stores of the chosen workers as a share of their stores over the last minute.
+/// Returns refused stores of the chosen workers that are there as a share of their stores over the last
+/// minute: what one did that left is no news.
 fn orphan_share(engine: &Engine, at: Timestamp) -> Option<f64> {
-    let meters = chosen(engine).filter_map(|(index, _)| engine.meters.ranks.get(index));
+    let is_there = |(_, record): &(usize, &RankRecord)| {
+        engine.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
+    };
+    let meters = chosen(engine).filter(is_there);
+    let meters = meters.filter_map(|(index, _)| engine.meters.ranks.get(index));
     let (stores, refused) = meters
         .map(|meter| meter.last_minute(at))
         .fold((0, 0), |(stores, refused), (more, bad)| (stores + more, refused + bad));

@@ -54,6 +54,9 @@ impl Named {
 
     /// Returns what findings say of its block size; none when they say nothing.
     pub fn size(&self, row: &WorkerRow) -> Option<State> {
+        if row.gone {
+            return None;
+        }
         let about = self.findings(row).filter(|(_, id)| SIZES.contains(id));
         about.map(|(state, _)| state).max()
     }

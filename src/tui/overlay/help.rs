@@ -136,6 +136,7 @@ impl Book<'_> {
             (glyphs.warn, "worth a look", Role::Warn),
             (glyphs.fail, "broken", Role::Crit),
             (glyphs.unknown, "not known yet; it never counts as good", Role::Unknown),
+            (glyphs.gone, "a worker that left; its last values are not shown", Role::Muted),
             (glyphs.info, "good to know; it makes no banner", Role::Fg),
             ("warming", warming, Role::Unknown),
             (glyphs.none, "nobody reports it; it is not 0", Role::Muted),

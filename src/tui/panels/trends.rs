@@ -70,8 +70,7 @@ fn trends(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Trend> {
         orphans(canvas, scene),
         if let Some(used) = snapshot.totals.kv_utilization {
             let mark = match gauge::role(used) {
-                Role::GaugeHigh => glyphs.fail,
-                Role::GaugeMid => glyphs.warn,
+                Role::GaugeHigh | Role::GaugeMid => glyphs.warn,
                 _ => " ",
             };
             Trend {
@@ -100,9 +99,9 @@ fn orphans(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Trend {
     };
     let state = scene.orphans();
     let mark = state.glyph(canvas.glyphs());
-    let value = match (state, scene.snapshot.totals.orphan_share) {
+    let value = match (state, scene.orphan_share()) {
         (State::Unknown, _) if scene.is_warming() => format!("{mark} warming"),
-        (State::Unknown, _) | (_, None) => format!("{}  ", canvas.glyphs().none),
+        (State::Gone | State::Unknown, _) | (_, None) => format!("{}  ", canvas.glyphs().none),
         (State::Ok, Some(share)) => format!("{}  ", text::percent(share)),
         (State::Warn | State::Fail, Some(share)) => format!("{} {mark}", text::percent(share)),
     };

@@ -205,7 +205,7 @@ fn passes(entry: &Entry<'_>, filter: &Filter) -> bool {
         gravity: match entry.verdict.state {
             State::Fail => Gravity::Bad,
             State::Warn => Gravity::Notice,
-            State::Ok | State::Unknown => Gravity::Normal,
+            State::Gone | State::Ok | State::Unknown => Gravity::Normal,
         },
         orphan: row.rates.minute.refused > 0.0,
     })
@@ -234,7 +234,7 @@ pub fn pod<'a>(snapshot: &'a Snapshot, row: &WorkerRow) -> Option<&'a PodRow> {
 /// The worst first. Close shares do not swap places.
 fn badness(entry: &Entry<'_>) -> Reverse<(State, usize)> {
     let tenths = match judge::orphans(entry.row) {
-        State::Unknown => 0,
+        State::Gone | State::Unknown => 0,
         State::Ok | State::Warn | State::Fail => {
             text::cells(entry.row.orphan_share.unwrap_or(0.0) * 10.0)
         }

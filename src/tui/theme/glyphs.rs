@@ -16,6 +16,8 @@ pub struct Glyphs {
     pub fail: &'static str,
     /// State: not known.
     pub unknown: &'static str,
+    /// A worker that left.
+    pub gone: &'static str,
     /// Good to know.
     pub info: &'static str,
     /// Beside the selected row.
@@ -73,6 +75,7 @@ impl Glyphs {
         warn: "▲",
         fail: "✗",
         unknown: "○",
+        gone: "∅",
         info: "i",
         mark: "▌",
         none: "—",
@@ -105,6 +108,7 @@ impl Glyphs {
         warn: "!",
         fail: "x",
         unknown: "o",
+        gone: "~",
         info: "i",
         mark: ">",
         none: "-",

@@ -34,6 +34,9 @@ impl Pen<'_> {
         let plain = |text: String| part(text, Role::Fg);
         let count = |value: Option<u64>| self.known(value.map(text::count));
         let short = |value: Option<f64>| self.known(value.map(text::short));
+        if row.gone && col.is_measured() {
+            return self.known(None);
+        }
         match col {
             Col::Mark => part(state.glyph(self.glyphs), state.role()),
             Col::Name => {
@@ -101,8 +104,8 @@ impl Pen<'_> {
             Col::Kv => self.usage(totals.kv_utilization),
             Col::Stores => plain(text::short(rates.stores)),
             Col::Evicts => plain(text::short(rates.removals)),
-            Col::Orphans => match (self.scene.orphans(), totals.orphan_share) {
-                (State::Unknown, _) | (_, None) => self.known(None),
+            Col::Orphans => match (self.scene.orphans(), self.scene.orphan_share()) {
+                (State::Gone | State::Unknown, _) | (_, None) => self.known(None),
                 (State::Ok, Some(share)) => plain(text::percent(share)),
                 (state, Some(share)) => part(text::percent(share), state.role()),
             },
@@ -166,6 +169,9 @@ impl Pen<'_> {
     fn block_size(&self, entry: &Entry<'_>) -> Part {
         let said = sizes(entry, self.glyphs);
         let role = entry.size.map_or(Role::Fg, State::role);
+        if entry.row.gone {
+            return part(text::cut(&said, self.sizes, self.glyphs.ellipsis), Role::Muted);
+        }
         match judge::sizes(&entry.row.block_size).len() {
             0 if entry.size.is_none() => self.known(None),
             0 | 1 => part(said, role),
@@ -175,6 +181,9 @@ impl Pen<'_> {
     }
 
     fn orphans(&self, entry: &Entry<'_>) -> Part {
+        if entry.row.gone {
+            return part("gone", Role::Muted);
+        }
         let state = judge::orphans(entry.row);
         match (state, entry.row.orphan_share) {
             (State::Ok | State::Warn | State::Fail, Some(share)) => {
@@ -195,7 +204,8 @@ impl Pen<'_> {
 pub(super) fn sizes(entry: &Entry<'_>, glyphs: &Glyphs) -> String {
     let sizes: Vec<String> =
         judge::sizes(&entry.row.block_size).iter().map(u32::to_string).collect();
-    let state = if sizes.len() > 1 { Some(State::Fail) } else { entry.size };
+    let differ = sizes.len() > 1 && !entry.row.gone;
+    let state = if differ { Some(State::Fail) } else { entry.size };
     let said = if sizes.is_empty() { glyphs.none.to_owned() } else { sizes.join(glyphs.differs) };
     said + state.map_or("", |state| state.glyph(glyphs))
 }

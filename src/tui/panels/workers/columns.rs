@@ -175,6 +175,24 @@ impl Col {
         matches!(self, Self::Mark | Self::Name)
     }
 
+    /// Returns true for what is measured of a worker while it is there; of one that left it is no news.
+    pub const fn is_measured(self) -> bool {
+        matches!(
+            self,
+            Self::Change
+                | Self::Kv
+                | Self::Stores
+                | Self::Evicts
+                | Self::Hits
+                | Self::Routed
+                | Self::Overlap
+                | Self::Unknown
+                | Self::Active
+                | Self::Total
+                | Self::Decode
+        )
+    }
+
     /// Returns the column with its width, and how long it stays when room is short. One that somebody
     /// chose stays longer than those that are usual.
     pub fn column(self, widths: &Widths, glyphs: &Glyphs) -> Column {
@@ -213,6 +231,9 @@ impl Col {
         let row = entry.row;
         let rates = &row.rates.ten_seconds;
         let count = |count: u64| Some(count as f64);
+        if row.gone && (self.is_measured() || self == Self::Orphans) {
+            return None;
+        }
         match self {
             Self::Mark | Self::Name | Self::State | Self::Role | Self::Node => None,
             Self::Restarts => entry.pod.and_then(|pod| count(pod.restarts)),
