@@ -260,6 +260,13 @@ impl Engine {
         let missed = self.holds_parent(warning);
         self.router.warn(warning, missed);
         let router = self.router.pod(&warning.pod).is_some_and(|pod| pod.is_router(&warning.pod));
+        if missed && router {
+            let record = warning.rank.and_then(|rank| self.workers.rank_mut(rank));
+            if let Some(record) = record {
+                record.router_refused += 1;
+                record.router_refused_last = record.router_refused_last.max(Some(at));
+            }
+        }
         let meters = &mut self.meters;
         let text = match warning.kind {
             WarningKind::ParentMissing { blocks, .. } => {

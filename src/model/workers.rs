@@ -54,6 +54,10 @@ pub struct RankRecord {
     pub load: Option<Measured<RouterLoad>>,
     /// Messages of its KV events that are missing by its publisher's numbers.
     pub missing: u64,
+    /// Stores of it that routers' logs say they refused although the mirror holds their parents.
+    pub router_refused: u64,
+    /// When a router said so last.
+    pub router_refused_last: Option<Timestamp>,
     /// Requests routed to it.
     pub routed: u64,
     /// Overlaps of those whose overlap is known.
@@ -103,6 +107,8 @@ impl RankRecord {
             capacity: None,
             load: None,
             missing: 0,
+            router_refused: 0,
+            router_refused_last: None,
             routed: 0,
             overlaps: Overlaps::default(),
             reuse: ReuseCounts::default(),

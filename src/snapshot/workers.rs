@@ -146,6 +146,10 @@ pub struct WorkerRow {
     pub last_event_id: Option<u64>,
     /// Messages of its KV events that are missing by its publisher's numbers.
     pub missing: u64,
+    /// Stores of it that routers' logs say they refused although kvtop's mirror holds their parents.
+    pub router_refused: u64,
+    /// True when a router said so within the last minute.
+    pub router_refuses: bool,
     /// How often it started anew under the same id.
     pub restarts: u64,
     /// What a router believes it runs.

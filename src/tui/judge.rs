@@ -94,6 +94,9 @@ pub fn worker(row: &WorkerRow) -> Verdict {
         verdict(State::Warn, "KV full")
     } else if used.is_some_and(|used| used >= KV_WARN) {
         verdict(State::Warn, "KV high")
+    } else if row.router_refuses && row.router_refused >= ENOUGH_STORES {
+        // Its router's index and the mirror differ: what the mirror says of it is not what routes.
+        verdict(State::Warn, "refused")
     } else if counters.empty_stores >= ENOUGH_STORES {
         verdict(State::Warn, "empty stores")
     } else if row.last_event.is_none() {

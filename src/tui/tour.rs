@@ -97,7 +97,7 @@ pub const STEPS: [Step; 11] = [
             "Workers",
             Some(Command::Show(View::Workers)),
             "CACHED is what a router that saw every event holds of a worker, ORPH% the share of its \
-             stores that the router refuses because the parent is unknown.",
+             stores that such a router refuses because the parent is unknown.",
         )
     },
     Step {

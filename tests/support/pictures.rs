@@ -46,6 +46,8 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         last_event: Some(NOW.before(Duration::from_millis(400))),
         last_event_id: Some(11_041),
         missing: 0,
+        router_refused: 0,
+        router_refuses: false,
         restarts: 0,
         load: Some(Sourced {
             value: RouterLoad { decode_blocks: 41, prefill_tokens: 0 },

@@ -65,6 +65,8 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         last_event: record.last_event,
         last_event_id: record.last_event_id,
         missing: record.missing,
+        router_refused: record.router_refused,
+        router_refuses: record.router_refused_last.is_some_and(|last| at.since(last) <= MINUTE),
         restarts: record.restarts,
         load: record.load.as_ref().map(|load| Sourced {
             value: RouterLoad {

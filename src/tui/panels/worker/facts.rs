@@ -166,6 +166,14 @@ fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
         exact(counters.duplicate_blocks)
     );
     sheet.say("", &refused, Role::Fg);
+    if row.router_refused > 0 {
+        let said = format!(
+            "router refused {} (its log), mirror {}",
+            exact(row.router_refused),
+            exact(counters.refused_stores)
+        );
+        sheet.say("", &said, if row.router_refuses { Role::Warn } else { Role::Fg });
+    }
     let (removed, unknown) = (exact(counters.removed_blocks), exact(counters.unknown_removals));
     sheet.say("", &format!("{removed} blocks removed, {unknown} of them unknown"), Role::Fg);
     if counters.cleared > 0 || row.restarts > 0 {

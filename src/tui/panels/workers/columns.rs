@@ -141,7 +141,7 @@ impl Col {
             Self::Stores => ("STORE/s", "`stored` events per second, over 10 s"),
             Self::Evicts => ("EVICT/s", "blocks removed per second, over 10 s"),
             Self::Orphans => {
-                ("ORPH%", "stores that the router refuses: parent unknown; over 1 min")
+                ("ORPH%", "stores that kvtop's mirror refuses: parent unknown; over 1 min")
             }
             Self::Hits => ("HIT%", "share of prompt tokens found in the engine's cache"),
             Self::Routed => ("ROUTED/s", "requests routed to it per second, over 1 min"),
