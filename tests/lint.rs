@@ -253,6 +253,63 @@ fn secrets_beside_a_correction_are_not_repeated() {
 }
 
 #[test]
+fn no_style_of_a_manifest_brings_a_secret_into_the_lines_of_a_correction() {
+    let manifest = |worker: &str, frontend: &str| {
+        format!(
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: g}}\n\
+             spec:\n  services:\n    Frontend:\n      componentType: frontend\n{frontend}\
+             \x20     extraPodSpec: {{mainContainer: {{image: \"nvcr.io/x/vllm-runtime:0.9.0\"}}}}\n\
+             \x20   Worker:\n      componentType: worker\n      extraPodSpec:\n        mainContainer:\n\
+             \x20         image: nvcr.io/x/vllm-runtime:0.9.0\n{worker}"
+        )
+    };
+    let flow = r#"          args: ["-m", "dynamo.vllm", "--model", "Q", "--block-size", "32", "--api-key", "SECRET1", "--hf-token=SECRET2", '{"x":{"api_key":"SECRET3"}}', "http://u:SECRET4@h"]
+"#;
+    let block = "          args:\n            - \"-m\"\n            - dynamo.vllm\n            - --block-size\n\
+                 \x20           - \"32\"\n            - --api-key\n            - SECRET1\n\
+                 \x20           - --proxy=http://u:SECRET2@h\n            # - --password=SECRET3\n";
+    let script = "          command: [sh, -c]\n          args:\n            - |\n\
+                  \x20             HF_TOKEN=SECRET1 python3 -m dynamo.vllm --block-size 32 --api-key \\\n\
+                  \x20               SECRET2 --clientSecret SECRET3\n";
+    let one_line = r#"          command: [sh, -c]
+          args: ["python3 -m dynamo.vllm --block-size 32 --api-key SECRET1 --url nats://u:SECRET2@h"]
+"#;
+    let env = "{name: DYN_ROUTER_MODE, value: kv}, {name: DB_URL, value: \"postgres://u:SECRET5@h/d\"}, \
+               {name: HF_TOKEN, value: SECRET6}, {name: SSH_KEY, value: SECRET7}";
+    let flow_envs = format!("      envs: [{env}]\n");
+    let block_envs = format!("      envs:\n        - {}\n", env.replace("}, {", "}\n        - {"));
+    let wide = "      envs:\n        - name: DYN_ROUTER_MODE\n          value: kv\n        - name: DB_URL\n\
+                \x20         value: postgres://u:SECRET5@h/d\n        - name: X\n          value: |\n\
+                \x20           password: SECRET6\n";
+    for worker in [flow, block, script, one_line] {
+        for frontend in [&flow_envs, &block_envs, wide] {
+            let text = manifest(worker, frontend);
+            let value: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
+            let json = serde_json::to_string(&value).unwrap();
+            let pretty = serde_json::to_string_pretty(&value).unwrap();
+            for text in [text, json, pretty] {
+                let found = lint(&[Source { name: "x".into(), text: text.clone() }]);
+                assert!(!found.flaws.is_empty(), "{text}");
+                for page in [report::lint::text(&found), report::lint::json(&found)] {
+                    assert!(!page.contains("SECRET"), "{text}\n{page}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn names_of_secrets_do_not_hide_a_correction() {
+    let text = sources("trtllm-agg-router.yaml")[0].text.replace(
+        "          value: kv\n",
+        "          value: kv\n        - name: HF_TOKEN\n          valueFrom:\n            secretKeyRef:\n\
+         \x20             name: hf-token-secret\n              key: HF_TOKEN\n",
+    );
+    let found = lint(&[Source { name: "x".into(), text }]);
+    assert!(found.flaws[0].edits[0].yaml.contains("hf-token-secret"), "{:?}", found.flaws[0]);
+}
+
+#[test]
 fn a_manifest_cannot_steer_the_terminal() {
     let text = sources("trtllm-agg-router.yaml")[0]
         .text

@@ -1,6 +1,7 @@
 //! Corrected YAML: the lines of a file as they would be, with everything else as it is.
 
 mod flags;
+mod secret;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,21 +11,12 @@ use super::document::{Key, Node};
 use super::manifest::{Config, Form, Part};
 use super::place::Text;
 use super::{Edit, Flaw};
+use secret::{holds_secret, is_variable};
 
-/// Words of names whose values are not repeated.
-const SECRET: [&str; 7] =
-    ["token", "password", "passwd", "secret", "credential", "credentials", "apikey"];
+pub(super) use secret::Secrets;
 
-/// Words that make a secret of the word `key` behind them.
-const KEYS: [&str; 4] = ["api", "access", "private", "auth"];
-
-/// Returns true for text that names a secret: a variable, a flag or a line with one.
-fn holds_secret(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    let words: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric()).collect();
-    let keys = |pair: &[&str]| KEYS.contains(&pair[0]) && pair[1] == "key";
-    words.iter().any(|word| SECRET.contains(word)) || words.windows(2).any(keys)
-}
+/// What is said in the place of lines that are not repeated.
+const UNSHOWN: &str = " Its lines are not repeated here: they hold what sounds secret.";
 
 /// One replacement, and the lines to show it in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +44,7 @@ impl Change {
 
 /// Renders every edit of `flaws` with the corrections of all others in the same lines: whichever of them
 /// is pasted, none is lost.
-pub(super) fn settle(text: Text<'_>, flaws: &mut [Flaw]) {
+pub(super) fn settle(text: Text<'_>, secrets: &Secrets, flaws: &mut [Flaw]) {
     let mut files: BTreeMap<usize, Vec<Change>> = BTreeMap::new();
     for edit in flaws.iter().flat_map(|flaw| &flaw.edits) {
         files.entry(edit.change.file).or_default().push(edit.change.clone());
@@ -65,6 +57,13 @@ pub(super) fn settle(text: Text<'_>, flaws: &mut [Flaw]) {
         if let Some(yaml) = text.corrected(edit.change.file, shown, &known.changes) {
             edit.lines = shown;
             edit.yaml = yaml;
+        }
+    }
+    for flaw in flaws {
+        let before = flaw.edits.len();
+        flaw.edits.retain(|edit| !secrets.touch(text, edit.change.file, edit.lines));
+        if flaw.edits.len() < before {
+            flaw.fix.push_str(UNSHOWN);
         }
     }
 }
@@ -141,7 +140,9 @@ impl Text<'_> {
     fn shown_list(self, part: &Part<'_>, key: &Key, list: &Node) -> Option<(usize, usize)> {
         let open = |entry: &Node| {
             let name = entry.string("name").unwrap_or_default();
-            holds_secret(name) && entry.get("value").is_some()
+            let value = entry.get("value");
+            let text = value.and_then(Node::text).unwrap_or_default();
+            value.is_some() && (is_variable(name, text) || holds_secret(text))
         };
         let plain = self.is_block(part.file, list) && !list.items().iter().any(open);
         plain.then(|| (key.line, self.last_line(part.file, key)))

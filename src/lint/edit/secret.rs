@@ -1,0 +1,200 @@
+//! What sounds secret in a manifest: lines with it are not repeated.
+
+use std::ops::Range;
+
+use crate::lint::document::{Kind, Node};
+use crate::lint::manifest::Sheet;
+use crate::lint::place::Text;
+
+/// Ends of words that name a secret.
+const SECRET: [&str; 13] = [
+    "token",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "credential",
+    "credentials",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "authorization",
+    "bearer",
+];
+
+/// Words that make a secret of the word `key` behind them.
+const KEYS: [&str; 5] = ["api", "access", "private", "auth", "secret"];
+
+/// What names of variables with a secret contain.
+const IN_VARIABLES: [&str; 7] =
+    ["PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "KEY", "CREDENTIAL"];
+
+/// Keys that name a Secret rather than hold one.
+const REFERENCES: [&str; 2] = ["envFromSecret", "existingSecret"];
+
+/// How tokens of well-known issuers begin.
+const PREFIXES: [&str; 8] =
+    ["hf_", "sk-", "nvapi-", "ghp_", "github_pat_", "glpat-", "eyJhbGci", "AKIA"];
+
+/// Shorter words are no tokens.
+const SHORTEST: usize = 16;
+
+/// Returns true for text that names a secret or is one: a flag, a line of a script, a URL with a login.
+pub(super) fn holds_secret(text: &str) -> bool {
+    let small = text.to_ascii_lowercase();
+    let words: Vec<&str> = small.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let keys = |pair: &[&str]| KEYS.contains(&pair[0]) && pair[1] == "key";
+    words.iter().any(|word| SECRET.iter().any(|end| word.ends_with(end)))
+        || words.windows(2).any(keys)
+        || has_login(text)
+        || has_token(text)
+}
+
+/// Returns true for a text that holds a secret beside its name, or is one.
+fn is_open(text: &str) -> bool {
+    has_login(text)
+        || has_token(text)
+        || (text.contains(['=', ':', ' ', '\n']) && holds_secret(text))
+}
+
+/// Returns true when the value of the variable `name` sounds secret.
+pub(super) fn is_variable(name: &str, value: &str) -> bool {
+    // TOKENIZERS_PARALLELISM and MAX_TOKENS are settings.
+    let setting = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
+    let name = name.to_ascii_uppercase().replace("TOKENIZER", "");
+    let name = if setting { name.replace("TOKENS", "") } else { name };
+    IN_VARIABLES.iter().any(|part| name.contains(part)) || holds_secret(&name)
+}
+
+/// Returns true for a URL with a user or a password.
+fn has_login(text: &str) -> bool {
+    text.match_indices("://").any(|(at, mark)| {
+        let rest = &text[at + mark.len()..];
+        // A password may hold what should have been encoded.
+        let end = rest.find(|letter: char| letter.is_whitespace() || "\"'".contains(letter));
+        rest[..end.unwrap_or(rest.len())].contains('@')
+    })
+}
+
+fn has_token(text: &str) -> bool {
+    let parts =
+        text.split(|letter: char| !letter.is_ascii_alphanumeric() && !"-_.".contains(letter));
+    let mut parts = parts.filter(|part| part.len() >= SHORTEST);
+    parts.any(|part| PREFIXES.iter().any(|start| part.starts_with(start)))
+}
+
+/// Lines of each file that hold what sounds secret.
+pub(in crate::lint) struct Secrets {
+    lines: Vec<Vec<usize>>,
+}
+
+impl Secrets {
+    /// Looks for them in all that was read.
+    pub(in crate::lint) fn of(text: Text<'_>, sheets: &[Sheet]) -> Self {
+        let mut lines = vec![Vec::new(); text.sources.len()];
+        for sheet in sheets {
+            let mut finder = Finder { text, file: sheet.file, lines: Vec::new() };
+            finder.node(&sheet.document.root, false);
+            if let Some(known) = lines.get_mut(sheet.file) {
+                known.append(&mut finder.lines);
+            }
+        }
+        lines.iter_mut().for_each(|lines| lines.sort_unstable());
+        Self { lines }
+    }
+
+    /// Returns true when one of the lines is among them, or a comment there sounds secret.
+    pub(super) fn touch(&self, text: Text<'_>, file: usize, (first, last): (usize, usize)) -> bool {
+        if last < first {
+            return false;
+        }
+        let lines = self.lines.get(file).map_or(&[][..], Vec::as_slice);
+        let after = lines.partition_point(|line| *line < first);
+        lines.get(after).is_some_and(|line| *line <= last) || commented(text, file, first, last)
+    }
+}
+
+/// Returns true when comments of these lines hold a setting that sounds secret.
+fn commented(text: Text<'_>, file: usize, first: usize, last: usize) -> bool {
+    let comments: Vec<&str> = (first..=last)
+        .filter_map(|line| text.line(file, line).split_once('#').map(|(_, comment)| comment))
+        .collect();
+    let sets = comments.iter().any(|comment| comment.contains([':', '=']));
+    comments.iter().any(|comment| has_login(comment) || has_token(comment))
+        || (sets && comments.iter().any(|comment| holds_secret(comment)))
+}
+
+/// Collects lines of one file.
+struct Finder<'a> {
+    text: Text<'a>,
+    file: usize,
+    lines: Vec<usize>,
+}
+
+impl Finder<'_> {
+    /// Looks at a value; all of it is secret when its name says so.
+    fn node(&mut self, node: &Node, secret: bool) {
+        match &node.value {
+            Kind::Map(entries) => {
+                let variable = node.string("name").unwrap_or_default();
+                let object = node.string("kind") == Some("Secret");
+                for (key, value) in entries {
+                    let text = shown(value);
+                    let named = match key.text.as_str() {
+                        "value" if !variable.is_empty() => is_variable(variable, &text),
+                        "data" | "stringData" if object => true,
+                        // A volume names its Secret there.
+                        "secret" => !text.is_empty(),
+                        key if REFERENCES.contains(&key) => false,
+                        key => holds_secret(key) || (is_constant(key) && is_variable(key, &text)),
+                    };
+                    self.node(value, secret || named);
+                    if secret || named {
+                        self.lines.push(key.line);
+                    }
+                }
+            }
+            Kind::List(items) => {
+                let mut after = false;
+                for item in items {
+                    let word = item.text().unwrap_or_default();
+                    let flag = word.starts_with('-');
+                    self.node(item, secret || (after && !flag));
+                    after = flag && !word.contains(['=', ' ']) && holds_secret(word);
+                }
+            }
+            Kind::Text(text) if secret || is_open(text) => self.scalar(node, secret),
+            Kind::Number(_) if secret => self.scalar(node, secret),
+            Kind::Text(_) | Kind::Number(_) | Kind::Bool(_) | Kind::Null => {}
+        }
+    }
+
+    /// Takes the lines of a text: all of them, or those that sound secret with the one behind each,
+    /// where the value may be.
+    fn scalar(&mut self, node: &Node, whole: bool) {
+        self.lines.push(node.line);
+        let Some(Range { start, end }) = node.span.clone() else { return };
+        let place = |at| self.text.place_of(self.file, at).0;
+        let (first, last) = (place(start), place(end));
+        let sounds = |line: usize| holds_secret(self.text.line(self.file, line));
+        let found = (first..=last)
+            .filter(|line| whole || sounds(*line) || (*line > first && sounds(*line - 1)));
+        self.lines.extend(found.collect::<Vec<_>>());
+    }
+}
+
+/// Returns a scalar as text; nothing for others.
+fn shown(node: &Node) -> String {
+    match &node.value {
+        Kind::Text(text) => text.clone(),
+        Kind::Number(number) => number.to_string(),
+        Kind::Bool(flag) => flag.to_string(),
+        Kind::Null | Kind::List(_) | Kind::Map(_) => String::new(),
+    }
+}
+
+/// Returns true for names such as `HF_TOKEN`.
+fn is_constant(key: &str) -> bool {
+    key.len() > 3 && key.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+}
