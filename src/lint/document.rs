@@ -146,9 +146,19 @@ fn parse(body: &str) -> Result<Node, (usize, String)> {
         } else {
             why
         };
-        let why = why.lines().next().unwrap_or_default();
-        (line.max(1), crate::wire::printable(why, WHY_LIMIT).into_owned())
+        let why = plain_words(why.lines().next().unwrap_or_default());
+        (line.max(1), crate::wire::printable(&why, WHY_LIMIT).into_owned())
     })
+}
+
+/// Returns what the reader says without its own names and the place, which is told already.
+fn plain_words(why: &str) -> String {
+    if why.starts_with("budget breached") {
+        return "a document of more than 250,000 nodes, or with aliases that expand to as many"
+            .to_owned();
+    }
+    let why = why.split(" at line ").next().unwrap_or(why);
+    why.split(", set ").next().unwrap_or(why).to_owned()
 }
 
 impl Node {

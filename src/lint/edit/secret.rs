@@ -100,7 +100,9 @@ impl Secrets {
                 known.append(&mut finder.lines);
             }
         }
-        lines.iter_mut().for_each(|lines| lines.sort_unstable());
+        for lines in &mut lines {
+            lines.sort_unstable();
+        }
         Self { lines }
     }
 
