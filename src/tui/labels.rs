@@ -18,8 +18,13 @@ const COLUMNS: usize = 48;
 #[derive(Debug, Error)]
 pub enum LabelsError {
     /// It is no TOML of texts.
-    #[error("{0}")]
-    Syntax(#[from] toml::de::Error),
+    #[error("line {line}: {why}")]
+    Syntax {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        why: String,
+    },
     /// A key is no hash.
     #[error("`{0}` is no hash: 8 to 16 hexadecimal digits, as the tree and events show them")]
     NoHash(String),
@@ -37,7 +42,11 @@ pub struct Labels {
 impl Labels {
     /// Reads lines such as `a31f09c2 = "system prompt"`.
     pub fn parse(file: &str) -> Result<Self, LabelsError> {
-        let read: BTreeMap<String, String> = toml::from_str(file)?;
+        let read: BTreeMap<String, String> = toml::from_str(file).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let line = 1 + file.bytes().take(at).filter(|byte| *byte == b'\n').count();
+            LabelsError::Syntax { line, why: error.message().to_owned() }
+        })?;
         if read.len() > NAMES {
             return Err(LabelsError::TooMany(read.len()));
         }

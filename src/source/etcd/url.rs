@@ -20,6 +20,9 @@ pub enum BadEtcdAddress {
     /// It is none.
     #[error("`{0}` is no address of etcd; expected http://host:2379")]
     NoAddress(String),
+    /// It holds a login.
+    #[error("`{0}` holds a login; pass it with --etcd-user and --etcd-password-file")]
+    Login(String),
     /// It asks for TLS.
     #[error(
         "`{0}` asks for TLS, which kvtop does not speak with etcd; name an address with http://"
@@ -45,6 +48,9 @@ fn address(text: &str) -> Result<EtcdAddress, BadEtcdAddress> {
         Some(_) => return Err(bad()),
         None => text,
     };
+    if rest.contains('@') {
+        return Err(BadEtcdAddress::Login(shown));
+    }
     let rest = rest.trim_end_matches('/');
     let (host, port) = match rest.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => (host, port.parse().map_err(|_| bad())?),

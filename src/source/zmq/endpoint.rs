@@ -19,7 +19,9 @@ pub struct BadEndpoint(String);
 impl Endpoint {
     /// Reads an address. Only TCP leads to another process on another machine.
     pub fn parse(text: &str) -> Result<Self, BadEndpoint> {
-        let bad = || BadEndpoint(text.chars().filter(|letter| !letter.is_control()).collect());
+        // A password in it is not shown.
+        let shown = text.rsplit_once('@').map_or(text, |(_, host)| host);
+        let bad = || BadEndpoint(shown.chars().filter(|letter| !letter.is_control()).collect());
         let rest = text.strip_prefix("tcp://").ok_or_else(bad)?;
         let (host, port) = rest.rsplit_once(':').ok_or_else(bad)?;
         let port = port.parse().ok().filter(|port| *port != 0).ok_or_else(bad)?;
