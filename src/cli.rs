@@ -67,7 +67,7 @@ pub enum Command {
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
     /// Kubernetes namespace of the deployment; everything else is found from it
-    #[arg(short, long, global = true, value_name = "NAME")]
+    #[arg(short, long, global = true, value_name = "NAME", value_parser = label)]
     pub namespace: Option<String>,
     /// Kubernetes context to use
     #[arg(long, global = true, value_name = "NAME")]
@@ -140,7 +140,7 @@ pub struct SourceArgs {
     #[arg(long, global = true, value_name = "DIR")]
     pub discovery_dir: Option<PathBuf>,
     /// Dynamo namespace to look at; all when not given
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", value_parser = subject)]
     pub dynamo_namespace: Option<String>,
     /// Bound of the mirror's memory, such as 512MiB; 1GiB when not given
     #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
@@ -256,7 +256,7 @@ pub enum Offset {
 #[derive(Args, Clone, Debug)]
 pub struct RecordArgs {
     /// The file to write; compressed when it ends in .zst
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub output: PathBuf,
     /// How long to record; until interrupted when not given
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
@@ -270,7 +270,7 @@ pub struct RecordArgs {
 #[derive(Args, Clone, Debug)]
 pub struct BundleArgs {
     /// The file to write; its name ends in .tar.zst
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub output: PathBuf,
     /// How long to listen, once history has been read
     #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration)]
@@ -332,7 +332,7 @@ pub struct StatArgs {
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub interval: Duration,
     /// Lines to print; until interrupted when not given
-    #[arg(long)]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
     /// Print the lines of this recording, as fast as it can be read
     #[arg(long, value_name = "FILE")]
@@ -393,7 +393,7 @@ pub enum LintFormat {
 /// `kvtop explain`.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainArgs {
-    /// The finding, such as KVT001; all of them when not given
+    /// The finding, such as KVT001 or its name; all of them when not given
     pub id: Option<String>,
 }
 
@@ -474,8 +474,9 @@ pub enum Shell {
 /// `kvtop man`.
 #[derive(Args, Clone, Debug)]
 pub struct ManArgs {
-    /// The page of this command; the one of kvtop when not given
-    pub command: Option<String>,
+    /// The page of this command, such as `check` or `config check`; the one of kvtop when not given
+    #[arg(num_args = 0..=2)]
+    pub command: Vec<String>,
 }
 
 /// `kvtop config`.
@@ -532,6 +533,38 @@ pub struct RbacArgs {
     /// The user who gets the role; a service account `kvtop` when not given
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
+}
+
+/// Reads the name of a Kubernetes namespace: a DNS label.
+pub fn label(text: &str) -> Result<String, String> {
+    let inner = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let ends = |letter: Option<&u8>| letter.is_some_and(|letter| inner(*letter));
+    let bytes = text.as_bytes();
+    let fits = bytes.len() <= 63
+        && ends(bytes.first())
+        && ends(bytes.last())
+        && bytes.iter().all(|letter| inner(*letter) || *letter == b'-');
+    if fits {
+        return Ok(text.to_owned());
+    }
+    Err("no name of a namespace; those have a-z, 0-9 and -, at most 63 letters".to_owned())
+}
+
+/// Reads the name of a Dynamo namespace: part of subjects of NATS, so without spaces and wildcards.
+pub fn subject(text: &str) -> Result<String, String> {
+    let bad = |letter: char| letter.is_whitespace() || letter.is_control() || "*>".contains(letter);
+    if text.is_empty() || text.contains(bad) {
+        return Err("no name of a Dynamo namespace; those have no spaces, `*` or `>`".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Reads the name of a file to write.
+fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("it is written to a file, not to standard output; name one".to_owned()),
+        name => Ok(name.into()),
+    }
 }
 
 /// Reads a span of time such as `30s` or `10m`.

@@ -71,6 +71,8 @@ pub enum ConfigError {
 
 fn told(path: &Path, problems: &[Problem]) -> String {
     let lines = problems.iter().map(|one| format!("{}:{}: {}", path.display(), one.line, one.what));
+    // What was typed has no lines of its own.
+    let lines = lines.map(|line| line.replace('\n', " "));
     lines.collect::<Vec<_>>().join("\n")
 }
 

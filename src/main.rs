@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use kvtop::cli::Cli;
+use kvtop::cli::{Cli, Command};
 use kvtop::{exit, run};
 
 fn main() -> ExitCode {
@@ -13,12 +13,17 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(refused(&error)),
     };
+    // Monitoring systems take 1 and 2 for findings.
+    let failed = match cli.command {
+        Some(Command::Check(_) | Command::Lint(_)) => exit::Exit::Check(3),
+        _ => exit::Exit::Failed,
+    };
     match run::run(cli) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             // When nobody reads the error, the exit code is all that is left to say.
-            drop(writeln!(std::io::stderr(), "kvtop: {}", exit::chain(&error)));
-            ExitCode::from(exit::Exit::Failed.code())
+            drop(writeln!(std::io::stderr(), "kvtop: {}", error.said()));
+            ExitCode::from(failed.code())
         }
     }
 }
@@ -28,7 +33,14 @@ fn main() -> ExitCode {
 /// a `lint` with it.
 fn refused(error: &clap::Error) -> u8 {
     // When nobody reads it, the exit code is all that is left to say.
-    drop(error.print());
+    let plain = error.render().to_string();
+    let shown = run::printable_lines(&plain);
+    if shown == plain {
+        drop(error.print());
+    } else {
+        // What was typed could steer the terminal; then it goes without colours.
+        drop(write!(std::io::stderr(), "{shown}"));
+    }
     let mut words = std::env::args_os().skip(1);
     let is_judge = words.any(|word| word == "check" || word == "lint");
     match error.exit_code() {

@@ -45,6 +45,7 @@ use crate::source::zmq::BadEndpoint;
 use crate::tui::labels::LabelsError;
 use crate::tui::theme::ThemeError;
 
+pub use output::printable_lines;
 pub use player::Player;
 
 /// Why kvtop could not do what it was asked.
@@ -120,6 +121,14 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
+    /// The context's namespace is none.
+    #[error("`{name}` is {why}")]
+    Namespace {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// A view that is not known.
     #[error("no view `{name}`; there are {known}")]
     View {
@@ -172,6 +181,18 @@ pub enum RunError {
     /// The output could not be written.
     #[error("could not write the output")]
     Output(#[source] io::Error),
+}
+
+impl RunError {
+    /// Returns it with its causes, for a terminal. Only a list of mistakes has lines of its own; those
+    /// in what was typed would pass for kvtop's.
+    pub fn said(&self) -> String {
+        let text = crate::exit::chain(self);
+        match self {
+            Self::Config(ConfigError::File { .. }) => printable_lines(&text),
+            _ => printable_lines(&text.replace(['\n', '\t'], " ")),
+        }
+    }
 }
 
 /// Threads for engine and sources. The screen has the main thread, sources that must never wait have
@@ -230,7 +251,7 @@ fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
         }
         Some(Command::Keys(args)) => manual::keys(args.output),
         Some(Command::Completions(args)) => manual::completions(args.shell),
-        Some(Command::Man(args)) => manual::page(args.command.as_deref()),
+        Some(Command::Man(args)) => manual::page(&args.command),
         Some(Command::Themes(args)) => themes::themes(&args.command, &cli.screen),
         _ => return None,
     })

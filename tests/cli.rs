@@ -217,3 +217,79 @@ fn help_is_a_command_as_well() {
         assert_eq!(typed, flags);
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_is_unknown_to_monitoring() {
+    let file = capture("0.9.0-evict");
+    let manifest = fixture("lint/trtllm-agg-router.yaml");
+    for arguments in [&["lint", manifest.to_str().unwrap()][..], &["check", "--replay", &file]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+        command.args(arguments).stdin(Stdio::null()).env("HOME", scratch()).stdout(full);
+        assert_eq!(command.output().unwrap().status.code(), Some(3), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_was_typed_does_not_steer_the_terminal() {
+    let evil = "x\u{1b}[31m\u{7}\u{202e}y\nkvtop: z";
+    for arguments in [
+        &["explain", evil][..],
+        &["snapshot", "--replay", evil],
+        &["replay", evil],
+        &["check", "--replay", evil],
+        &["themes", "show", evil],
+        &["themes", "check", evil],
+        &["config", "check", "--config", evil],
+        &["demo", evil],
+        &["man", evil],
+        &["rbac", "-n", evil],
+        &[evil],
+        &["snapshot", "--demo", evil],
+    ] {
+        let output = kvtop(arguments);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(!said.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{arguments:?}: {said:?}");
+        assert_ne!(output.status.code(), Some(0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_mistake_is_refused_at_once_and_named() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["stat", "--count", "0"], "0 is not in 1.."),
+        (&["record", "-o", "-"], "not to standard output"),
+        (&["snapshot", "--view", "nosuch", "--demo", "healthy"], "no view `nosuch`"),
+        (&["check", "--nats-url", "nats://127.0.0.1:1", "--nats-tls-ca", "nofile"], "`nofile`"),
+        (&["check", "--etcd-url", "http://u:pw@127.0.0.1:2379"], "--etcd-password-file"),
+        (&["check", "--zmq", "tcp://u:SECRETURL@h"], "no address of a ZMQ socket"),
+        (&["check", "--dynamo-namespace", "x y"], "no name of a Dynamo namespace"),
+        (&["rbac", "-n", "a\nb"], "no name of a namespace"),
+        (&["rbac", "--kubeconfig", "nofile"], "nofile cannot be used"),
+    ];
+    for (arguments, expected) in cases {
+        let output = kvtop(arguments);
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+        assert!(!said.contains("pw@") && !said.contains("SECRETURL"), "{said}");
+        assert_ne!(output.status.code(), Some(0));
+    }
+    for arguments in [&["explain", "block-size-mismatch"][..], &["man", "config", "check"]] {
+        assert_eq!(kvtop(arguments).status.code(), Some(0), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_role_is_for_the_namespace_of_the_context() {
+    let file = scratch().join("kubeconfig");
+    let text = "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: []\nusers: []\ncontexts:\n\
+                - {name: a, context: {cluster: c, user: u, namespace: of-context}}\n\
+                - {name: b, context: {cluster: c, user: u, namespace: \"Bad NS\"}}\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let role = |more: &[&str]| kvtop(&[&["rbac", "--kubeconfig", file], more].concat());
+    assert!(stdout(&role(&[])).contains("namespace: of-context"));
+    assert!(stdout(&role(&["-n", "other"])).contains("namespace: other"));
+    assert!(stderr(&role(&["--context", "b"])).contains("`Bad NS`"));
+    assert!(stderr(&role(&["--context", "zz"])).contains("no context `zz`"));
+}

@@ -221,3 +221,22 @@ fn a_context_is_marked_with_its_colour() {
         assert_eq!(pty.exit_code(), 0);
     }
 }
+
+#[test]
+fn every_mistake_of_a_file_is_told_at_once() {
+    let home = home(
+        "theme = 3\ntheme-dark = \"zzz\"\nnamespace = \"Bad NS\"\nthme = \"x\"\nbell = \"a\\u001b[31mb\"\n\
+         [nats]\nurl = \"foo://x\"\n[keys]\ntoggle-freeze = \"F99\"\nquit = \"Space\"\n\
+         [thresholds]\nempty-share = 5\n",
+    );
+    let output = kvtop(&home, &[], &["config", "check"]);
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!said.contains('\u{1b}'), "{said:?}");
+    for line in [1, 2, 3, 4, 5, 7, 9, 10, 12] {
+        assert!(said.contains(&format!("config.toml:{line}: ")), "{line}: {said}");
+    }
+
+    let set = kvtop(&self::home(""), &[("KVTOP_THEME", "zzz")], &["config", "show"]);
+    assert_eq!(set.status.code(), Some(1), "{}", text(&set));
+}

@@ -8,6 +8,10 @@ use crate::cli;
 pub enum Kind {
     /// Any text.
     Text,
+    /// The name of a Kubernetes namespace.
+    Label,
+    /// The name of a Dynamo namespace.
+    Subject,
     /// One of these.
     Choice(&'static [&'static str]),
     /// True or false.
@@ -126,7 +130,7 @@ pub const NOTIFY: &Setting = &Setting {
 /// The Kubernetes namespace.
 pub const NAMESPACE: &Setting = &Setting {
     name: "namespace",
-    kind: Kind::Text,
+    kind: Kind::Label,
     default: None,
     flag: Some("--namespace"),
     example: "gtc-demo",
@@ -156,7 +160,7 @@ pub const DGD: &Setting = &Setting {
 /// The Dynamo namespace.
 pub const DYNAMO_NAMESPACE: &Setting = &Setting {
     name: "dynamo-namespace",
-    kind: Kind::Text,
+    kind: Kind::Subject,
     default: None,
     flag: Some("--dynamo-namespace"),
     example: "dynamo",
@@ -246,7 +250,7 @@ impl Kind {
     /// Returns what a value may be, for people.
     pub fn about(self) -> String {
         match self {
-            Self::Text => "text".to_owned(),
+            Self::Text | Self::Label | Self::Subject => "text".to_owned(),
             Self::Choice(known) => known.join(", "),
             Self::Flag => "true or false".to_owned(),
             Self::Size => "size such as 512MiB".to_owned(),
@@ -267,10 +271,17 @@ impl Kind {
             Self::Flag if !["true", "false"].contains(&text) => {
                 Err(format!("`{text}` is neither true nor false"))
             }
+            Self::Label => cli::label(text).map(drop).map_err(|why| format!("`{text}` is {why}")),
+            Self::Subject => {
+                cli::subject(text).map(drop).map_err(|why| format!("`{text}` is {why}"))
+            }
             Self::Size => cli::bytes(text).map(drop),
             Self::Url if has_login(text) => {
                 Err("holds a login, which no config file should; put it into a NATS context"
                     .to_owned())
+            }
+            Self::Url if !is_nats(text) => {
+                Err(format!("`{text}` is no address of NATS; expected nats://host:port"))
             }
             Self::Number => match text.parse::<f64>() {
                 Ok(number) if number.is_finite() && number >= 0.0 => Ok(()),
@@ -282,6 +293,14 @@ impl Kind {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns true when every address is one that NATS clients understand.
+fn is_nats(text: &str) -> bool {
+    text.split(',').all(|address| match address.trim().split_once("://") {
+        Some((scheme, rest)) => ["nats", "tls"].contains(&scheme) && !rest.is_empty(),
+        None => !address.trim().is_empty(),
+    })
 }
 
 /// Returns true when an address, or one of several, holds a login.

@@ -7,7 +7,7 @@ use super::ending;
 use super::headless::{REACH_WITHIN, at_the_end_of, ended, follow, is_ready, take};
 use super::live::{self, Live};
 use super::log_files;
-use super::output::print;
+use super::output::{print, printable_lines};
 use super::waiting::Waiting;
 use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
 use crate::clock;
@@ -49,7 +49,7 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
 
 /// Says in the asked format that nothing could be looked at: that is unknown, neither good nor bad.
 pub(super) fn unknown(args: &CheckArgs, error: &dyn std::error::Error) -> Result<Exit, RunError> {
-    let why = crate::exit::chain(error);
+    let why = printable_lines(&crate::exit::chain(error));
     print(&match args.output {
         CheckFormat::Text => report::check::text_failed(&why),
         CheckFormat::Json => report::check::json_failed(&why, clock::now()) + "\n",
@@ -121,7 +121,9 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
         print(&lines.collect::<String>())?;
         return Ok(Exit::Clean);
     };
-    let Some((id, name, about)) = known.iter().find(|known| known.0.eq_ignore_ascii_case(id))
+    let Some((id, name, about)) = known
+        .iter()
+        .find(|known| known.0.eq_ignore_ascii_case(id) || known.1.eq_ignore_ascii_case(id))
     else {
         return Err(RunError::Finding { id: id.clone() });
     };

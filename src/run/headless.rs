@@ -15,7 +15,7 @@ use super::player::options_for;
 use super::recorder::Recorder;
 use super::thresholds;
 use super::waiting::Waiting;
-use crate::cli::{RbacArgs, RecordArgs, SourceArgs};
+use crate::cli::{self, RbacArgs, RecordArgs, SourceArgs};
 use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
@@ -23,6 +23,7 @@ use crate::exit::Exit;
 use crate::frame::{Frame, Origin};
 use crate::record::{Header, Recording};
 use crate::snapshot::{Snapshot, ViewQuery};
+use crate::source::kube::KubeOptions;
 use crate::source::kube::rbac::{self, RbacParts};
 
 /// Frames taken in at once.
@@ -258,7 +259,17 @@ pub(super) fn rbac(args: &RbacArgs, source: &SourceArgs) -> Result<Exit, RunErro
         port_forward: args.port_forward,
         secret: args.secret.clone(),
     };
-    let namespace = source.namespace.as_deref().unwrap_or("default");
-    print(&rbac::role(namespace, &parts))?;
+    let options = KubeOptions {
+        context: source.context.clone(),
+        kubeconfig: source.kubeconfig.clone(),
+        namespace: source.namespace.clone(),
+        ..KubeOptions::default()
+    };
+    let named = options.named_namespace().map_err(|error| RunError::Kube(Box::new(error)))?;
+    let namespace = named.as_deref().unwrap_or("default");
+    // A kubeconfig may hold anything.
+    let namespace = cli::label(namespace)
+        .map_err(|why| RunError::Namespace { name: namespace.to_owned(), why })?;
+    print(&rbac::role(&namespace, &parts))?;
     Ok(Exit::Clean)
 }

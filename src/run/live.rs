@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use super::RunError;
 use super::cluster::{self, ClusterSpec, EtcdOptions};
 use super::discovery::{self, Records};
+use super::output::tell;
 use super::publishers::Publishers;
 use super::records;
 use super::thresholds;
@@ -64,6 +65,11 @@ impl Attach {
 /// Kubernetes is asked when the command line names something of it, and when nothing names another
 /// source of events: `kvtop` alone looks where `kubectl` would.
 pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
+    // Mistakes are told before anybody waits.
+    for path in [&args.nats_tls_ca, &args.nats_tls_cert, &args.nats_tls_key].into_iter().flatten() {
+        let read = std::fs::read(path);
+        read.map_err(|source| RunError::Read { path: path.clone(), source })?;
+    }
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
     let emitter = Emitter::new(sender);
     let named = [&args.namespace, &args.context, &args.dgd].iter().any(|flag| flag.is_some())
@@ -85,6 +91,9 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
             RunError::Kube(kube) => RunError::Nowhere(kube),
             other => other,
         });
+    }
+    if args.deep {
+        tell("kvtop: --deep does nothing here: engines are found in Kubernetes; pass --namespace");
     }
     let label = label(args, nats.as_ref(), records.as_ref());
     let mut sources = Vec::new();

@@ -34,16 +34,14 @@ pub fn completion(shell: Shell) -> String {
 }
 
 /// Prints a manual page.
-pub(super) fn page(command: Option<&str>) -> Result<Exit, RunError> {
-    let wanted = match command {
-        Some(command) => format!("kvtop-{command}"),
-        None => "kvtop".to_owned(),
-    };
+pub(super) fn page(command: &[String]) -> Result<Exit, RunError> {
+    let command = command.join("-");
+    let wanted = if command.is_empty() { "kvtop".to_owned() } else { format!("kvtop-{command}") };
     let pages = pages().map_err(RunError::Output)?;
     let Some((_, text)) = pages.iter().find(|(name, _)| *name == wanted) else {
         let known = pages.iter().filter_map(|(name, _)| name.strip_prefix("kvtop-"));
         let known = known.collect::<Vec<_>>().join(", ");
-        return Err(RunError::NoCommand { name: command.unwrap_or_default().to_owned(), known });
+        return Err(RunError::NoCommand { name: command, known });
     };
     print(text)?;
     Ok(Exit::Clean)
@@ -64,6 +62,11 @@ fn collect(command: &clap::Command, pages: &mut Vec<(String, String)>) -> io::Re
     // What `help` prints needs no page.
     if shown.find_subcommand("help").is_some() {
         shown = shown.mut_subcommand("help", |help| help.hide(true));
+    }
+    // Its line of names begins with the name already.
+    let about = shown.get_about().map(ToString::to_string).unwrap_or_default();
+    if let Some(about) = about.strip_prefix("kvtop: ") {
+        shown = shown.about(about.to_owned());
     }
     let page = Man::new(shown);
     let mut text = Vec::new();

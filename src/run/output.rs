@@ -3,6 +3,7 @@
 use std::io::{self, Write as _};
 
 use super::RunError;
+use crate::wire::printable;
 
 /// Writes output. A pipe that was closed is an error like any other.
 pub(super) fn print(text: &str) -> Result<(), RunError> {
@@ -13,5 +14,13 @@ pub(super) fn print(text: &str) -> Result<(), RunError> {
 /// Says something that is no output, where a person sees it.
 pub(super) fn tell(text: &str) {
     // There is nobody left to tell when even that fails.
-    drop(writeln!(io::stderr().lock(), "{text}"));
+    drop(writeln!(io::stderr().lock(), "{}", printable_lines(text)));
+}
+
+/// Longest line that is said, in characters.
+const LINE_LIMIT: usize = 4096;
+
+/// Returns `text` without what could steer a terminal; its lines stay.
+pub fn printable_lines(text: &str) -> String {
+    text.split('\n').map(|line| printable(line, LINE_LIMIT)).collect::<Vec<_>>().join("\n")
 }

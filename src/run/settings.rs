@@ -10,10 +10,10 @@ use std::sync::Arc;
 use clap::ValueEnum;
 
 use super::RunError;
-use super::output::print;
+use super::output::{print, printable_lines};
 use super::thresholds;
 use crate::cli::{self, Cli, ConfigCommand, NatsFile};
-use crate::config::file::{self, Known};
+use crate::config::file::{self, Given, Known, Problem};
 use crate::config::setting::{self as known, Setting};
 use crate::config::{Config, ConfigError, Layers, Origin, page, paths};
 use crate::diagnose::Thresholds;
@@ -181,7 +181,11 @@ pub(super) fn config(cli: &mut Cli, command: ConfigCommand) -> Result<Exit, RunE
             let path = path(cli).ok_or(RunError::NoHome)?;
             print(&format!("{}\n", path.display()))?;
         }
-        ConfigCommand::Show => print(&page::listing(&settle(cli)?))?,
+        ConfigCommand::Show => {
+            let config = settle(cli)?;
+            print(&page::listing(&config))?;
+            theme_of(&config)?;
+        }
         ConfigCommand::Check => return check(cli),
     }
     Ok(Exit::Clean)
@@ -190,33 +194,98 @@ pub(super) fn config(cli: &mut Cli, command: ConfigCommand) -> Result<Exit, RunE
 /// Names every mistake, also those that only show when the settings are used.
 fn check(cli: &mut Cli) -> Result<Exit, RunError> {
     let path = path(cli).ok_or(RunError::NoHome)?;
-    labels()?;
-    let Some((_, text)) = config_file(cli)? else {
-        print(&format!("there is no {}; `kvtop config init` writes one\n", path.display()))?;
-        return Ok(Exit::Clean);
-    };
-    let set = file::read(&text, &names()).0.len();
-    let config = settle(cli)?;
-    keymap(&config)?;
-    let themes = themes();
-    let mut used = vec![known::THEME];
-    if config.text(known::THEME) == Some(super::terminal::AUTO) {
-        used = vec![known::THEME_DARK, known::THEME_LIGHT];
-    }
     let mut wrong = Vec::new();
-    for setting in used {
-        if let Some(Err(why)) = config.text(setting).map(|name| themes.check(name)) {
-            let origin = config.origin(setting);
-            wrong.push(format!("{}: `{}` ({origin}): {why}\n", path.display(), setting.name));
+    if let Err(error) = labels() {
+        wrong.push(crate::exit::chain(&error));
+    }
+    let file = config_file(cli)?;
+    let (given, mut problems) =
+        file.as_ref().map(|(_, text)| file::read(text, &names())).unwrap_or_default();
+    problems.extend(misused(&given));
+    problems.sort_by_key(|problem| problem.line);
+    let listed = |one: &Problem| format!("{}:{}: {}", path.display(), one.line, one.what);
+    wrong.extend(problems.iter().map(listed));
+    // Variables and flags are judged without the file, whose mistakes are told already.
+    let above = Config::layered(&Layers {
+        file: None,
+        known: &names(),
+        env: &env,
+        flags: &flags(cli),
+        other_cluster: cli.source.kubeconfig.is_some(),
+    });
+    match above.map(|config| theme_of(&config)) {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) | Err(error) => wrong.push(error.to_string()),
+    }
+    if !wrong.is_empty() {
+        let lines = wrong.iter().map(|line| printable_lines(&line.replace('\n', " ")) + "\n");
+        print(&lines.collect::<String>())?;
+        return Ok(Exit::Failed);
+    }
+    let name = printable_lines(&path.display().to_string());
+    if file.is_none() {
+        print(&format!("there is no {name}; `kvtop config init` writes one\n"))?;
+        return Ok(Exit::Clean);
+    }
+    let set = given.len();
+    let settings = if set == 1 { "setting" } else { "settings" };
+    print(&format!("{name}: no mistakes, {set} {settings}\n"))?;
+    Ok(Exit::Clean)
+}
+
+/// Returns the mistakes that only show when what the file gives is used.
+fn misused(given: &[Given]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut wrong = |one: &Given, why: String| {
+        problems.push(Problem { line: one.line, what: format!("`{}`: {why}", one.name) });
+    };
+    let themes = themes();
+    let mut keys = Vec::new();
+    for one in given {
+        if [known::THEME, known::THEME_DARK, known::THEME_LIGHT]
+            .iter()
+            .any(|it| it.name == one.name)
+        {
+            let auto = one.name == known::THEME.name && one.text == super::terminal::AUTO;
+            if let (false, Err(why)) = (auto, themes.check(&one.text)) {
+                wrong(one, crate::exit::chain(&why));
+            }
+        } else if let Some(name) = one.name.strip_prefix("thresholds.") {
+            if let Err(why) = thresholds::set(&mut Thresholds::default(), name, &one.text) {
+                wrong(one, why);
+            }
+        } else if let Some(action) = one.name.strip_prefix("keys.") {
+            let typed = one.text.split_whitespace().map(str::to_owned).collect();
+            keys.push((one, (action.to_owned(), typed)));
         }
     }
-    if wrong.is_empty() {
-        let settings = if set == 1 { "setting" } else { "settings" };
-        print(&format!("{}: no mistakes, {set} {settings}\n", path.display()))?;
-        return Ok(Exit::Clean);
+    // The keymap refuses one change at a time; the others are judged without it.
+    loop {
+        let changes: Vec<Change> = keys.iter().map(|(_, change)| change.clone()).collect();
+        let Err((at, why)) = Keymap::with(&changes) else { break };
+        if at >= keys.len() {
+            break;
+        }
+        let (one, _) = keys.remove(at);
+        wrong(one, why);
     }
-    print(&wrong.concat())?;
-    Ok(Exit::Failed)
+    problems
+}
+
+/// Judges the theme that a variable or a flag names; the file's is told with its line.
+fn theme_of(config: &Config) -> Result<(), ConfigError> {
+    let name = config.text(known::THEME).unwrap_or_default();
+    if name == super::terminal::AUTO {
+        return Ok(());
+    }
+    themes().check(name).map_err(|why| {
+        let why = crate::exit::chain(&why);
+        match config.origin(known::THEME) {
+            Origin::Variable(name) => ConfigError::Variable { name, why },
+            Origin::Flag(flag) => ConfigError::Variable { name: flag.to_owned(), why },
+            origin => config.mistake(known::THEME.name, &origin, &why),
+        }
+    })
 }
 
 /// Writes the template. A file that is there is never replaced.

@@ -18,7 +18,7 @@ use crate::snapshot::{Feed, Snapshot, ViewQuery};
 use crate::source::simulator::Simulation;
 use crate::tui::command::Format;
 use crate::tui::theme::Glyphs;
-use crate::tui::views;
+use crate::tui::views::{self, View};
 
 /// When simulated deployments begin: any fixed time makes the same seed give the same picture.
 const START: Timestamp = Timestamp(1_771_425_300_000_000);
@@ -40,13 +40,14 @@ pub(super) async fn snapshot(
     config: &Config,
 ) -> Result<Exit, RunError> {
     // Mistakes are told before anybody waits.
+    let view = view(args)?;
     let format = match args.output {
         SnapshotFormat::Svg => Some(Format::Svg),
         SnapshotFormat::Html => Some(Format::Html),
         SnapshotFormat::Text => Some(Format::Text),
         _ => None,
     };
-    let drawing = format.map(|format| drawing(args, config).map(|drawing| (drawing, format)));
+    let drawing = format.map(|format| drawing(args, view, config).map(|drawing| (drawing, format)));
     let drawing = drawing.transpose()?;
     let mut state = match (&args.replay, &args.demo) {
         (Some(path), _) => {
@@ -87,11 +88,14 @@ fn written(state: &mut State, format: SnapshotFormat) -> (Snapshot, String) {
     (snapshot, page)
 }
 
-fn drawing(args: &SnapshotArgs, config: &Config) -> Result<Drawing, RunError> {
-    let view = views::built().find(|view| view.name.word() == args.view).ok_or_else(|| {
+fn view(args: &SnapshotArgs) -> Result<&'static View, RunError> {
+    views::built().find(|view| view.name.word() == args.view).ok_or_else(|| {
         let known = views::built().map(|view| view.name.word()).collect::<Vec<_>>().join(", ");
         RunError::View { name: args.view.clone(), known }
-    })?;
+    })
+}
+
+fn drawing(args: &SnapshotArgs, view: &View, config: &Config) -> Result<Drawing, RunError> {
     let glyphs = match config.text(known::GLYPHS) {
         Some("ascii") => Glyphs::ASCII,
         // A file is read anywhere, so the locale says nothing.

@@ -16,6 +16,13 @@ use crate::cli::{ColorChoice, ScreenArgs, ThemesCommand};
 use crate::exit::Exit;
 use crate::tui::theme::contrast::{self, Contrast, Vision};
 use crate::tui::theme::{Glyphs, Level, Role, Theme, ThemeError, Themes};
+use crate::wire::printable;
+
+/// Longest name of a theme that is repeated, in characters.
+const NAME_LIMIT: usize = 512;
+
+/// Longest complaint about one, in characters.
+const LINE_LIMIT: usize = 4096;
 
 /// Does `kvtop themes …`.
 pub(super) fn themes(command: &ThemesCommand, screen: &ScreenArgs) -> Result<Exit, RunError> {
@@ -134,9 +141,10 @@ fn check(themes: &Themes, names: &[String]) -> Result<Exit, RunError> {
             Ok((_, faults)) => faults,
             Err(why) => vec![said(&why)],
         };
+        let name = printable(name, NAME_LIMIT);
         exit = Exit::Failed;
         for fault in faults {
-            put(&mut page, format_args!("{name:22} FAIL  {fault}\n"));
+            put(&mut page, format_args!("{name:22} FAIL  {}\n", printable(&fault, LINE_LIMIT)));
         }
     }
     print(&page)?;

@@ -97,6 +97,29 @@ impl KubeOptions {
         }
     }
 
+    /// Returns the namespace that the flag or the context names; asks no server. Only what was named
+    /// must be there.
+    pub fn named_namespace(&self) -> Result<Option<String>, KubeConfigError> {
+        if self.namespace.is_some() && self.kubeconfig.is_none() && self.context.is_none() {
+            return Ok(self.namespace.clone());
+        }
+        let asked = self.kubeconfig.is_some() || self.context.is_some();
+        let kubeconfig = match self.kubeconfig() {
+            Err(error) if asked => return Err(error),
+            Ok(None) | Err(_) => return Ok(self.namespace.clone()),
+            Ok(Some(kubeconfig)) => kubeconfig,
+        };
+        let name = self.context.clone().or(kubeconfig.current_context);
+        let found = kubeconfig.contexts.iter().find(|known| Some(&known.name) == name.as_ref());
+        if let (None, Some(context)) = (found, &self.context) {
+            let known: Vec<_> = kubeconfig.contexts.iter().map(|it| it.name.as_str()).collect();
+            let (context, known) = (context.clone(), known.join(", "));
+            return Err(KubeConfigError::UnknownContext { context, known });
+        }
+        let of_context = found.and_then(|found| found.context.as_ref()?.namespace.clone());
+        Ok(self.namespace.clone().or(of_context).filter(|name| !name.is_empty()))
+    }
+
     async fn select(&self, kubeconfig: Kubeconfig) -> Result<Config, KubeConfigError> {
         let known: Vec<String> =
             kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
