@@ -27,6 +27,15 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The same while no frame comes.
 const QUIET: Duration = Duration::from_secs(10);
 
+/// Time in which a deployment is read before a picture without workers is one of it: what happened
+/// before, such as a stream's history, may still be on its way.
+const SETTLING: Duration = Duration::from_secs(10);
+
+/// A picture whose newest KV event is older than [`BEHIND`], and newer than that of the picture before, is
+/// one of a history that is being read, for [`CATCHING_UP`] at most: clocks may differ.
+const BEHIND: Duration = Duration::from_secs(5);
+const CATCHING_UP: Duration = Duration::from_secs(60);
+
 /// Events and decisions that a picture keeps, the last ones.
 const ROWS: (usize, usize) = (200, 50);
 
@@ -38,6 +47,11 @@ const NEAR: f64 = 10.0;
 pub struct History {
     kept: Vec<Kept>,
     bytes: usize,
+    /// When the first picture with a frame came.
+    began: Option<Timestamp>,
+    /// The newest KV event so far, and when pictures last went on to a newer one of long ago.
+    heard: Option<Timestamp>,
+    read: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +72,9 @@ impl History {
         if live.frames == 0 || matches!(live.feed, Feed::Replay(_)) {
             return;
         }
+        if self.is_settling(live) {
+            return;
+        }
         // A clock that was set back tells the same times again.
         while let Some(last) = self.kept.last().filter(|last| last.at() > live.at) {
             self.bytes -= last.bytes;
@@ -74,6 +91,20 @@ impl History {
         self.bytes += bytes;
         self.kept.push(Kept { picture: Arc::new(picture), bytes });
         self.thin(live.at);
+    }
+
+    /// Returns true while the first pictures do not tell of their own time yet.
+    fn is_settling(&mut self, live: &Snapshot) -> bool {
+        let began = *self.began.get_or_insert(live.at);
+        let heard = live.workers.iter().filter_map(|row| row.last_event).max();
+        if heard > self.heard && heard.is_some_and(|heard| live.at.since(heard) > BEHIND) {
+            self.read = Some(live.at);
+        }
+        self.heard = heard;
+        let age = live.at.since(began);
+        let reads = self.read.is_some_and(|read| live.at.since(read) < EVERY);
+        let unknown = live.workers.is_empty() && age < SETTLING;
+        self.kept.is_empty() && (unknown || reads && age < CATCHING_UP)
     }
 
     /// Forgets everything.
@@ -166,13 +197,27 @@ mod tests {
         Snapshot { at: Timestamp(second * 1_000_000), frames, ..Snapshot::default() }
     }
 
+    /// Returns a history that began long ago.
+    fn settled() -> History {
+        History { began: Some(Timestamp::default()), ..History::default() }
+    }
+
+    #[test]
+    fn what_came_before_the_workers_is_no_picture_of_them() {
+        let mut history = History::default();
+        for second in 100..115 {
+            history.note(&picture(second, second));
+        }
+        assert_eq!(times(&history), [110, 111, 112, 113, 114], "there may be none at all");
+    }
+
     fn times(history: &History) -> Vec<u64> {
         history.kept.iter().map(|kept| kept.at().seconds()).collect()
     }
 
     #[test]
     fn the_near_past_is_kept_closer_than_the_far_one() {
-        let mut history = History::default();
+        let mut history = settled();
         let day = 24 * 3_600;
         for second in 0..day {
             history.note(&picture(1_000 + second, 1 + second));
@@ -196,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_nearest_picture_is_found_before_the_one_that_is_shown() {
-        let mut history = History::default();
+        let mut history = settled();
         for (at, second) in [100, 110, 120].into_iter().enumerate() {
             history.note(&picture(second, 1 + at as u64));
         }
@@ -210,11 +255,11 @@ mod tests {
 
     #[test]
     fn no_more_bytes_are_kept_than_allowed() {
-        let mut history = History::default();
+        let mut history = settled();
         let mut large = picture(0, 0);
         large.router.routers = vec!["x".repeat(1 << 20)];
         for second in 1..=100 {
-            large.at = Timestamp(second * 1_000_000);
+            large.at = Timestamp((100 + second) * 1_000_000);
             large.frames = second;
             history.note(&large);
             let whole: usize = history.kept.iter().map(|kept| kept.bytes).sum();
@@ -223,14 +268,14 @@ mod tests {
         assert!(history.kept.len() > 25, "{}", history.kept.len());
         assert_eq!(
             history.oldest().unwrap().at.seconds(),
-            1,
+            101,
             "a coarser past is not a shorter one"
         );
     }
 
     #[test]
     fn a_picture_without_news_is_kept_less_often_and_a_recording_never() {
-        let mut history = History::default();
+        let mut history = settled();
         for second in 100..130 {
             history.note(&picture(second, 5));
         }
@@ -243,7 +288,7 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_back_leaves_times_in_order() {
-        let mut history = History::default();
+        let mut history = settled();
         for (at, second) in [100, 110, 120, 105, 106].into_iter().enumerate() {
             history.note(&picture(second, 1 + at as u64));
         }
