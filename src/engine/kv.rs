@@ -128,7 +128,7 @@ impl Engine {
         let Some(record) = self.workers.ranks_mut().get_mut(index) else { return };
         record.last_event = record.last_event.max(Some(event.at));
         let counters = &mut record.counters;
-        let mut rates = [0_u32; 4];
+        let mut rates = [0_u32; 6];
         match &event.kind {
             KvKind::Stored { blocks, .. } => {
                 counters.stores += 1;
@@ -139,6 +139,8 @@ impl Engine {
                 counters.refused_blocks += u64::from(outcome.refused_blocks);
                 rates[0] = 1;
                 rates[2] = u32::from(outcome.refused());
+                rates[4] = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+                rates[5] = outcome.refused_blocks;
             }
             KvKind::Removed { hashes } => {
                 let removed = batch.removed_of(hashes).len();

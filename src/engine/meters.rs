@@ -12,31 +12,50 @@ use crate::snapshot::{RateSet, Rates};
 /// Ranks whose utilization is kept as a series; graphs show no more.
 const GAUGED_RANKS: usize = 64;
 
-/// The four kinds of KV events that have rates.
+/// What is counted of KV events that has rates.
 #[derive(Clone, Debug)]
 pub(super) struct KvMeter {
     pub(super) stores: CountSeries,
     pub(super) removals: CountSeries,
     pub(super) refused: CountSeries,
     pub(super) unknown_removals: CountSeries,
+    pub(super) stored_blocks: CountSeries,
+    pub(super) refused_blocks: CountSeries,
 }
 
 impl KvMeter {
     pub(super) fn new(capacity: usize) -> Self {
         let series = || CountSeries::new(capacity);
-        Self { stores: series(), removals: series(), refused: series(), unknown_removals: series() }
+        Self {
+            stores: series(),
+            removals: series(),
+            refused: series(),
+            unknown_removals: series(),
+            stored_blocks: series(),
+            refused_blocks: series(),
+        }
     }
 
-    /// Returns the series in the order stores, removals, refused, unknown removals.
-    pub(super) fn all(&mut self) -> [&mut CountSeries; 4] {
-        [&mut self.stores, &mut self.removals, &mut self.refused, &mut self.unknown_removals]
+    /// Returns the series in the order stores, removals, refused, unknown removals, blocks stored,
+    /// blocks refused.
+    pub(super) fn all(&mut self) -> [&mut CountSeries; 6] {
+        [
+            &mut self.stores,
+            &mut self.removals,
+            &mut self.refused,
+            &mut self.unknown_removals,
+            &mut self.stored_blocks,
+            &mut self.refused_blocks,
+        ]
     }
 
     fn rates(&self, now: Timestamp, since: Timestamp, window: Duration) -> Rates {
         Rates {
             stores: self.stores.rate(now, since, window),
+            stored_blocks: self.stored_blocks.rate(now, since, window),
             removals: self.removals.rate(now, since, window),
             refused: self.refused.rate(now, since, window),
+            refused_blocks: self.refused_blocks.rate(now, since, window),
             unknown_removals: self.unknown_removals.rate(now, since, window),
         }
     }
@@ -141,7 +160,7 @@ impl Default for Meters {
 
 impl Meters {
     /// Counts KV events of the rank at `index`, in the order of [`KvMeter::all`].
-    pub(super) fn count_kv(&mut self, index: usize, at: Timestamp, times: [u32; 4]) {
+    pub(super) fn count_kv(&mut self, index: usize, at: Timestamp, times: [u32; 6]) {
         while self.ranks.len() <= index {
             self.ranks.push(KvMeter::new(RANK_HISTORY));
         }

@@ -20,10 +20,14 @@ pub struct SeriesSet {
     pub until: Option<Timestamp>,
     /// `stored` events per second.
     pub stores: Series,
+    /// Blocks in them per second.
+    pub stored_blocks: Series,
     /// Blocks removed per second.
     pub removals: Series,
     /// Refused stores per second.
     pub refused: Series,
+    /// Blocks in them per second.
+    pub refused_blocks: Series,
     /// Unknown removals per second.
     pub unknown_removals: Series,
     /// Accepted blocks.

@@ -8,15 +8,19 @@ use crate::domain::{Tier, Timestamp, WorkerRank};
 /// Events counted since kvtop attached.
 pub type Counters = crate::domain::Counters;
 
-/// Events per second over one window.
+/// What KV events tell, per second over one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// `stored` events.
     pub stores: f64,
+    /// Blocks in them.
+    pub stored_blocks: f64,
     /// Blocks removed.
     pub removals: f64,
     /// Stores refused: orphans.
     pub refused: f64,
+    /// Blocks in them.
+    pub refused_blocks: f64,
     /// Removed hashes that were not held.
     pub unknown_removals: f64,
 }
@@ -37,8 +41,10 @@ impl RateSet {
     pub fn sum(all: impl Iterator<Item = Self>) -> Self {
         let add = |sum: Rates, more: Rates| Rates {
             stores: sum.stores + more.stores,
+            stored_blocks: sum.stored_blocks + more.stored_blocks,
             removals: sum.removals + more.removals,
             refused: sum.refused + more.refused,
+            refused_blocks: sum.refused_blocks + more.refused_blocks,
             unknown_removals: sum.unknown_removals + more.unknown_removals,
         };
         all.fold(Self::default(), |sum, more| Self {
@@ -182,10 +188,14 @@ pub struct WorkerDetail {
     pub rank: WorkerRank,
     /// `stored` events per second.
     pub stores: Series,
+    /// Blocks in them per second.
+    pub stored_blocks: Series,
     /// Blocks removed per second.
     pub removals: Series,
     /// Refused stores per second.
     pub refused: Series,
+    /// Blocks in them per second.
+    pub refused_blocks: Series,
     /// Unknown removals per second.
     pub unknown_removals: Series,
     /// Requests routed to it per second.

@@ -138,6 +138,8 @@ fn seen() -> impl Strategy<Value = Snapshot> {
                 source.retry_at = Some(Timestamp(newest));
             }
             (picture.series.stores, picture.series.refused) = (series.clone(), series.clone());
+            picture.series.stored_blocks = series.clone();
+            picture.series.refused_blocks = series.clone();
             picture.series.kv_utilization = series;
             if let Feed::Replay(playback) = &mut picture.feed {
                 *playback = Playback {
@@ -231,8 +233,10 @@ fn answer(picture: &Snapshot, name: &str, rate: f64, series: &Series) -> Answer 
         _ => Answer::Worker(Box::new(WorkerDetail {
             rank,
             stores: series.clone(),
+            stored_blocks: series.clone(),
             removals: series.clone(),
             refused: series.clone(),
+            refused_blocks: series.clone(),
             unknown_removals: series.clone(),
             routed: series.clone(),
             accepted: series.clone(),

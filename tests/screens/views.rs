@@ -249,7 +249,7 @@ fn the_frame_of_an_event_is_told_although_the_picture_is_held() {
     seat.at = seat.at.after(std::time::Duration::from_secs(20));
     seat.keys("2\n");
     let screen = seat.screen();
-    assert!(screen.contains("w0 KV events/s") && screen.contains("─-20s─ "), "{screen}");
+    assert!(screen.contains("w0 KV blocks/s") && screen.contains("─-20s─ "), "{screen}");
     seat.keys("3");
     assert!(seat.screen().contains("no tree was asked for when"), "{}", seat.screen());
 }
@@ -416,7 +416,7 @@ fn numbers_end_where_their_columns_end_however_large_they_are() {
         (row.accepted, row.held, row.tiers) = (count, count - 1, [count; 4]);
         (row.missing, row.last_event_id) = (count, Some(count));
         row.change = Some(-(count as f64));
-        row.rates.ten_seconds.stores = count as f64;
+        row.rates.ten_seconds.stored_blocks = count as f64;
         row.rates.ten_seconds.removals = 9_999.4;
         row.rates.ten_seconds.unknown_removals = 99_999.4;
         row.routed_per_second = 123_456.0;

@@ -63,7 +63,14 @@ fn sourced(value: f64) -> Sourced<f64> {
 }
 
 fn rates(stores: f64, removals: f64, refused: f64) -> RateSet {
-    let rates = Rates { stores, removals, refused, unknown_removals: refused };
+    let rates = Rates {
+        stores,
+        stored_blocks: stores,
+        removals,
+        refused,
+        refused_blocks: refused,
+        unknown_removals: refused,
+    };
     RateSet { ten_seconds: rates, minute: rates, five_minutes: rates }
 }
 
@@ -148,8 +155,10 @@ pub(crate) fn healthy() -> Snapshot {
             until: None,
             window: Duration::from_secs(300),
             stores: wave(92.0, 14.0, 300, 7.0),
+            stored_blocks: wave(92.0, 14.0, 300, 7.0),
             removals: wave(80.0, 10.0, 300, 9.0),
             refused: wave(0.2, 0.1, 300, 5.0),
+            refused_blocks: wave(0.2, 0.1, 300, 5.0),
             unknown_removals: wave(0.0, 0.0, 300, 5.0),
             tree_size: wave(18_000.0, 900.0, 300, 40.0),
             kv_utilization: wave(0.65, 0.04, 300, 11.0),
@@ -243,6 +252,7 @@ pub(crate) fn mismatch() -> Snapshot {
     picture.totals.kv_utilization = Some(0.955);
     picture.totals.rates = rates(92.4, 91.0, 92.0);
     picture.series.refused = picture.series.stores.clone();
+    picture.series.refused_blocks = picture.series.stores.clone();
     picture.series.tree_size = wave(0.0, 0.0, 300, 40.0);
     picture.router.overlap_zero = 412;
     picture.router.last_tree_size = Some(0);
@@ -281,6 +291,7 @@ pub(crate) fn late_attach() -> Snapshot {
     picture.totals.rates = rates(92.4, 91.0, 76.0);
     picture.totals.held += 4_000;
     picture.series.refused = wave(76.0, 9.0, 300, 7.0);
+    picture.series.refused_blocks = wave(76.0, 9.0, 300, 7.0);
     picture.series.kv_utilization = Series { points: vec![None; 300] };
     picture.series.kv_utilization_by_rank.clear();
     picture.totals.kv_utilization = None;

@@ -45,8 +45,10 @@ fn worker(
     Some(WorkerDetail {
         rank,
         stores: counts(meter.map(|meter| &meter.stores)),
+        stored_blocks: counts(meter.map(|meter| &meter.stored_blocks)),
         removals: counts(meter.map(|meter| &meter.removals)),
         refused: counts(meter.map(|meter| &meter.refused)),
+        refused_blocks: counts(meter.map(|meter| &meter.refused_blocks)),
         unknown_removals: counts(meter.map(|meter| &meter.unknown_removals)),
         routed: counts(engine.meters.routed_by_rank.get(index)),
         accepted: gauge(gauges.map(|gauges| &gauges.accepted)),

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
+use crate::snapshot::Series;
 use crate::tui::judge::State;
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -20,8 +21,16 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     // Until earlier blocks are known, orphans are no fault and must not look like one.
     let warming = scene.orphans() == State::Unknown && scene.is_warming();
     let orphan = if warming { Role::Unknown } else { Role::Series3 };
-    let title = "KV events/s";
-    let now = [rates.refused, rates.stores, rates.removals, rates.unknown_removals];
+    let title = "KV blocks/s";
+    // Refused stores without blocks are no orphaned blocks: they are counted themselves, and named so.
+    let empty = are_empty(&series.refused, &series.refused_blocks);
+    let (refused, points) = if empty {
+        (rates.refused, &series.refused.points)
+    } else {
+        (rates.refused_blocks, &series.refused_blocks.points)
+    };
+    let (long, brief) = if empty { ("empty stores", "empty") } else { ("orphan", "orphan") };
+    let now = [refused, rates.stored_blocks, rates.removals, rates.unknown_removals];
     let roles = [orphan, Role::Series1, Role::Series2, Role::Series4];
     // What matters most comes first: notes go from the end when there is no room.
     let form = |names: [&str; 4], warm: &str, gap: &str| -> Vec<Part> {
@@ -35,16 +44,16 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let mark = |word: &str| {
         if warming { format!(" {}{word}", canvas.glyphs().unknown) } else { String::new() }
     };
-    let mut notes = form(["orphan", "stored", "removed", "unknown"], &mark(" warming"), "  ");
+    let mut notes = form([long, "stored", "removed", "unknown"], &mark(" warming"), "  ");
     let mut named = panel::fitting(area, title, &notes);
     if named < notes.len() {
-        notes = form(["orphan", "stored", "removed", "unkn"], &mark(""), " ");
+        notes = form([brief, "stored", "removed", "unkn"], &mark(""), " ");
         named = panel::fitting(area, title, &notes);
     }
     let inner = scene.frame(canvas, area, PanelId::Traffic, title, notes);
     let mut lines = vec![
-        Line { points: &series.refused.points, role: orphan, mark: 'o' },
-        Line { points: &series.stores.points, role: Role::Series1, mark: 's' },
+        Line { points, role: orphan, mark: if empty { 'e' } else { 'o' } },
+        Line { points: &series.stored_blocks.points, role: Role::Series1, mark: 's' },
         Line { points: &series.removals.points, role: Role::Series2, mark: 'r' },
         Line { points: &series.unknown_removals.points, role: Role::Series4, mark: 'u' },
     ];
@@ -53,6 +62,12 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     // What is worst is drawn over the others.
     lines.rotate_left(1);
     chart(scene, lines, None, text::short).draw(canvas, inner);
+}
+
+/// Returns true where stores were refused, and none of them held a block.
+pub(super) fn are_empty(refused: &Series, blocks: &Series) -> bool {
+    let any = |series: &Series| series.points.iter().flatten().any(|value| *value > 0.0);
+    any(refused) && !any(blocks)
 }
 
 /// Draws KV utilization by rank; the size of the tree where nobody reports one.

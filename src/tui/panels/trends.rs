@@ -65,7 +65,7 @@ fn trends(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Trend> {
         role,
     };
     vec![
-        rate("stored/s", &series.stores.points, rates.stores, Role::Series1),
+        rate("stored/s", &series.stored_blocks.points, rates.stored_blocks, Role::Series1),
         rate("removed/s", &series.removals.points, rates.removals, Role::Series2),
         orphans(canvas, scene),
         if let Some(used) = snapshot.totals.kv_utilization {

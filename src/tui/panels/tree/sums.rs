@@ -100,7 +100,12 @@ fn growth(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
     let mut line = vec![label("growth/s")];
     for (name, points, now, role) in [
         ("blocks ", &series.tree_size.points, change, Role::Series4),
-        ("  stores ", &series.stores.points, text::short(rates.stores), Role::Series1),
+        (
+            "  stored ",
+            &series.stored_blocks.points,
+            text::short(rates.stored_blocks),
+            Role::Series1,
+        ),
         ("  removed ", &series.removals.points, text::short(rates.removals), Role::Series2),
     ] {
         let top = sparkline::largest(points, 1.0);

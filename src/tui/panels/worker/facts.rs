@@ -18,6 +18,12 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
     let Entry { row, verdict, .. } = *entry;
     let said = format!("{} {}", verdict.state.glyph(glyphs), verdict.word);
     sheet.say("STATE", &said, verdict.state.role());
+    if row.router_refused > 0 {
+        let (router, mirror) = (row.router_refused, row.counters.refused_stores);
+        let (router, mirror) = (text::thousands(router), text::thousands(mirror));
+        let said = format!("router refused {router} (its log), mirror {mirror}");
+        sheet.say("", &said, if row.router_refuses { Role::Warn } else { Role::Fg });
+    }
     let (id, rank) = (row.rank.worker.0, row.rank.dp_rank);
     sheet.say("ID", &format!("{id}, rank {rank}"), Role::Fg);
     place(sheet, entry, scene, glyphs);
@@ -166,14 +172,6 @@ fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
         exact(counters.duplicate_blocks)
     );
     sheet.say("", &refused, Role::Fg);
-    if row.router_refused > 0 {
-        let said = format!(
-            "router refused {} (its log), mirror {}",
-            exact(row.router_refused),
-            exact(counters.refused_stores)
-        );
-        sheet.say("", &said, if row.router_refuses { Role::Warn } else { Role::Fg });
-    }
     let (removed, unknown) = (exact(counters.removed_blocks), exact(counters.unknown_removals));
     sheet.say("", &format!("{removed} blocks removed, {unknown} of them unknown"), Role::Fg);
     if counters.cleared > 0 || row.restarts > 0 {
@@ -219,7 +217,7 @@ fn ranks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs)
         let cells = [
             text::count(other.accepted),
             known(used),
-            text::short(rates.stores),
+            text::short(rates.stored_blocks),
             text::short(rates.removals),
             known(orphans),
         ];

@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use super::{alias, detail, selected};
 use crate::snapshot::{Series, WorkerDetail, WorkerRow};
 use crate::tui::judge::{self, State};
+use crate::tui::panels::charts::are_empty;
 use crate::tui::panels::{PanelId, Scene};
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -23,14 +24,14 @@ struct Named<'a> {
     role: Role,
 }
 
-/// Draws its KV events per second.
+/// Draws the blocks that its KV events store, remove and orphan per second.
 pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     draw(
         canvas,
         area,
         scene,
         PanelId::WorkerTraffic,
-        ("KV events/s", "KV events/s", None, text::short),
+        ("KV blocks/s", "KV blocks/s", None, text::short),
         |it, row| {
             let rates = &row.rates.ten_seconds;
             // Until earlier blocks are known, orphans are no fault and must not look like one.
@@ -42,9 +43,14 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
                 now: Some(text::short(now)),
                 role,
             };
+            let refused = if are_empty(&it.refused, &it.refused_blocks) {
+                line("empty stores", &it.refused, rates.refused, orphan)
+            } else {
+                line("orphan", &it.refused_blocks, rates.refused_blocks, orphan)
+            };
             vec![
-                line("orphan", &it.refused, rates.refused, orphan),
-                line("stored", &it.stores, rates.stores, Role::Series1),
+                refused,
+                line("stored", &it.stored_blocks, rates.stored_blocks, Role::Series1),
                 line("removed", &it.removals, rates.removals, Role::Series2),
                 line("unknown", &it.unknown_removals, rates.unknown_removals, Role::Series4),
             ]

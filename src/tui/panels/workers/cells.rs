@@ -54,7 +54,7 @@ impl Pen<'_> {
             Col::Held => plain(text::count(row.held)),
             Col::Change => self.known(row.change.map(text::signed)),
             Col::Kv => self.usage(row.kv_utilization.as_ref().map(|used| used.value)),
-            Col::Stores => plain(text::short(rates.stores)),
+            Col::Stores => plain(text::short(rates.stored_blocks)),
             Col::Evicts => plain(text::short(rates.removals)),
             Col::Orphans => self.orphans(entry),
             Col::Hits => {
@@ -102,7 +102,7 @@ impl Pen<'_> {
                 self.known(sum.map(text::signed))
             }
             Col::Kv => self.usage(totals.kv_utilization),
-            Col::Stores => plain(text::short(rates.stores)),
+            Col::Stores => plain(text::short(rates.stored_blocks)),
             Col::Evicts => plain(text::short(rates.removals)),
             Col::Orphans => match (self.scene.orphans(), self.scene.orphan_share()) {
                 (State::Gone | State::Unknown, _) | (_, None) => self.known(None),

@@ -138,7 +138,7 @@ impl Col {
             Self::Held => ("HELD", "blocks that it really holds; shown when it differs"),
             Self::Change => ("", "change of CACHED per second, over 10 s"),
             Self::Kv => ("KV%", "share of the engine's KV blocks in use"),
-            Self::Stores => ("STORE/s", "`stored` events per second, over 10 s"),
+            Self::Stores => ("STORE/s", "blocks stored per second, over 10 s"),
             Self::Evicts => ("EVICT/s", "blocks removed per second, over 10 s"),
             Self::Orphans => {
                 ("ORPH%", "stores that kvtop's mirror refuses: parent unknown; over 1 min")
@@ -246,7 +246,7 @@ impl Col {
             Self::Held => count(row.held),
             Self::Change => row.change,
             Self::Kv => row.kv_utilization.as_ref().map(|used| used.value),
-            Self::Stores => Some(rates.stores),
+            Self::Stores => Some(rates.stored_blocks),
             Self::Evicts => Some(rates.removals),
             Self::Orphans => row.orphan_share,
             Self::Hits => row.hit_rate.as_ref().map(|rate| rate.value),
