@@ -66,11 +66,18 @@ impl CountSeries {
     /// Returns how often a second it happened over `window` before `now`, counting time from `since`
     /// only, and at least one second of it.
     pub fn rate(&self, now: Timestamp, since: Timestamp, window: Duration) -> f64 {
+        let (count, measured) = self.recent(now, since, window);
+        count as f64 / measured.as_secs_f64()
+    }
+
+    /// Returns how often it happened over `window` before `now`, and over how much of that time it was
+    /// counted: from `since` on only, and at least one second.
+    pub fn recent(&self, now: Timestamp, since: Timestamp, window: Duration) -> (u64, Duration) {
         let seconds = window.as_secs().max(1);
         let first = (now.seconds() + 1).saturating_sub(seconds);
         let start = Timestamp(first * 1_000_000).max(since);
-        let measured = now.since(start).as_secs_f64().max(1.0);
-        self.sum(first, now.seconds()) as f64 / measured
+        let measured = now.since(start).max(Duration::from_secs(1));
+        (self.sum(first, now.seconds()), measured)
     }
 
     /// Returns rates per second for the points of `window`; none for what is forgotten.

@@ -37,6 +37,12 @@ pub struct RouterSummary {
     pub parent_warnings_per_minute: f64,
     /// Remove warnings per minute.
     pub remove_warnings_per_minute: f64,
+    /// Parent warnings of the time that `recent` says.
+    pub recent_parent_warnings: u64,
+    /// Remove warnings of the time that `recent` says.
+    pub recent_remove_warnings: u64,
+    /// The last minute, or less where logs are read for less.
+    pub recent: Duration,
     /// The same warnings in other pods' logs: workers that index their own events; none while no such
     /// log is read.
     pub worker_log_warnings: Option<u64>,

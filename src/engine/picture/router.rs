@@ -2,6 +2,7 @@
 
 use crate::domain::{Subject, Timestamp, WorkerId, WorkerRank};
 use crate::engine::{Engine, MINUTE};
+use crate::metrics::CountSeries;
 use crate::model::{DecisionRecord, PodWarnings, RankRecord};
 use crate::snapshot::{
     DecisionRow, RouterSummary, RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
@@ -19,7 +20,8 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         read.then(|| routers.iter().map(|(_, warnings)| count(warnings)).sum())
     };
     let overlap = router.overlaps.best();
-    let per_minute = |series: &crate::metrics::CountSeries| series.rate(at, since, MINUTE) * 60.0;
+    let per_minute = |series: &CountSeries| series.rate(at, since, MINUTE) * 60.0;
+    let (recent_parent_warnings, recent) = engine.meters.parent_warnings.recent(at, since, MINUTE);
     RouterSummary {
         routers: routers.iter().map(|(pod, _)| pod.to_string()).collect(),
         decisions: router.decisions,
@@ -35,6 +37,9 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         log_remove_warnings: sum(|warnings| warnings.remove),
         parent_warnings_per_minute: per_minute(&engine.meters.parent_warnings),
         remove_warnings_per_minute: per_minute(&engine.meters.remove_warnings),
+        recent_parent_warnings,
+        recent_remove_warnings: engine.meters.remove_warnings.recent(at, since, MINUTE).0,
+        recent,
         worker_log_warnings: (!others.is_empty())
             .then(|| others.iter().map(|(_, w)| w.parent + w.remove).sum()),
         block_size_inferred: router.fractions.block_size(),

@@ -3,6 +3,8 @@
 mod mirror;
 mod sizes;
 
+use std::time::Duration;
+
 use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
@@ -182,22 +184,23 @@ fn warnings(router: &RouterSummary, glyphs: &Glyphs) -> Vec<Fact> {
     else {
         return vec![fact("warnings", vec![missing("no router's log is read", glyphs)])];
     };
-    let line = |count: u64, rate: f64, what: &str| {
-        let state = if rate > 0.0 { State::Warn } else { State::Ok };
-        let role = if rate > 0.0 { state.role() } else { Role::Fg };
+    // Whole seconds, the one that is going on included.
+    let span = text::span(Duration::from_secs_f64(router.recent.as_secs_f64().ceil()));
+    let line = |count: u64, recent: u64, what: &str| {
+        let role = if recent > 0 { State::Warn.role() } else { Role::Fg };
         let total = format!(" {} {} in all", glyphs.dot, text::count(count));
         fact(
-            "WARN/min",
+            "warnings",
             vec![
-                part(format!("{:>6} ", text::short(rate)), role),
+                part(format!("{:>6} in {span} ", text::count(recent)), role),
                 part(what, role),
                 part(total, Role::Muted),
             ],
         )
     };
     let mut facts = vec![
-        line(parents, router.parent_warnings_per_minute, "parent block not found"),
-        line(removes, router.remove_warnings_per_minute, "block to remove not found"),
+        line(parents, router.recent_parent_warnings, "parent block not found"),
+        line(removes, router.recent_remove_warnings, "block to remove not found"),
     ];
     if let Some(count) = router.worker_log_warnings.filter(|count| *count > 0) {
         let count = text::count(count);
