@@ -103,7 +103,8 @@ impl Journal {
         self.add(head, || format!("input that cannot be read: {why}"));
     }
 
-    /// Returns the last `count` entries, oldest first, of those whose worker and subject are `wanted`.
+    /// Returns the last `count` entries whose worker and subject are `wanted`, in the order of their
+    /// times: some sources deliver later than others. Those of one time stay as they came.
     pub(super) fn last(
         &self,
         count: usize,
@@ -113,6 +114,7 @@ impl Journal {
         let ours = all.filter(|(entry, (_, worker))| wanted(*worker, &entry.who));
         let mut last: Vec<EventRow> = ours.take(count).map(|(entry, _)| entry.clone()).collect();
         last.reverse();
+        last.sort_by_key(|entry| entry.at);
         last
     }
 }

@@ -272,20 +272,21 @@ impl Engine {
             WarningKind::ParentMissing { blocks, .. } => {
                 meters.parent_warnings.add(at, u32::from(router));
                 match blocks {
-                    Some(0) => "Failed to find parent block (of an empty store)",
-                    _ => "Failed to find parent block",
+                    // What differs comes first, as lists cut the end.
+                    Some(0) => "parent of an empty store not found",
+                    _ => "parent block not found",
                 }
             }
             WarningKind::RemoveMissing { .. } => {
                 meters.remove_warnings.add(at, u32::from(router));
-                "Failed to find block to remove"
+                "block to remove not found"
             }
-            WarningKind::StaleParent => "Stale parent",
+            WarningKind::StaleParent => "parent block is stale",
             // Printed right after the warning that says which event and why.
             WarningKind::ApplyFailed => return,
             WarningKind::HashMismatch => "block_hash mismatch",
             WarningKind::EventGap => "gap in event ids",
-            WarningKind::DecodeFailed => "Failed to decode the engine's KV events",
+            WarningKind::DecodeFailed => "engine's KV events not decoded",
         };
         let orphan = matches!(
             warning.kind,

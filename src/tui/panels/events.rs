@@ -44,8 +44,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 /// Returns how many events come after number `last`; at least one event stays in view.
 pub fn later(events: &[EventRow], last: Option<u64>) -> usize {
     let Some(last) = last else { return 0 };
-    let after = events.iter().rev().take_while(|event| event.number > last).count();
-    after.min(events.len().saturating_sub(1))
+    // They stand in the order of their times, which is not quite that of their numbers.
+    let held = events.iter().rev().position(|event| event.number == last);
+    let after = || events.iter().rev().take_while(|event| event.number > last).count();
+    held.unwrap_or_else(after).min(events.len().saturating_sub(1))
 }
 
 fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, event: &EventRow, who: usize) {
@@ -58,8 +60,7 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, event: &EventRow, who: usize
     // The mark has the last column, the repeats stand before it; the text gets what is left.
     let used = text::width(&time) + 1 + text::width(&head) + 2;
     let said = text::clean(&event.text);
-    let spare = width.saturating_sub(used + text::width(&said));
-    let more = repeats(event.repeats, spare, glyphs);
+    let more = repeats(event.repeats);
     let room = width.saturating_sub(used + text::width(&more));
     let said = text::cut(&said, room, glyphs.ellipsis);
     let kind = if event.gravity == Gravity::Normal { Role::Muted } else { role };
@@ -82,12 +83,7 @@ pub(super) const fn mark(gravity: Gravity, glyphs: &Glyphs) -> (&'static str, Ro
     }
 }
 
-/// Returns how many more of the same there were, in words if there is room for them.
-pub(super) fn repeats(count: u64, spare: usize, glyphs: &Glyphs) -> String {
-    if count == 0 {
-        return String::new();
-    }
-    let count = text::count(count);
-    let words = format!(" {} {count} similar", glyphs.ellipsis);
-    if text::width(&words) <= spare { words } else { format!(" +{count}") }
+/// Returns how many more of the same there were: ` +7`. The help says what that means.
+pub(super) fn repeats(count: u64) -> String {
+    if count == 0 { String::new() } else { format!(" +{}", text::count(count)) }
 }

@@ -19,6 +19,8 @@ pub use event::{draw as event, last, lines_to_copy, page as event_page};
 const KIND: usize = 6;
 /// Columns of a name.
 const WHO: (usize, usize) = (2, 18);
+/// Columns from which on the time of each event is told.
+const TIMED: usize = 30;
 /// Columns from which on the source of each event is told.
 const SOURCED: usize = 100;
 /// Columns of a source.
@@ -94,8 +96,9 @@ pub fn filtered<'a>(snapshot: &'a Snapshot, state: &views::events::State) -> Vec
 pub fn position(rows: &[&EventRow], selected: Option<u64>) -> Option<usize> {
     let last = rows.len().checked_sub(1)?;
     let Some(number) = selected else { return Some(last) };
-    let after = rows.iter().position(|row| row.number > number);
-    Some(after.map_or(last, |after| after.saturating_sub(1)))
+    // Rows stand in the order of their times, which is not quite that of their numbers.
+    let found = rows.iter().position(|row| row.number == number);
+    Some(found.or_else(|| rows.iter().rposition(|row| row.number < number)).unwrap_or(0))
 }
 
 /// Returns how many rows of events fit into `area`.
@@ -148,7 +151,8 @@ impl<'a> Pen<'a> {
     fn of(scene: &'a Scene<'a>, rows: &[&EventRow], width: usize, glyphs: &'static Glyphs) -> Self {
         let who = rows.iter().map(|row| text::width(&text::clean(&row.who))).max().unwrap_or(0);
         let most = match width {
-            0..70 => 8,
+            0..TIMED => 5,
+            TIMED..70 => 8,
             70..100 => 10,
             _ => WHO.1,
         };
@@ -157,11 +161,16 @@ impl<'a> Pen<'a> {
 
     fn time(&self, row: &EventRow) -> String {
         let ago = self.scene.now.since(row.at);
-        match (self.scene.look.events.relative, self.width >= 50) {
+        if self.width < TIMED {
+            // What happened, and to whom, is worth more.
+            return String::new();
+        }
+        let time = match (self.scene.look.events.relative, self.width >= 50) {
             (true, _) => text::pad_left(&format!("-{}", text::span(ago)), 8),
             (false, true) => text::clock_millis(row.at),
             (false, false) => text::clock(row.at),
-        }
+        };
+        format!("{time} ")
     }
 
     /// Returns the rows of an event: one, or as many as its text needs where texts are wrapped.
@@ -178,10 +187,9 @@ impl<'a> Pen<'a> {
         } else {
             String::new()
         };
-        let fixed = 2 + text::width(&time) + 1 + text::width(&source) + text::width(&head) + 2;
+        let fixed = 2 + text::width(&time) + text::width(&source) + text::width(&head) + 2;
         let said = text::clean(&row.text);
-        let spare = self.width.saturating_sub(fixed + text::width(&said));
-        let more = events::repeats(row.repeats, spare, glyphs);
+        let more = events::repeats(row.repeats);
         let room = self.width.saturating_sub(fixed + text::width(&more));
         let mut texts = if self.scene.look.events.wrap {
             text::wrap(&said, room.max(1))
@@ -196,7 +204,7 @@ impl<'a> Pen<'a> {
         let first = texts.pop().unwrap_or_default();
         let mut lines = vec![vec![
             part(format!("{pointer} "), Role::Key),
-            part(format!("{time} "), Role::Muted),
+            part(time, Role::Muted),
             part(source, Role::Muted),
             part(head, kind),
             part(text::pad(&first, room), body),

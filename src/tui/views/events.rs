@@ -79,7 +79,7 @@ fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
     let row = selected(look, stage)?;
     let more = match row.repeats {
         0 => String::new(),
-        count => format!(" (and {count} similar)"),
+        count => format!(" +{count}"),
     };
     let time = text::clock_millis(row.at);
     let line = format!("{time}Z {} {} {}{more}", row.who, row.kind.name(), row.text);

@@ -78,7 +78,7 @@ fn rows(
         return sheet.rows;
     };
     if let Some(frame) = &detail.frame {
-        self::frame(&mut sheet, frame, width, glyphs);
+        self::frame(&mut sheet, frame, width);
     } else {
         let (frames, bytes) = (text::thousands(detail.kept_frames), text::bytes(detail.kept_bytes));
         let said = format!(
@@ -91,7 +91,7 @@ fn rows(
 }
 
 /// Writes a frame: where it is from, what it says, and what it is.
-fn frame(sheet: &mut Sheet, frame: &FrameView, width: usize, glyphs: &Glyphs) {
+fn frame(sheet: &mut Sheet, frame: &FrameView, width: usize) {
     sheet.say("FRAME", &frame.origin, Role::Fg);
     let mut times = format!("arrived {}Z", text::clock_millis(frame.at));
     if let Some(time) = frame.time {
@@ -99,19 +99,57 @@ fn frame(sheet: &mut Sheet, frame: &FrameView, width: usize, glyphs: &Glyphs) {
     }
     let cut = if frame.cut { ", only its beginning is kept" } else { "" };
     sheet.say("", &format!("{times}, {} bytes{cut}", text::thousands(frame.size)), Role::Muted);
-    for (title, lines, role) in
-        [("DECODED", &frame.decoded, Role::Fg), ("AS IT CAME", &frame.body, Role::Muted)]
-    {
-        sheet.gap();
-        sheet.rows.push(vec![part(title, Role::Title)]);
-        if lines.is_empty() {
-            let none = format!("{} nothing that kvtop has use for", glyphs.none);
-            sheet.rows.push(vec![part(none, Role::Muted)]);
-        }
-        for line in lines {
-            let line = text::clean(line);
-            let pieces = text::pieces(&line, width.max(1)).into_iter();
-            sheet.rows.extend(pieces.map(|piece| vec![part(piece, role)]));
+    section(sheet, "DECODED", &frame.decoded, Role::Fg, |line| hung(line, width.max(1)));
+    // What came is shown as it is, spaces and all.
+    section(sheet, "AS IT CAME", &frame.body, Role::Muted, |line| text::pieces(line, width.max(1)));
+}
+
+/// Writes `lines` below a title, each broken in this way.
+fn section(
+    sheet: &mut Sheet,
+    title: &str,
+    lines: &[String],
+    role: Role,
+    broken: impl Fn(&str) -> Vec<String>,
+) {
+    sheet.gap();
+    sheet.rows.push(vec![part(title, Role::Title)]);
+    if lines.is_empty() {
+        sheet.rows.push(vec![part("nothing that kvtop has use for", Role::Muted)]);
+    }
+    for line in lines {
+        let pieces = broken(&text::clean(line)).into_iter();
+        sheet.rows.extend(pieces.map(|piece| vec![part(piece, role)]));
+    }
+}
+
+/// Returns `line` in lines of at most `columns`, broken between words, each below where its value begins.
+fn hung(line: &str, columns: usize) -> Vec<String> {
+    if text::width(line) <= columns {
+        return vec![line.to_owned()];
+    }
+    let after = line.rfind("  ").map_or(0, |at| at + 2);
+    let start = if text::width(&line[..after]) * 3 > columns * 2 { 0 } else { after };
+    let (name, value) = line.split_at(start);
+    let indent = text::width(name);
+    let wrapped = text::wrap(value, columns - indent).into_iter().enumerate();
+    let begin = |at: usize| if at == 0 { name.to_owned() } else { " ".repeat(indent) };
+    wrapped.map(|(at, line)| begin(at) + &line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_broken_between_words_below_its_beginning() {
+        let line = "  parent           b08836e0 and more";
+        assert_eq!(hung(line, 60), [line]);
+        assert_eq!(hung(line, 32), ["  parent           b08836e0 and", "                   more"]);
+        assert_eq!(hung(line, 30), ["  parent           b08836e0", "                   and more"]);
+        for columns in 1..60 {
+            let lines = hung(line, columns);
+            assert!(lines.iter().all(|line| text::width(line) <= columns), "{columns}");
         }
     }
 }

@@ -1,0 +1,182 @@
+//! What one fact of a frame says, in words: its kind, and below it a name and a value for each part.
+
+use super::{hash, named};
+use crate::domain::{
+    ClaimValue, Decision, Fact, FormulaTerm, GaugeName, LogWarning, RequestEvent, RequestPhase,
+    SequenceHash, WarningKind,
+};
+use crate::engine::Engine;
+
+/// Most hashes of a prompt that are told.
+const CHAIN: usize = 4;
+
+/// Adds the lines of `fact`.
+pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
+    let who = |rank| engine.alias(rank);
+    match fact {
+        Fact::Envelope { topic, envelope, .. } => {
+            lines.push(format!("MESSAGE {topic}"));
+            named(lines, "publisher", envelope.publisher);
+            named(lines, "number", envelope.sequence);
+        }
+        Fact::Load(load) => {
+            lines.push(format!("LOAD {}", who(load.rank)));
+            named(lines, "decode blocks", said(load.active_decode_blocks));
+            named(lines, "prefill tokens", said(load.active_prefill_tokens));
+            named(lines, "used blocks", said(load.kv_used_blocks));
+        }
+        Fact::HitRate(hit) => {
+            lines.push(format!("HIT {}", who(hit.rank)));
+            named(lines, "overlap", format!("{} of {} blocks", hit.overlap_blocks, hit.isl_blocks));
+        }
+        Fact::Request(request) => self::request(engine, request, lines),
+        Fact::Decision(decision) => self::decision(engine, decision, lines),
+        Fact::Formula(term) => formula(engine, term, lines),
+        Fact::Overlap(overlap) => {
+            lines.push(format!("OVERLAP {}", who(overlap.rank)));
+            named(lines, "overlap", format!("{} blocks", overlap.overlap_blocks));
+        }
+        Fact::Prompt(prompt) => {
+            lines.push(format!("PROMPT {}", prompt.request));
+            named(lines, "length", format!("{} tokens", prompt.tokens));
+        }
+        Fact::Warning(warning) => self::warning(engine, warning, lines),
+        Fact::BlockSizes(notice) => {
+            lines.push(format!("BLOCK SIZES of {}", notice.pod));
+            named(lines, "publisher", notice.publisher);
+            named(lines, "engine", notice.engine);
+        }
+        _ => lines.push(setting_line(fact)),
+    }
+}
+
+fn said<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(|| "not said".to_owned(), |value| value.to_string())
+}
+
+fn request(engine: &Engine, request: &RequestEvent, lines: &mut Vec<String>) {
+    lines.push(format!("REQUEST {}", request.request));
+    named(lines, "worker", engine.alias(request.rank));
+    match &request.phase {
+        RequestPhase::Added { isl, overlap, full_blocks, chain } => {
+            named(lines, "step", "assigned to the worker");
+            named(lines, "prompt tokens", said(*isl));
+            named(lines, "overlap blocks", said(*overlap));
+            named(lines, "prompt blocks", said(*full_blocks));
+            let first: Vec<_> =
+                chain.iter().take(CHAIN).map(|it| hash(SequenceHash(*it))).collect();
+            if !first.is_empty() {
+                let more = if chain.len() > CHAIN { " and more" } else { "" };
+                named(lines, "prompt hashes", format!("{}{more}", first.join(" ")));
+            }
+        }
+        RequestPhase::PrefillCompleted => named(lines, "step", "prompt computed"),
+        RequestPhase::Freed => named(lines, "step", "ended"),
+    }
+}
+
+fn decision(engine: &Engine, decision: &Decision, lines: &mut Vec<String>) {
+    let (alias, id) = (engine.workers.alias(decision.worker), decision.worker);
+    lines.push(format!("DECISION of {}", decision.router));
+    named(lines, "worker", format!("{alias}, id {id}"));
+    named(lines, "logit", said(decision.logit));
+    named(lines, "cached blocks", said(decision.cached_blocks));
+    named(lines, "tree size", said(decision.tree_size));
+}
+
+fn formula(engine: &Engine, term: &FormulaTerm, lines: &mut Vec<String>) {
+    let FormulaTerm { logit, weight, prefill_blocks, decode_blocks, cached_blocks, .. } = term;
+    lines.push(format!("COST {}", engine.alias(term.rank)));
+    named(lines, "cost", format!("{logit} = {weight} x {prefill_blocks} + {decode_blocks}"));
+    named(lines, "cached blocks", cached_blocks);
+}
+
+fn warning(engine: &Engine, warning: &LogWarning, lines: &mut Vec<String>) {
+    let what = match warning.kind {
+        WarningKind::ParentMissing { .. } => "parent block not found",
+        WarningKind::RemoveMissing { .. } => "block to remove not found",
+        WarningKind::StaleParent => "the worker does not cover the parent block any more",
+        WarningKind::ApplyFailed => "an event could not be applied",
+        WarningKind::HashMismatch => "one block has two hashes",
+        WarningKind::EventGap => "events are missing",
+        WarningKind::DecodeFailed => "the engine's KV events could not be decoded",
+    };
+    lines.push(format!("WARNING {what}"));
+    named(lines, "log of", &warning.pod);
+    named(lines, "worker", said(warning.rank.map(|rank| engine.alias(rank))));
+    match warning.kind {
+        WarningKind::ParentMissing { parent, blocks } => {
+            named(lines, "parent", said(parent.map(hash)));
+            named(lines, "refused blocks", said(blocks));
+        }
+        WarningKind::RemoveMissing { block } => named(lines, "block", said(block.map(hash))),
+        _ => {}
+    }
+}
+
+/// Returns the line of a fact that is not about requests.
+fn setting_line(fact: &Fact) -> String {
+    match fact {
+        Fact::Claim(claim) => {
+            let value = match &claim.value {
+                ClaimValue::Count(count) => count.to_string(),
+                ClaimValue::Text(text) => text.to_string(),
+                ClaimValue::Flag(flag) => flag.to_string(),
+                ClaimValue::Millionths(value) => (*value as f64 / 1e6).to_string(),
+            };
+            format!("CLAIM {} of {}: {value}", claim.what.name(), claim.of.name())
+        }
+        Fact::Membership(member) => {
+            let (component, endpoint) = (&member.component, &member.endpoint);
+            let news = if member.present { "present" } else { "gone" };
+            format!("MEMBER {} {component}/{endpoint} {news}", member.instance.0)
+        }
+        Fact::Placed(placed) => format!("PLACED worker {} in {}", placed.worker, placed.pod),
+        Fact::Pod(pod) => {
+            let ready = if pod.ready { "ready" } else { "not ready" };
+            format!("POD {} {} {ready}, {} restarts", pod.name, pod.phase, pod.restarts)
+        }
+        Fact::PodGone { name } => format!("POD {name} gone"),
+        Fact::Graph(graph) => format!("GRAPH {}", graph.name),
+        Fact::GraphGone { name } => format!("GRAPH {name} gone"),
+        Fact::Endpoints(endpoints) => {
+            format!("ENDPOINTS {}: {} pods", endpoints.slice, endpoints.pods.len())
+        }
+        Fact::ConfigFile(file) => format!("CONFIG {} {}", file.config_map, file.key),
+        Fact::Advertised(record) => {
+            let channels = record.channels.iter();
+            let channels: Vec<String> = channels
+                .map(|channel| format!("{} publisher {}", channel.topic, channel.publisher))
+                .collect();
+            format!("CHANNELS of {}: {}", record.record, channels.join(", "))
+        }
+        Fact::Sign(sign) => format!("RELEASE {} by {}", sign.releases, sign.by),
+        Fact::Gauge(gauge) => {
+            format!("METRIC {} of {}: {}", metric(gauge.name), gauge.pod, gauge.value)
+        }
+        Fact::Source(note) => format!("SOURCE {} {} {}", note.source, note.state.name(), note.why),
+        // What is about requests has a line of its own.
+        _ => String::new(),
+    }
+}
+
+const fn metric(name: GaugeName) -> &'static str {
+    match name {
+        GaugeName::KvUtilization => "share of KV blocks in use",
+        GaugeName::PrefixHitRate => "prefix hit rate",
+        GaugeName::TtftSum => "sum of times to first token",
+        GaugeName::TtftCount => "number of times to first token",
+        GaugeName::Queued => "requests waiting",
+        GaugeName::RouterHitSum => "sum of the router's hit rates",
+        GaugeName::RouterHitCount => "number of the router's hit rates",
+        GaugeName::InputTokenSum => "sum of prompt tokens",
+        GaugeName::InputTokenCount => "number of prompts",
+        GaugeName::OutputTokenSum => "sum of answer tokens",
+        GaugeName::OutputTokenCount => "number of answers",
+        GaugeName::StoresApplied => "stores taken in",
+        GaugeName::StoresOrphaned => "stores refused for want of a parent",
+        GaugeName::StoresInvalid => "stores refused for other reasons",
+        GaugeName::RemovalsApplied => "removals followed",
+        GaugeName::RemovalsMissing => "removals of unknown blocks",
+    }
+}
