@@ -303,7 +303,11 @@ impl Shell {
         } else {
             windows.rfind(|window| *window < now)
         };
-        self.look.window = next.unwrap_or(now);
+        match (next, longer) {
+            (Some(next), _) => self.look.window = next,
+            (None, true) => self.tell("graphs cover no more time than this", false),
+            (None, false) => self.tell("graphs cover no less time than this", false),
+        }
     }
 
     fn ask(&mut self, live: &Snapshot) -> Option<Action> {

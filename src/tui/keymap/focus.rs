@@ -25,6 +25,8 @@ pub enum Context {
     UnlessReplay,
     /// The same, of a demo that can be mended.
     Mendable,
+    /// The same, of a demo with nothing to mend, or nothing any more.
+    Mended,
     /// The same, of any demo.
     Demo,
     /// While the help is open.
@@ -108,7 +110,7 @@ impl Focus {
             | (Self::View(..), Context::Views)
             | (Self::View(_, Feed::Replay), Context::Replay)
             | (Self::View(_, Feed::Mendable), Context::Mendable | Context::Demo)
-            | (Self::View(_, Feed::Demo), Context::Demo)
+            | (Self::View(_, Feed::Demo), Context::Demo | Context::Mended)
             | (Self::Help, Context::Help)
             | (Self::Picker, Context::Picker)
             | (Self::Line, Context::Line)

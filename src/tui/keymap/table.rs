@@ -58,6 +58,8 @@ const TREE: &[Context] = &[Context::In(View::Tree)];
 /// A recording is paused by `p`.
 const PIN: &[Context] = &[Context::InUnlessReplay(View::Tree)];
 const MENDABLE: &[Context] = &[Context::Mendable];
+/// There is nothing left to apply, which the key says.
+const MENDED: &[Context] = &[Context::Mended];
 const DEMO: &[Context] = &[Context::Demo];
 const LINE: &[Context] = &[Context::Line];
 const TYPED: &[Context] = &[Context::Line, Context::Filter, Context::Help];
@@ -125,6 +127,11 @@ pub const BINDINGS: &[Binding] = &[
         "help",
     ),
     hinted(bind(&[char(':')], ":", VIEWS, Command::OpenLine, "type a command"), "command"),
+    // Before the keys of views, which fill the footer of a narrow screen.
+    hinted(
+        replay(&[char('p')], "p", ReplayCommand::Toggle, "pause the recording, or play on"),
+        "pause/play",
+    ),
     hinted(
         bind(&[key(KeyCode::Enter)], "Enter", FINDINGS, Command::Open, "read all of the finding"),
         "read",
@@ -222,10 +229,6 @@ pub const BINDINGS: &[Binding] = &[
         "pin",
     ),
     tree(&[char('P')], "P", Tree::Pin, "the same, also in a recording"),
-    hinted(
-        replay(&[char('p')], "p", ReplayCommand::Toggle, "pause the recording, or play on"),
-        "pause/play",
-    ),
     hinted(replay(&[char('.')], ".", ReplayCommand::Step, "play one frame"), "step"),
     hinted(replay(&[char('[')], "[", ReplayCommand::SeekBy(-10), "10 seconds back"), "-10s"),
     hinted(replay(&[char(']')], "]", ReplayCommand::SeekBy(10), "10 seconds ahead"), "+10s"),
@@ -236,6 +239,7 @@ pub const BINDINGS: &[Binding] = &[
     hinted(replay(&[char('<')], "<", ReplayCommand::Slower, "play slower"), "slower"),
     hinted(replay(&[char('>')], ">", ReplayCommand::Faster, "play faster"), "faster"),
     hinted(bind(&[char('X')], "X", MENDABLE, Command::DemoFix, "apply the fix of the demo"), "fix"),
+    bind(&[char('X')], "X", MENDED, Command::DemoFix, ""),
     hinted(
         bind(&[key(KeyCode::Enter)], "Enter", OVERVIEW, Command::Open, "more about the panel"),
         "open",

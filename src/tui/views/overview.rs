@@ -38,7 +38,12 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         return Reply::Pass;
     }
     let view = match stage.layout.focus(look.focus) {
-        PanelId::Workers => command::View::Workers,
+        // Graphs are sums over workers, whose pages have graphs of their own.
+        PanelId::Workers
+        | PanelId::Traffic
+        | PanelId::Usage
+        | PanelId::Growth
+        | PanelId::Trends => command::View::Workers,
         PanelId::Router => command::View::Routing,
         PanelId::Events => command::View::Events,
         PanelId::TopPrefixes => command::View::Tree,
