@@ -199,7 +199,7 @@ fn a_frozen_picture_says_since_when_and_how_much_it_missed() {
 
     for size in [(120, 36), (80, 24), (60, 12)] {
         let screen = draw(&mut shell, &after, size);
-        assert!(screen.contains("‖ frozen 12s, 1,104 new"), "{screen}");
+        assert!(screen.contains("‖ frozen 12s, 1.1k new"), "{screen}");
         assert!(!screen.contains("99.6"), "{screen}");
     }
     shell.update(Command::ToggleFreeze, &after);
@@ -277,7 +277,7 @@ fn the_command_line_suggests_completes_and_explains() {
         press(&mut shell, KeyCode::Char(c));
     }
     let screen = draw(&mut shell, &pictures::mismatch(), (80, 24));
-    assert!(screen.contains(":theme dark") && screen.contains("Tab: theme dark"), "{screen}");
+    assert!(screen.contains(":theme dark") && screen.contains("Enter: theme dark"), "{screen}");
     press(&mut shell, KeyCode::Tab);
     press(&mut shell, KeyCode::Enter);
     assert_eq!(shell.theme(), "dark");
@@ -289,7 +289,11 @@ fn the_command_line_suggests_completes_and_explains() {
     let screen = draw(&mut shell, &pictures::mismatch(), (80, 24));
     assert!(screen.contains("no theme `sunrise`; there are"), "{screen}");
 
-    for c in ":demo fix".chars() {
+    // An empty line closes; a suggestion that is shown is taken.
+    for code in [KeyCode::Char(':'), KeyCode::Enter] {
+        assert_eq!(press(&mut shell, code), None);
+    }
+    for c in ":demo".chars() {
         press(&mut shell, KeyCode::Char(c));
     }
     assert_eq!(press(&mut shell, KeyCode::Enter), Some(Action::DemoFix));

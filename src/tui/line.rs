@@ -65,6 +65,15 @@ pub fn suggestions(typed: &str, themes: &[String], demo: bool) -> Vec<(String, &
     lines
 }
 
+/// Returns the suggestion that Enter takes: the first one, while what was typed means nothing by itself.
+/// Nothing is taken for an empty line, which closes.
+pub fn taken(typed: &str, themes: &[String], demo: bool) -> Option<String> {
+    if typed.trim().is_empty() || scope(typed).is_some() || parse(typed, themes, demo).is_ok() {
+        return None;
+    }
+    suggestions(typed, themes, demo).into_iter().next().map(|(line, _)| line)
+}
+
 /// Returns what of a cluster `typed` names, with the name; empty when it is to be picked. Such names are
 /// no part of a [`Command`], which is copied around.
 pub fn scope(typed: &str) -> Option<(Scope, &str)> {
@@ -209,6 +218,17 @@ mod tests {
         assert!(parse("export ", &themes(), false).unwrap_err().contains("svg, html, md"));
         assert_eq!(parse("export s", &themes(), false), Ok(Command::Export(Format::Svg)));
         assert!(parse("demo fix", &themes(), false).unwrap_err().contains("demo only"));
+    }
+
+    #[test]
+    fn enter_takes_the_suggestion_that_is_shown_unless_the_line_means_something() {
+        let taken = |typed| taken(typed, &themes(), true);
+        assert_eq!(taken("export ").as_deref(), Some("export svg"));
+        assert_eq!(taken("demo").as_deref(), Some("demo fix"));
+        assert_eq!(taken("theme d").as_deref(), Some("theme dark"));
+        for own in ["", " ", "export h", "q", "ns", "worker", "theme nord"] {
+            assert_eq!(taken(own), None, "{own}");
+        }
     }
 
     #[test]

@@ -70,12 +70,13 @@ pub fn answered(canvas: &mut Canvas<'_>, area: Rect, typed: &str, said: &str, ro
     canvas.tint(cursor, Role::Select);
 }
 
-/// Draws the command line with its first suggestion, and what that does.
+/// Draws the command line with its first suggestion, what that does, and the key that takes it.
 pub fn line(
     canvas: &mut Canvas<'_>,
     area: Rect,
     typed: &str,
     suggestions: &[(String, &'static str)],
+    key: &str,
 ) {
     let x = typing(canvas, area, ":", typed);
     let cursor = Rect { x: area.x.saturating_add(x), width: 1.min(area.width), ..area };
@@ -84,10 +85,17 @@ pub fn line(
         canvas.put(area, x + 2, 0, "no such command", Role::Warn);
         return;
     };
-    let rest = first.strip_prefix(typed).unwrap_or_default();
-    let x = canvas.put(area, x, 0, rest, Role::Muted).max(x + 1);
+    // Nothing is proposed to who typed nothing.
+    let rest = first.strip_prefix(typed).filter(|_| !typed.is_empty()).unwrap_or_default();
+    let rest = match (rest, canvas.is_colourless()) {
+        ("", _) => String::new(),
+        // Without colours it would look as if it were typed.
+        (rest, true) => format!(" [{rest}]"),
+        (rest, false) => rest.to_owned(),
+    };
+    let x = canvas.put(area, x, 0, &rest, Role::Muted).max(x + 1);
     let more = suggestions.len() - 1;
-    let mut said = vec![part(format!("   Tab: {first}, {does}"), Role::Muted)];
+    let mut said = vec![part(format!("   {key}: {first}, {does}"), Role::Muted)];
     if more > 0 {
         said.push(part(format!("  ({more} more)"), Role::Muted));
     }

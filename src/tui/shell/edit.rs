@@ -60,6 +60,11 @@ impl Shell {
         }
         let demo = matches!(snapshot.feed, Feed::Demo(_));
         let Open::Line(typed) = &mut self.open else { return None };
+        if edit == Edit::Submit
+            && let Some(line) = line::taken(typed, &self.themes, demo)
+        {
+            *typed = line;
+        }
         match edit {
             Edit::Insert(c) if line::has_room(typed) => typed.push(c),
             Edit::Insert(_) => {}

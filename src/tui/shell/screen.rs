@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::{Open, Shell, scope};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
-use crate::tui::command::{Command, Past};
+use crate::tui::command::{Command, Edit, Past};
 use crate::tui::keymap::names::told;
 use crate::tui::layout;
 use crate::tui::line;
@@ -85,7 +85,10 @@ impl Shell {
             }
             (Open::Line(typed), None) => {
                 let lines = line::suggestions(typed, &self.themes, demo);
-                footer::line(canvas, area, typed, &lines);
+                let taken = line::taken(typed, &self.themes, demo).is_some();
+                let key = if taken { Edit::Submit } else { Edit::Complete };
+                let key = told(&self.keys, Command::Edit(key));
+                footer::line(canvas, area, typed, &lines, &key);
             }
             (Open::Filter(_), _) => {
                 let filter = views::of(self.view).filter;

@@ -45,6 +45,11 @@ impl<'a> Canvas<'a> {
         self.theme.glyphs()
     }
 
+    /// Returns true when no role has a colour.
+    pub fn is_colourless(&self) -> bool {
+        self.theme.is_colourless()
+    }
+
     /// Returns the style of a role.
     pub fn style(&self, role: Role) -> Style {
         self.theme.style(role)
