@@ -2,13 +2,15 @@
 
 mod cells;
 mod columns;
+mod room;
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use cells::{Pen, name, sizes};
+use cells::{Pen, name};
 use ratatui::layout::Rect;
+use room::least;
 
 use super::{PanelId, Scene};
 use crate::domain::WorkerRank;
@@ -22,6 +24,7 @@ use crate::tui::widgets::canvas::{Canvas, part};
 use crate::tui::widgets::table::{Column, Table};
 
 pub use columns::{Col, Widths};
+pub use room::crowded_out;
 
 /// Columns of a worker's name, at least and at most.
 const NAME: (usize, usize) = (16, 34);
@@ -269,16 +272,8 @@ fn table(
 ) -> Table {
     let glyphs = canvas.glyphs();
     let cols: Vec<Col> = Col::ALL.into_iter().filter(|col| is_shown(*col, wanted, scene)).collect();
-    let longest = widest(entries, |entry| name(entry.row)).clamp(NAME.0, NAME.1);
-    // The name is what people look for, so that other columns go first where there are any.
-    let least = if room >= ROOMY { longest.min(NAMED) } else { NAME.0 };
-    let mut widths = Widths {
-        name: least,
-        sizes: widest(entries, |entry| sizes(entry, glyphs)).clamp(4, 14),
-        rank: widest(entries, |entry| entry.row.rank.dp_rank.0.to_string()).max(2),
-        node: widest(entries, |entry| entry.row.node.clone().unwrap_or_default()).clamp(4, NODE),
-        orphans: if room >= WARMING { ORPHANS } else { 6 },
-    };
+    let (mut widths, longest) = least(entries, room, glyphs);
+    let least = widths.name;
     let columns = |widths: &Widths| -> Vec<Column> {
         cols.iter().map(|col| col.column(widths, glyphs)).collect()
     };

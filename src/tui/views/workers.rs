@@ -167,7 +167,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             look.workers.sort.reversed ^= true;
             Reply::Done
         }
-        Command::Columns => Reply::Pick(columns_of(look, 0)),
+        Command::Columns => Reply::Pick(columns_of(look, 0, stage)),
         Command::Picked(Pick::Sort, at) => {
             let by = sort_keys(look).get(at).copied().flatten();
             look.workers.sort = Sort { by, reversed: false };
@@ -179,7 +179,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             {
                 look.workers.columns.insert(col);
             }
-            Reply::Pick(columns_of(look, at))
+            Reply::Pick(columns_of(look, at, stage))
         }
         _ => Reply::Pass,
     }
@@ -251,10 +251,14 @@ fn optional() -> impl Iterator<Item = Col> {
     Col::ALL.into_iter().filter(|col| !col.is_fixed())
 }
 
-fn columns_of(look: &Look, at: usize) -> Picker {
+fn columns_of(look: &Look, at: usize, stage: &Stage<'_>) -> Picker {
+    let area = stage.layout.panel(PanelId::WorkerTable).unwrap_or_default();
+    let lost = table::crowded_out(area, &stage.scene(look), Glyphs::UNICODE);
     let choice = |col: Col| {
         let on = look.workers.columns.contains(&col);
-        Choice { on: Some(on), ..Choice::new(col.title(Glyphs::ASCII), col.says().1) }
+        let room = if lost.contains(&col) { "no room now: " } else { "" };
+        let about = format!("{room}{}", col.says().1);
+        Choice { on: Some(on), ..Choice::new(col.title(Glyphs::ASCII), about) }
     };
     Picker { pick: Pick::Columns, title: "Columns", choices: optional().map(choice).collect(), at }
 }

@@ -140,9 +140,7 @@ impl Col {
             Self::Kv => ("KV%", "share of the engine's KV blocks in use"),
             Self::Stores => ("STORE/s", "blocks stored per second, over 10 s"),
             Self::Evicts => ("EVICT/s", "blocks removed per second, over 10 s"),
-            Self::Orphans => {
-                ("ORPH%", "stores that kvtop's mirror refuses: parent unknown; over 1 min")
-            }
+            Self::Orphans => ("ORPH%", "stores kvtop's mirror refuses: parent unknown, over 1 min"),
             Self::Hits => ("HIT%", "share of prompt tokens found in the engine's cache"),
             Self::Routed => ("ROUTED/s", "requests routed to it per second, over 1 min"),
             Self::Overlap => ("OVLP", "mean overlap in blocks of the requests routed to it"),
