@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use super::centred;
 use crate::tui::command::Command;
 use crate::tui::filter::SYNTAX;
-use crate::tui::keymap::names::with_keys;
+use crate::tui::keymap::names::{action, with_keys};
 use crate::tui::keymap::{Focus, Keymap};
 use crate::tui::line;
 use crate::tui::panels::workers::Col;
@@ -65,6 +65,8 @@ struct Entry {
     meaning: String,
     role: Role,
     runs: Option<Command>,
+    /// More words by which it is found.
+    words: String,
 }
 
 enum Row {
@@ -94,7 +96,8 @@ impl Book<'_> {
     fn rows(&self, typed: &str, glyphs: &Glyphs) -> Vec<Row> {
         let typed = typed.to_lowercase();
         let matches = |entry: &Entry| {
-            let said = format!("{} {}", entry.term.trim(), entry.meaning).to_lowercase();
+            let said = format!("{} {} {}", entry.term.trim(), entry.meaning, entry.words);
+            let said = said.to_lowercase();
             typed.split_whitespace().all(|word| said.contains(word))
         };
         let mut rows = Vec::new();
@@ -118,10 +121,13 @@ impl Book<'_> {
             meaning: meaning.to_owned(),
             role,
             runs: None,
+            words: String::new(),
         };
         let bindings = self.keys.bindings(self.focus).filter(|binding| !binding.help.is_empty());
         let keys = bindings.map(|binding| Entry {
             runs: Some(binding.command),
+            // The action and the hint: `toggle-zoom`, as `:zoom` and the footer call it.
+            words: format!("{} {}", action(binding.command), binding.hint.unwrap_or_default()),
             ..explained(binding.shown, binding.help, Role::Key)
         });
         let commands = line::known(self.themes, self.demo).into_iter().map(|(line, does)| Entry {
@@ -129,6 +135,7 @@ impl Book<'_> {
             meaning: does.to_owned(),
             role: Role::Key,
             runs: line::parse(&line, self.themes, self.demo).ok(),
+            words: String::new(),
         });
         let warming = "blocks from before kvtop attached are unknown, so orphans prove nothing yet";
         let marks = [
@@ -140,6 +147,7 @@ impl Book<'_> {
             (glyphs.info, "good to know; it makes no banner", Role::Fg),
             ("warming", warming, Role::Unknown),
             (glyphs.none, "nobody reports it; it is not 0", Role::Muted),
+            ("+7", "events: 7 more of the same within the second, not shown", Role::Muted),
         ];
         let marks = marks.map(|(term, meaning, role)| explained(term, meaning, role));
         let filter = SYNTAX.map(|(word, meaning)| explained(word, meaning, Role::Key));
