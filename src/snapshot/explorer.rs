@@ -135,9 +135,14 @@ impl TreeAgreement {
     /// Returns true when router and mirror hold the same, within a hundredth: they were not asked at
     /// the very same time.
     pub fn is_same(&self) -> bool {
+        self.off() <= self.router.max(self.mirror.0).max(self.mirror.1) / 100
+    }
+
+    /// Returns by how many blocks the router's index is smaller or larger than the mirror was at any
+    /// time between.
+    pub fn off(&self) -> u64 {
         let (before, after) = self.mirror;
         let (least, most) = (before.min(after), before.max(after));
-        let slack = self.router.max(most) / 100;
-        self.router + slack >= least && self.router <= most + slack
+        least.saturating_sub(self.router).max(self.router.saturating_sub(most))
     }
 }

@@ -71,8 +71,8 @@ impl Sheet<'_> {
         }
         self.head("Does the router agree?");
         if detail.agreement.is_empty() {
-            let said = "No decision told the size of the router's index. Up to 1.1 they do, where they \
-                        find any overlap.";
+            let said = "No log line told the size of the router's index. Routers up to 1.1 log it with \
+                        each request for which they find cached blocks.";
             self.say("", &format!("{} {said}", self.glyphs.none), Role::Muted);
             return;
         }
@@ -92,6 +92,11 @@ impl Sheet<'_> {
             let (alias, router) = (&row.alias, text::count(row.router));
             let sizes = format!(" {alias} router {router} mirror {mirror}");
             let mut line = vec![part(mark, role), part(sizes, Role::Fg)];
+            let off = row.off();
+            if off > 0 {
+                let within = if row.is_same() { "within" } else { "off by" };
+                line.push(part(format!(" {within} {}", text::count(off)), role));
+            }
             let age = part(format!("  {}", self.age(row.at)), Role::Muted);
             if width(&line) + width(std::slice::from_ref(&age)) <= self.width {
                 line.push(age);
