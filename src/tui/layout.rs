@@ -131,7 +131,8 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
     if needs.strip == Strip::Replay && area.height >= 8 {
         layout.playback = take_top(&mut rest, 1);
     }
-    if class <= Class::Medium {
+    // A tour leaves too few rows for frames, and speaks of the views.
+    if class <= Class::Medium || (area.width >= 60 && area.height >= 14) {
         layout.views = take_top(&mut rest, 1);
     }
     // What stands above it is of now.

@@ -171,6 +171,11 @@ pub fn count(count: u64) -> String {
     if count < 100_000 { thousands(count) } else { scaled(count as f64) }
 }
 
+/// Returns `count` in at most five columns: as it is up to 999, then with a unit.
+pub fn brief(count: u64) -> String {
+    if count < 1_000 { count.to_string() } else { scaled(count as f64) }
+}
+
 /// Returns `value`, which is not negative, in at most six columns.
 pub fn short(value: f64) -> String {
     if !value.is_finite() {
@@ -364,6 +369,7 @@ mod tests {
         assert_eq!(percent(0.996), "99.6");
         assert_eq!(thousands(1_104), "1,104");
         assert_eq!(count(123_456), "123k");
+        assert_eq!([brief(999), brief(1_204), brief(41_234)], ["999", "1.2k", "41.2k"]);
     }
 
     #[test]

@@ -348,7 +348,7 @@ fn a_held_picture_says_so_in_every_view_and_shows_what_it_has() {
             let command = seat.shell.command(event, &seat.picture).unwrap();
             seat.shell.update(command, &seat.picture);
             let screen = seat.screen();
-            assert!(screen.contains("‖ frozen 12s, 1,104 new"), "{key} {size:?}\n{screen}");
+            assert!(screen.contains("‖ frozen 12s, 1.1k new"), "{key} {size:?}\n{screen}");
         }
     }
 }

@@ -140,11 +140,15 @@ pub fn views(
         let window = part(format!("{word}{span}  "), Role::Muted);
         vec![window, state.clone(), part(" ", Role::Fg)]
     };
+    // What is frozen, without how much is new since, before names of views go.
+    let brief = state.text.split(',').next().unwrap_or_default();
+    let brief = part(brief, state.role);
     let forms = [
         (tabs(view, View::name, &counts), right("window ")),
         (tabs(view, View::name, &counts), right("")),
         (tabs(view, View::short, &counts), right("")),
         (tabs(view, View::short, &counts), vec![state.clone()]),
+        (tabs(view, View::short, &counts), vec![brief.clone()]),
         (tabs(view, |_| "", &counts), vec![state.clone()]),
     ];
     let fits = |(tabs, right): &&(Vec<Part>, Vec<Part>)| {

@@ -137,7 +137,7 @@ impl Shell {
         if held.past {
             return Some(format!("{} -{span}", glyphs.pause));
         }
-        let new = text::thousands(live.frames.saturating_sub(held.picture.frames));
+        let new = text::brief(live.frames.saturating_sub(held.picture.frames));
         Some(format!("{} frozen {span}, {new} new", glyphs.pause))
     }
 
