@@ -116,7 +116,7 @@ impl Glyphs {
         dash: "-",
         dot: "|",
         bar: "|",
-        differs: "#",
+        differs: "!=",
         play: ">",
         pause: "=",
         down: "v",
