@@ -44,7 +44,7 @@ pub enum PanelId {
     Worker,
     /// Its memory: what it has room for, and how long it keeps what it holds.
     WorkerMemory,
-    /// Its KV events per second.
+    /// Its Blocks by KV events per second.
     WorkerTraffic,
     /// Its cached blocks.
     WorkerBlocks,
@@ -62,7 +62,7 @@ pub enum PanelId {
     Ttft,
     /// Share of requests with overlap.
     Hits,
-    /// KV events per second.
+    /// Blocks by KV events per second.
     Traffic,
     /// KV utilization.
     Usage,

@@ -1,4 +1,4 @@
-//! The charts: KV events, KV utilization, and the size of the tree.
+//! The charts: blocks by KV events, KV utilization, and the size of the tree.
 
 use ratatui::layout::Rect;
 

@@ -16,6 +16,17 @@ use crate::tui::widgets::panel;
 /// Lines that are drawn even where there is no room for their names.
 const LEAST: usize = 3;
 
+/// What a graph is of.
+#[derive(Clone, Copy)]
+struct Axis {
+    /// Its title, and a short one for where names of lines need the room.
+    titles: [&'static str; 2],
+    /// The value at the top; none to fit the data.
+    top: Option<f64>,
+    /// How a value is written.
+    label: fn(f64) -> String,
+}
+
 /// A line with its name and what it is now.
 struct Named<'a> {
     name: &'static str,
@@ -31,7 +42,7 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         area,
         scene,
         PanelId::WorkerTraffic,
-        ("KV blocks/s", "KV blocks/s", None, text::short),
+        Axis { titles: ["KV blocks/s"; 2], top: None, label: text::short },
         |it, row| {
             let rates = &row.rates.ten_seconds;
             // Until earlier blocks are known, orphans are no fault and must not look like one.
@@ -60,7 +71,7 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 
 /// Draws the blocks that a router would hold for it.
 pub fn blocks(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let axis = ("Cached blocks", "Cached blocks", None, text::short as fn(f64) -> String);
+    let axis = Axis { titles: ["Cached blocks"; 2], top: None, label: text::short };
     draw(canvas, area, scene, PanelId::WorkerBlocks, axis, |it, row| {
         let now = Some(text::count(row.accepted));
         vec![Named { name: "accepted", series: &it.accepted, now, role: Role::Series4 }]
@@ -69,7 +80,8 @@ pub fn blocks(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 
 /// Draws the share of its KV blocks in use, and of prompts found cached.
 pub fn shares(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let axis = ("KV in use, hits %", "%", Some(1.0), text::whole_percent as fn(f64) -> String);
+    let titles = ["KV in use, hits %", "%"];
+    let axis = Axis { titles, top: Some(1.0), label: text::whole_percent };
     draw(canvas, area, scene, PanelId::WorkerShares, axis, |it, row| {
         let percent = |value: f64| text::whole_percent(value);
         let used = row.kv_utilization.as_ref().map(|used| percent(used.value));
@@ -86,9 +98,10 @@ fn draw(
     area: Rect,
     scene: &Scene<'_>,
     id: PanelId,
-    (title, short, top, label): (&str, &str, Option<f64>, fn(f64) -> String),
+    axis: Axis,
     lines: impl for<'a> Fn(&'a WorkerDetail, &WorkerRow) -> Vec<Named<'a>>,
 ) {
+    let Axis { titles: [title, short], top, label } = axis;
     let entry = selected(scene);
     let found = entry.and_then(|entry| Some((entry, detail(scene, &entry)?)));
     let Some((entry, detail)) = found else {
