@@ -52,6 +52,41 @@ fn every_scenario_is_drawn_from_its_frames() {
 }
 
 #[test]
+fn a_worker_that_its_router_refuses_is_not_proven_good() {
+    let snapshot = picture(Scenario::NoHistory, 60);
+    for row in &snapshot.workers {
+        let mirror = row.counters.refused_stores;
+        assert!(row.router_refuses && row.router_refused > 10 && mirror == 0, "{row:?}");
+    }
+    let screen = drawn(&snapshot, 120, 36);
+    assert!(screen.contains("▲ w0") && !screen.contains("✓ w"), "{screen}");
+}
+
+#[test]
+fn workers_that_left_come_last_and_show_no_old_values() {
+    let (mut simulation, mut engine, at) = engine(Scenario::Mismatch, 60);
+    assert!(simulation.fix());
+    let end = at.after(Duration::from_secs(90));
+    engine.ingest(&simulation.advance(end));
+    engine.settle();
+    let snapshot = engine.snapshot(&ViewQuery::default(), end);
+
+    let (gone, there): (Vec<_>, Vec<_>) = snapshot.workers.iter().partition(|row| row.gone);
+    assert!(!gone.is_empty() && !there.is_empty());
+    let screen = drawn(&snapshot, 80, 24);
+    let lines: Vec<&str> = screen.lines().filter(|line| line.contains("gtc-de")).collect();
+    let (first, rest) = lines.split_at(there.len().min(lines.len()));
+    assert!(first.iter().all(|line| !line.contains("gone")), "{screen}");
+    assert!(!rest.is_empty(), "{screen}");
+    for line in rest {
+        assert!(line.contains('∅') && line.contains("gone") && !line.contains('✗'), "{screen}");
+    }
+    let shares = there.iter().filter_map(|row| row.orphan_share);
+    let worst = shares.fold(0.0, f64::max);
+    assert!(snapshot.totals.orphan_share.is_some_and(|share| share <= worst), "{worst}");
+}
+
+#[test]
 fn graphs_of_a_past_moment_are_those_that_were_seen_then() {
     let (mut simulation, mut engine, then) = engine(Scenario::Healthy, 120);
     let window = Duration::from_secs(60);
