@@ -85,14 +85,9 @@ fn origin(origin: &Origin) -> String {
 /// Columns of a name.
 const NAME: usize = 15;
 
-/// Returns a line of a name and its value.
-fn line(name: &str, value: impl std::fmt::Display) -> String {
-    format!("  {name:NAME$}  {value}")
-}
-
 /// Adds a line of a name and its value.
 fn named(lines: &mut Vec<String>, name: &str, value: impl std::fmt::Display) {
-    lines.push(line(name, value));
+    lines.push(format!("  {name:NAME$}  {value}"));
 }
 
 /// Returns a hash as it is written everywhere.
@@ -114,7 +109,8 @@ fn kv_lines(engine: &Engine, event: &KvEvent, facts: &Facts, lines: &mut Vec<Str
             named(lines, "stored", count_of(blocks.len()));
             let row = |block: &crate::domain::Block| {
                 let (block, tokens) = (hash(block.sequence), block.tokens.0);
-                line("block", format!("{block} of tokens {tokens:016x}"))
+                // Both side by side, as there are many.
+                format!("  block {block} tokens {tokens:016x}")
             };
             blocks.iter().map(row).collect::<Vec<_>>()
         }
@@ -124,7 +120,7 @@ fn kv_lines(engine: &Engine, event: &KvEvent, facts: &Facts, lines: &mut Vec<Str
             named(lines, "event", id);
             named(lines, "tier", tier);
             named(lines, "removed", count_of(hashes.len()));
-            hashes.iter().map(|block| line("block", hash(*block))).collect()
+            hashes.iter().map(|block| format!("  block {}", hash(*block))).collect()
         }
         KvKind::Cleared { scope } => {
             let of = if *scope == ClearScope::Worker { "all ranks" } else { "this rank" };
