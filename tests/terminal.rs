@@ -72,8 +72,16 @@ fn space_freezes_and_says_so() {
 #[test]
 fn the_past_is_shown_with_graphs_that_end_then() {
     let mut pty = demo();
-    pty.wait_for("something to keep", |screen| screen.contains("▶ live"));
-    pty.send(":back 0s\r");
+    pty.wait_for("something to see", |screen| screen.contains("▶ live"));
+    // Nothing is kept before workers are known and history is read.
+    let is_past = || pty.screen(|screen| screen.contents().contains("‖ PAST -"));
+    for _ in 0..100 {
+        if is_past() {
+            break;
+        }
+        pty.send(":back 0s\r");
+        std::thread::sleep(Duration::from_millis(200));
+    }
     pty.wait_for("a picture of the past", |screen| screen.contains("‖ PAST -"));
     // The graphs come from the engine, which was asked for those of that moment.
     pty.wait_for("its graphs", |screen| {
