@@ -8,14 +8,16 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     gap: Duration,
+    /// When the last picture was due: what came early counts from when it would have come.
     drawn: Option<Duration>,
     dirty: bool,
+    urgent: bool,
 }
 
 impl Pacer {
     /// Returns a pacer that wants its first picture at once, and later ones at least `gap` apart.
     pub const fn new(gap: Duration) -> Self {
-        Self { gap, drawn: None, dirty: true }
+        Self { gap, drawn: None, dirty: true, urgent: false }
     }
 
     /// Notes that the screen no longer shows the truth.
@@ -23,9 +25,17 @@ impl Pacer {
         self.dirty = true;
     }
 
+    /// Notes that somebody waits for an answer to a key: it may come early, once, and the pictures
+    /// after it so much later.
+    pub fn urge(&mut self) {
+        self.dirty = true;
+        self.urgent = true;
+    }
+
     /// Returns how long to wait before drawing, none while nothing changed.
     pub fn wait(&self, now: Duration) -> Option<Duration> {
         self.dirty.then(|| match self.drawn {
+            Some(drawn) if self.urgent => drawn.saturating_sub(now),
             Some(drawn) => (drawn + self.gap).saturating_sub(now),
             None => Duration::ZERO,
         })
@@ -33,8 +43,10 @@ impl Pacer {
 
     /// Notes that the screen was drawn.
     pub fn drawn(&mut self, now: Duration) {
-        self.drawn = Some(now);
+        let due = self.drawn.filter(|_| self.urgent).map(|drawn| drawn + self.gap);
+        self.drawn = Some(due.unwrap_or(now).max(now));
         self.dirty = false;
+        self.urgent = false;
     }
 }
 
@@ -63,5 +75,35 @@ mod tests {
 
         assert_eq!(pacer.wait(Duration::from_millis(110)), Some(Duration::from_millis(56)));
         assert_eq!(pacer.wait(Duration::from_millis(400)), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_key_is_answered_at_once_and_paid_for_later() {
+        let ms = Duration::from_millis;
+        let mut pacer = Pacer::new(GAP);
+        pacer.drawn(ms(100));
+
+        pacer.urge();
+        assert_eq!(pacer.wait(ms(110)), Some(ms(0)));
+        pacer.drawn(ms(110));
+
+        pacer.touch();
+        assert_eq!(pacer.wait(ms(111)), Some(ms(121)), "two gaps after the first picture");
+        pacer.urge();
+        assert_eq!(pacer.wait(ms(111)), Some(ms(55)), "one early picture at a time");
+    }
+
+    #[test]
+    fn whoever_holds_a_key_gets_no_more_pictures_than_anybody() {
+        let mut pacer = Pacer::new(GAP);
+        let mut pictures = 0;
+        for now in (0..10_000).map(Duration::from_millis) {
+            pacer.urge();
+            if pacer.wait(now) == Some(Duration::ZERO) {
+                pacer.drawn(now);
+                pictures += 1;
+            }
+        }
+        assert!(pictures <= 10_000 / 66 + 2, "{pictures}");
     }
 }

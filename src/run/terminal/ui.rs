@@ -252,7 +252,7 @@ impl<H: Hooks> Ui<H> {
     }
 
     async fn command(&mut self, command: Command) -> Result<Option<Exit>, TerminalError> {
-        self.pacer.touch();
+        self.pacer.urge();
         let picture = Arc::clone(&self.picture);
         let action = self.shell.update(command, &picture);
         self.follow_theme();
