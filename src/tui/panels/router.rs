@@ -186,21 +186,22 @@ fn warnings(router: &RouterSummary, glyphs: &Glyphs) -> Vec<Fact> {
     };
     // Whole seconds, the one that is going on included.
     let span = text::span(Duration::from_secs_f64(router.recent.as_secs_f64().ceil()));
-    let line = |count: u64, recent: u64, what: &str| {
+    // Which of the two it is stands first, so that it is never what has no room.
+    let line = |label: &'static str, count: u64, recent: u64, what: &str| {
         let role = if recent > 0 { State::Warn.role() } else { Role::Fg };
         let total = format!(" {} {} in all", glyphs.dot, text::count(count));
         fact(
-            "warnings",
+            label,
             vec![
-                part(format!("{:>6} in {span} ", text::count(recent)), role),
-                part(what, role),
+                part(format!("{:>6} WARN in {span}", text::count(recent)), role),
                 part(total, Role::Muted),
+                part(format!(" {} \"{what}\"", glyphs.dot), Role::Muted),
             ],
         )
     };
     let mut facts = vec![
-        line(parents, router.recent_parent_warnings, "parent block not found"),
-        line(removes, router.recent_remove_warnings, "block to remove not found"),
+        line("no parent", parents, router.recent_parent_warnings, "Failed to find parent block"),
+        line("no block", removes, router.recent_remove_warnings, "Failed to find block to remove"),
     ];
     if let Some(count) = router.worker_log_warnings.filter(|count| *count > 0) {
         let count = text::count(count);
