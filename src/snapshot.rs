@@ -96,6 +96,8 @@ impl Snapshot {
             OF_EVENTS.contains(&row.name.as_str())
                 && matches!(row.state, SourceState::Live | SourceState::Lossy)
         };
-        self.workers.iter().any(|row| row.last_event.is_some()) || self.sources.iter().any(delivers)
+        self.tree.held_blocks > 0
+            || self.workers.iter().any(|row| row.last_event.is_some())
+            || self.sources.iter().any(delivers)
     }
 }

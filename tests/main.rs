@@ -35,5 +35,6 @@ mod support;
 mod terminal;
 mod themes;
 mod tour;
+mod unheard;
 mod wire;
 mod zmq;

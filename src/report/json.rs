@@ -15,8 +15,7 @@ use serde::Serialize;
 use super::rfc3339;
 use crate::domain::{ClaimValue, Subject, Tier};
 use crate::snapshot::{
-    ClaimRow, Knowledge, Rates, RejectRow, RouterSummary, Snapshot, SourceRow, Sourced,
-    TreeSummary, WorkerRow,
+    ClaimRow, Knowledge, Rates, RejectRow, RouterSummary, Snapshot, SourceRow, Sourced, WorkerRow,
 };
 
 /// The version of the contract.
@@ -65,19 +64,19 @@ struct Worker<'a> {
     role: Option<&'a str>,
     gone: bool,
     past_known: bool,
-    accepted: u64,
-    held: u64,
-    tiers: BTreeMap<&'static str, u64>,
-    stores: u64,
-    empty_stores: u64,
-    stored_blocks: u64,
-    duplicate_blocks: u64,
-    refused_stores: u64,
-    refused_blocks: u64,
-    removed_blocks: u64,
-    unknown_removals: u64,
-    cleared: u64,
-    rates: BTreeMap<&'static str, Rate>,
+    accepted: Option<u64>,
+    held: Option<u64>,
+    tiers: BTreeMap<&'static str, Option<u64>>,
+    stores: Option<u64>,
+    empty_stores: Option<u64>,
+    stored_blocks: Option<u64>,
+    duplicate_blocks: Option<u64>,
+    refused_stores: Option<u64>,
+    refused_blocks: Option<u64>,
+    removed_blocks: Option<u64>,
+    unknown_removals: Option<u64>,
+    cleared: Option<u64>,
+    rates: Option<BTreeMap<&'static str, Rate>>,
     block_size: BlockSize,
     kv_utilization: Option<f64>,
     used_blocks: Option<u64>,
@@ -125,11 +124,11 @@ struct Router<'a> {
 
 #[derive(Serialize)]
 struct Tree<'a> {
-    accepted_blocks: u64,
-    held_blocks: u64,
-    distinct_blocks: u64,
-    orphan_roots: u64,
-    orphan_blocks: u64,
+    accepted_blocks: Option<u64>,
+    held_blocks: Option<u64>,
+    distinct_blocks: Option<u64>,
+    orphan_roots: Option<u64>,
+    orphan_blocks: Option<u64>,
     shed_blocks: u64,
     memory_bytes: u64,
     semantics: &'a str,
@@ -199,15 +198,11 @@ impl<'a> Report<'a> {
                 dgd: deployment.dgd.as_deref(),
                 dgds: deployment.graphs.iter().map(Dgd::of).collect(),
             },
-            workers: snapshot
-                .workers
-                .iter()
-                .map(|row| Worker::of(row, snapshot.router.tells_of_requests()))
-                .collect(),
+            workers: snapshot.workers.iter().map(|row| Worker::of(row, snapshot)).collect(),
             memory: memory::ranks(snapshot),
             pods: snapshot.pods.iter().map(Pod::of).collect(),
             router: Router::of(&snapshot.router),
-            tree: Tree::of(&snapshot.tree, &deployment.semantics),
+            tree: Tree::of(snapshot),
             claims: snapshot.claims.iter().map(Claim::of).collect(),
             sources: snapshot.sources.iter().map(Source::of).collect(),
             rejects: snapshot.rejects.reasons.iter().map(Reject::of).collect(),
@@ -216,10 +211,12 @@ impl<'a> Report<'a> {
 }
 
 impl<'a> Worker<'a> {
-    /// Requests are counted by what routers say: `told` when one does.
-    fn of(row: &'a WorkerRow, told: bool) -> Self {
+    fn of(row: &'a WorkerRow, snapshot: &Snapshot) -> Self {
+        let (events, told) = (snapshot.hears_events(), snapshot.router.tells_of_requests());
+        let counted = |count: u64| events.then_some(count);
         let counters = &row.counters;
         let rates = &row.rates;
+        let tier = |tier: &Tier| (tier.name(), counted(row.tiers[tier.index()]));
         Self {
             id: row.rank.worker.to_string(),
             dp_rank: row.rank.dp_rank.0,
@@ -229,23 +226,25 @@ impl<'a> Worker<'a> {
             role: row.role.as_deref(),
             gone: row.gone,
             past_known: row.knowledge == Knowledge::Complete,
-            accepted: row.accepted,
-            held: row.held,
-            tiers: Tier::ALL.iter().map(|tier| (tier.name(), row.tiers[tier.index()])).collect(),
-            stores: counters.stores,
-            empty_stores: counters.empty_stores,
-            stored_blocks: counters.stored_blocks,
-            duplicate_blocks: counters.duplicate_blocks,
-            refused_stores: counters.refused_stores,
-            refused_blocks: counters.refused_blocks,
-            removed_blocks: counters.removed_blocks,
-            unknown_removals: counters.unknown_removals,
-            cleared: counters.cleared,
-            rates: BTreeMap::from([
-                ("10s", Rate::of(&rates.ten_seconds)),
-                ("1m", Rate::of(&rates.minute)),
-                ("5m", Rate::of(&rates.five_minutes)),
-            ]),
+            accepted: counted(row.accepted),
+            held: counted(row.held),
+            tiers: Tier::ALL.iter().map(tier).collect(),
+            stores: counted(counters.stores),
+            empty_stores: counted(counters.empty_stores),
+            stored_blocks: counted(counters.stored_blocks),
+            duplicate_blocks: counted(counters.duplicate_blocks),
+            refused_stores: counted(counters.refused_stores),
+            refused_blocks: counted(counters.refused_blocks),
+            removed_blocks: counted(counters.removed_blocks),
+            unknown_removals: counted(counters.unknown_removals),
+            cleared: counted(counters.cleared),
+            rates: events.then(|| {
+                BTreeMap::from([
+                    ("10s", Rate::of(&rates.ten_seconds)),
+                    ("1m", Rate::of(&rates.minute)),
+                    ("5m", Rate::of(&rates.five_minutes)),
+                ])
+            }),
             block_size: BlockSize {
                 engine: row.block_size.engine,
                 publisher: row.block_size.publisher,
@@ -302,16 +301,19 @@ impl<'a> Router<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn of(tree: &'a TreeSummary, semantics: &'a str) -> Self {
+    fn of(snapshot: &'a Snapshot) -> Self {
+        let tree = &snapshot.tree;
+        let events = snapshot.hears_events();
+        let counted = |count: u64| events.then_some(count);
         Self {
-            accepted_blocks: tree.accepted_blocks,
-            held_blocks: tree.held_blocks,
-            distinct_blocks: tree.distinct_blocks,
-            orphan_roots: tree.orphan_roots,
-            orphan_blocks: tree.orphan_blocks,
+            accepted_blocks: counted(tree.accepted_blocks),
+            held_blocks: counted(tree.held_blocks),
+            distinct_blocks: counted(tree.distinct_blocks),
+            orphan_roots: counted(tree.orphan_roots),
+            orphan_blocks: counted(tree.orphan_blocks),
             shed_blocks: tree.shed_blocks,
             memory_bytes: tree.memory_bytes,
-            semantics,
+            semantics: &snapshot.deployment.semantics,
             incomplete: &tree.incomplete,
         }
     }

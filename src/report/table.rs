@@ -11,7 +11,8 @@ const COLUMNS: [&str; 14] = [
 /// Columns of words; the others are numbers and stand to the right.
 const WORDS: [usize; 4] = [0, 1, 3, 4];
 
-fn cells(row: &WorkerRow) -> [String; COLUMNS.len()] {
+fn cells(row: &WorkerRow, snapshot: &Snapshot) -> [String; COLUMNS.len()] {
+    let (events, told) = (snapshot.hears_events(), snapshot.router.tells_of_requests());
     let counters = &row.counters;
     let orphans = match (row.knowledge, row.orphan_share) {
         (Knowledge::Complete, Some(share)) => percent(share),
@@ -23,16 +24,21 @@ fn cells(row: &WorkerRow) -> [String; COLUMNS.len()] {
         row.rank.dp_rank.to_string(),
         row.pod.as_deref().map_or_else(|| "-".to_owned(), plain),
         block_sizes(row),
-        row.accepted.to_string(),
-        row.held.to_string(),
+        counted(row.accepted, events),
+        counted(row.held, events),
         row.kv_utilization.as_ref().map_or_else(|| "-".to_owned(), |known| percent(known.value)),
-        counters.stores.to_string(),
-        counters.refused_stores.to_string(),
-        counters.removed_blocks.to_string(),
-        counters.unknown_removals.to_string(),
+        counted(counters.stores, events),
+        counted(counters.refused_stores, events),
+        counted(counters.removed_blocks, events),
+        counted(counters.unknown_removals, events),
         orphans,
-        row.routed.to_string(),
+        counted(row.routed, told),
     ]
+}
+
+/// Returns `-` where nobody tells: a 0 would be read as a count.
+fn counted(count: u64, told: bool) -> String {
+    if told { count.to_string() } else { "-".to_owned() }
 }
 
 /// Returns `text` without control characters: a terminal would obey them.
@@ -62,7 +68,7 @@ fn block_sizes(row: &WorkerRow) -> String {
 /// Returns the table as text: aligned columns, then what the router and the tree say.
 pub fn text(snapshot: &Snapshot) -> String {
     let mut rows = vec![COLUMNS.map(str::to_uppercase)];
-    rows.extend(snapshot.workers.iter().map(cells));
+    rows.extend(snapshot.workers.iter().map(|row| cells(row, snapshot)));
     let mut widths = [0; COLUMNS.len()];
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -88,21 +94,24 @@ pub fn text(snapshot: &Snapshot) -> String {
 
 fn facts(snapshot: &Snapshot) -> String {
     let (tree, router) = (&snapshot.tree, &snapshot.router);
+    let (events, told) = (snapshot.hears_events(), router.tells_of_requests());
+    let overlap = told || router.overlap_known > 0;
+    let blocks = |count: u64| counted(count, events);
     let warnings = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
     let mut lines = vec![
         format!(
             "tree     accepted {}  held {}  distinct {}  orphans {} blocks under {} missing parents",
-            tree.accepted_blocks,
-            tree.held_blocks,
-            tree.distinct_blocks,
-            tree.orphan_blocks,
-            tree.orphan_roots,
+            blocks(tree.accepted_blocks),
+            blocks(tree.held_blocks),
+            blocks(tree.distinct_blocks),
+            blocks(tree.orphan_blocks),
+            blocks(tree.orphan_roots),
         ),
         format!(
             "router   routed {}  overlap 0 on {} of {} known  parent warnings {}  remove warnings {}",
-            router.routed,
-            router.overlap_zero,
-            router.overlap_known,
+            counted(router.routed, told),
+            counted(router.overlap_zero, overlap),
+            counted(router.overlap_known, overlap),
             warnings(router.log_parent_warnings),
             warnings(router.log_remove_warnings),
         ),
@@ -139,7 +148,7 @@ pub fn csv(snapshot: &Snapshot) -> String {
     let mut out = COLUMNS.join(",");
     out.push('\n');
     for row in &snapshot.workers {
-        out.push_str(&cells(row).iter().map(quoted).collect::<Vec<_>>().join(","));
+        out.push_str(&cells(row, snapshot).iter().map(quoted).collect::<Vec<_>>().join(","));
         out.push('\n');
     }
     out
@@ -153,7 +162,7 @@ pub fn markdown(snapshot: &Snapshot) -> String {
     }
     out.push('\n');
     for row in &snapshot.workers {
-        let cells = cells(row).map(|cell| cell.replace('|', "\\|"));
+        let cells = cells(row, snapshot).map(|cell| cell.replace('|', "\\|"));
         out.push_str("| ");
         out.push_str(&cells.join(" | "));
         out.push_str(" |\n");

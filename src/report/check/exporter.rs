@@ -45,54 +45,74 @@ pub fn exporter(snapshot: &Snapshot, raises: &Raises) -> String {
     text
 }
 
-/// A number of a worker; none where nobody reports it.
-type Value = fn(&WorkerRow) -> Option<f64>;
+/// A number of a worker; none where nobody reports it: a 0 would be read as a count.
+type Value = fn(&WorkerRow, Heard) -> Option<f64>;
+
+/// Who tells of workers at all.
+#[derive(Clone, Copy)]
+struct Heard {
+    /// KV events would be seen if there were any.
+    events: bool,
+    /// Routers tell what they routed.
+    requests: bool,
+}
 
 /// Each metric of a worker: name, kind, meaning, value.
 const WORKER: [(&str, &str, &str, Value); 13] = [
-    ("accepted_blocks", "gauge", "Blocks as a router counts them", |row| count(row.accepted)),
-    ("held_blocks", "gauge", "Blocks that the worker holds", |row| count(row.held)),
-    ("stores_total", "counter", "Stored events", |row| count(row.counters.stores)),
-    ("empty_stores_total", "counter", "Stored events without blocks", |row| {
-        count(row.counters.empty_stores)
+    ("accepted_blocks", "gauge", "Blocks as a router counts them", |row, heard| {
+        count(row.accepted, heard.events)
     }),
-    ("refused_stores_total", "counter", "Stores under an unknown parent", |row| {
-        count(row.counters.refused_stores)
+    ("held_blocks", "gauge", "Blocks that the worker holds", |row, heard| {
+        count(row.held, heard.events)
     }),
-    ("removed_blocks_total", "counter", "Removed hashes", |row| count(row.counters.removed_blocks)),
-    ("unknown_removals_total", "counter", "Removed hashes not held", |row| {
-        count(row.counters.unknown_removals)
+    ("stores_total", "counter", "Stored events", |row, heard| {
+        count(row.counters.stores, heard.events)
     }),
-    ("missing_events_total", "counter", "Events missing by their numbers", |row| {
-        count(row.missing)
+    ("empty_stores_total", "counter", "Stored events without blocks", |row, heard| {
+        count(row.counters.empty_stores, heard.events)
     }),
-    ("requests_routed_total", "counter", "Requests routed to it", |row| count(row.routed)),
-    ("kv_utilization_ratio", "gauge", "KV cache in use, 0 to 1", |row| {
+    ("refused_stores_total", "counter", "Stores under an unknown parent", |row, heard| {
+        count(row.counters.refused_stores, heard.events)
+    }),
+    ("removed_blocks_total", "counter", "Removed hashes", |row, heard| {
+        count(row.counters.removed_blocks, heard.events)
+    }),
+    ("unknown_removals_total", "counter", "Removed hashes not held", |row, heard| {
+        count(row.counters.unknown_removals, heard.events)
+    }),
+    ("missing_events_total", "counter", "Events missing by their numbers", |row, heard| {
+        count(row.missing, heard.events)
+    }),
+    ("requests_routed_total", "counter", "Requests routed to it", |row, heard| {
+        count(row.routed, heard.requests)
+    }),
+    ("kv_utilization_ratio", "gauge", "KV cache in use, 0 to 1", |row, _| {
         row.kv_utilization.as_ref().map(|known| known.value)
     }),
-    ("hit_ratio", "gauge", "Share of prompt tokens found in its cache", |row| {
+    ("hit_ratio", "gauge", "Share of prompt tokens found in its cache", |row, _| {
         row.hit_rate.as_ref().map(|known| known.value)
     }),
-    ("orphan_ratio", "gauge", "Share of stores refused, over a minute", |row| {
+    ("orphan_ratio", "gauge", "Share of stores refused, over a minute", |row, _| {
         row.orphan_share.filter(|_| row.knowledge == Knowledge::Complete)
     }),
-    ("last_event_timestamp_seconds", "gauge", "When its last KV event came", |row| {
+    ("last_event_timestamp_seconds", "gauge", "When its last KV event came", |row, _| {
         row.last_event.map(|at| at.0 as f64 / 1e6)
     }),
 ];
 
-#[expect(clippy::unnecessary_wraps, reason = "known at all times, beside numbers that are not")]
-fn count(value: u64) -> Option<f64> {
-    Some(value as f64)
+fn count(value: u64, told: bool) -> Option<f64> {
+    told.then_some(value as f64)
 }
 
 fn workers(text: &mut String, snapshot: &Snapshot) {
+    let requests = snapshot.router.tells_of_requests();
+    let heard = Heard { events: snapshot.hears_events(), requests };
     let rows: Vec<&WorkerRow> = snapshot.workers.iter().filter(|row| !row.gone).collect();
     for (name, kind, help, value) in WORKER {
         let name = format!("kvtop_worker_{name}");
         let mut begun = false;
         for row in &rows {
-            let Some(value) = value(row) else { continue };
+            let Some(value) = value(row, heard) else { continue };
             if !begun {
                 family(text, &name, kind, help);
                 begun = true;

@@ -32,12 +32,14 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let (long, brief) = if empty { ("empty stores", "empty") } else { ("orphan", "orphan") };
     let now = [refused, rates.stored_blocks, rates.removals, rates.unknown_removals];
     let roles = [orphan, Role::Series1, Role::Series2, Role::Series4];
+    let (heard, dash) = (scene.snapshot.hears_events(), canvas.glyphs().none);
     // What matters most comes first: notes go from the end when there is no room.
     let form = |names: [&str; 4], warm: &str, gap: &str| -> Vec<Part> {
         let each = names.into_iter().zip(now).zip(roles).enumerate();
         let note = |(at, ((name, now), role)): (usize, ((&str, f64), Role))| {
             let (gap, warm) = if at > 0 { (gap, "") } else { ("", warm) };
-            part(format!("{gap}{name} {}{warm}", text::short(now)), role)
+            let now = if heard { text::short(now) } else { dash.to_owned() };
+            part(format!("{gap}{name} {now}{warm}"), role)
         };
         each.map(note).collect()
     };
@@ -61,6 +63,9 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     lines.truncate(named.max(1));
     // What is worst is drawn over the others.
     lines.rotate_left(1);
+    if !heard {
+        lines.clear();
+    }
     chart(scene, lines, None, text::short).draw(canvas, inner);
 }
 
@@ -125,13 +130,15 @@ pub fn hits(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 }
 
 fn size(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, id: PanelId) {
-    let now = text::count(scene.snapshot.tree.accepted_blocks);
+    let heard = scene.snapshot.hears_events();
+    let now = heard.then(|| text::count(scene.snapshot.tree.accepted_blocks));
+    let now = now.unwrap_or_else(|| canvas.glyphs().none.to_owned());
     let when = if scene.past { "then" } else { "now" };
     let notes = vec![part(format!("{now} {when}"), Role::Series4)];
     let inner = scene.frame(canvas, area, id, "Blocks in the index", notes);
     let points = &scene.snapshot.series.tree_size.points;
-    let lines = vec![Line { points, role: Role::Series4, mark: '*' }];
-    chart(scene, lines, None, text::short).draw(canvas, inner);
+    let line = heard.then_some(Line { points, role: Role::Series4, mark: '*' });
+    chart(scene, line.into_iter().collect(), None, text::short).draw(canvas, inner);
 }
 
 fn legend(canvas: &Canvas<'_>, name: &str, share: Option<f64>, role: Role) -> Part {

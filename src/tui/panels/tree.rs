@@ -140,6 +140,9 @@ pub(super) fn emptiness(scene: &Scene<'_>, root: &TreeRow) -> Option<String> {
     if root.subtree > 0 || root.place.node != TreeNode::Root || snapshot.tree.accepted_blocks > 0 {
         return None;
     }
+    if !snapshot.hears_events() {
+        return Some(String::from("No event plane is heard: what is stored is not known."));
+    }
     let counters = &snapshot.totals.counters;
     let (stores, empty, refused) =
         (counters.stores, counters.empty_stores, counters.refused_stores);

@@ -53,14 +53,15 @@ fn trends(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Trend> {
     let glyphs = canvas.glyphs();
     let snapshot = scene.snapshot;
     let (series, rates) = (&snapshot.series, &snapshot.totals.rates.ten_seconds);
+    let heard = snapshot.hears_events();
     let rate = |label, points: &[Option<f64>], value: f64, role| Trend {
         label,
         points: points.to_vec(),
         top: sparkline::largest(points, 1.0),
-        value: if snapshot.frames == 0 {
-            format!("{}  ", glyphs.none)
-        } else {
+        value: if heard {
             format!("{}  ", text::short(value))
+        } else {
+            format!("{}  ", glyphs.none)
         },
         role,
     };
@@ -84,7 +85,8 @@ fn trends(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Trend> {
             let blocks = snapshot.tree.accepted_blocks;
             let points = series.tree_size.points.clone();
             let top = sparkline::largest(&points, 1.0);
-            let value = format!("{}  ", text::count(blocks));
+            let value = if heard { text::count(blocks) } else { glyphs.none.to_owned() };
+            let value = format!("{value}  ");
             Trend { label: "tree blocks", points, top, value, role: Role::Series4 }
         },
     ]

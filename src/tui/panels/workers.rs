@@ -292,7 +292,10 @@ fn table(
         fitting.columns[at].width += BAR + 1;
     }
     let bar = bar.is_some();
-    let pen = Pen { scene, glyphs, room, name: widths.name, sizes: widths.sizes, bar };
+    let (events, requests) =
+        (scene.snapshot.hears_events(), scene.snapshot.router.tells_of_requests());
+    let (name, sizes) = (widths.name, widths.sizes);
+    let pen = Pen { scene, glyphs, room, name, sizes, bar, events, requests };
     let cells = |entry: &Entry<'_>| cols.iter().map(|col| pen.cell(*col, entry)).collect();
     let total = height >= 4 && entries.len() > 1;
     Table {

@@ -10,6 +10,12 @@ pub(super) fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     let tree = &scene.snapshot.tree;
     let dot = glyphs.dot;
     let count = |value: u64| text::count(value);
+    if !scene.snapshot.hears_events() {
+        let unheard = part(format!("{} no event plane is heard", glyphs.none), Role::Unknown);
+        let mut facts = vec![fact("mirror", vec![unheard])];
+        facts.extend(rejects(scene, glyphs));
+        return facts;
+    }
     let mut facts = vec![fact(
         "mirror",
         vec![

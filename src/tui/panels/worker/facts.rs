@@ -95,9 +95,14 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
     let dot = glyphs.dot;
     let exact = text::thousands;
     let change = row.change.map_or_else(|| glyphs.none.to_owned(), text::signed);
-    let (accepted, held) = (exact(row.accepted), exact(row.held));
-    let said = format!("{accepted} accepted {dot} {held} held {dot} {change}/s (mirror)");
-    sheet.say("BLOCKS", &said, Role::Fg);
+    if scene.snapshot.hears_events() {
+        let (accepted, held) = (exact(row.accepted), exact(row.held));
+        let said = format!("{accepted} accepted {dot} {held} held {dot} {change}/s (mirror)");
+        sheet.say("BLOCKS", &said, Role::Fg);
+    } else {
+        let said = format!("{} no event plane is heard", glyphs.none);
+        sheet.say("BLOCKS", &said, Role::Muted);
+    }
     let lower = [(Tier::HostPinned, "in host memory"), (Tier::Disk, "on disk")];
     let more = lower.into_iter().chain([(Tier::External, "outside")]);
     let more: Vec<String> = more
@@ -132,11 +137,16 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
 /// Writes what routers send it and believe it runs.
 fn load(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
     let dot = glyphs.dot;
-    let rate = text::short(row.routed_per_second);
-    let overlap = row.mean_overlap.map_or_else(|| glyphs.none.to_owned(), text::short);
-    let routed = text::thousands(row.routed);
-    let said = format!("{routed} requests {dot} {rate}/s {dot} mean overlap {overlap} blocks");
-    sheet.say("ROUTED", &said, Role::Fg);
+    if scene.snapshot.router.tells_of_requests() {
+        let rate = text::short(row.routed_per_second);
+        let overlap = row.mean_overlap.map_or_else(|| glyphs.none.to_owned(), text::short);
+        let routed = text::thousands(row.routed);
+        let said = format!("{routed} requests {dot} {rate}/s {dot} mean overlap {overlap} blocks");
+        sheet.say("ROUTED", &said, Role::Fg);
+    } else {
+        let said = format!("{} no router's log is read", glyphs.none);
+        sheet.say("ROUTED", &said, Role::Muted);
+    }
     let said = match &row.load {
         Some(load) => {
             let age = scene.age(load.at);
@@ -153,6 +163,10 @@ fn load(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) 
 
 /// Writes what was counted of its events, and whether all of them were seen.
 fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
+    if !scene.snapshot.hears_events() {
+        let said = format!("{} no event plane is heard", glyphs.none);
+        return sheet.say("EVENTS", &said, Role::Muted);
+    }
     let dot = glyphs.dot;
     let exact = text::thousands;
     let counters = &row.counters;

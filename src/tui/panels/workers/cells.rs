@@ -24,6 +24,10 @@ pub(super) struct Pen<'a> {
     pub(super) sizes: usize,
     /// True where KV% has a bar beside it.
     pub(super) bar: bool,
+    /// True when KV events would be seen if there were any, so that 0 is a count.
+    pub(super) events: bool,
+    /// True when routers tell what they routed.
+    pub(super) requests: bool,
 }
 
 impl Pen<'_> {
@@ -34,7 +38,7 @@ impl Pen<'_> {
         let plain = |text: String| part(text, Role::Fg);
         let count = |value: Option<u64>| self.known(value.map(text::count));
         let short = |value: Option<f64>| self.known(value.map(text::short));
-        if row.gone && col.is_measured() {
+        if (row.gone && col.is_measured()) || !self.is_told(col) {
             return self.known(None);
         }
         match col {
@@ -92,6 +96,9 @@ impl Pen<'_> {
         let rates = &totals.rates.ten_seconds;
         let plain = |text: String| part(text, Role::Fg);
         let rows = || snapshot.workers.iter();
+        if !self.is_told(col) {
+            return self.known(None);
+        }
         match col {
             Col::Name => part("total", Role::Title),
             Col::Cached => plain(text::count(totals.accepted)),
@@ -137,6 +144,10 @@ impl Pen<'_> {
             | Col::Role
             | Col::Node => plain(String::new()),
         }
+    }
+
+    fn is_told(&self, col: Col) -> bool {
+        (self.events || !col.is_of_events()) && (self.requests || col != Col::Routed)
     }
 
     fn tier(&self, tier: Tier) -> String {

@@ -191,6 +191,21 @@ impl Col {
         )
     }
 
+    /// Returns true for what KV events alone tell.
+    pub const fn is_of_events(self) -> bool {
+        matches!(
+            self,
+            Self::Cached
+                | Self::Held
+                | Self::Stores
+                | Self::Evicts
+                | Self::Unknown
+                | Self::Host
+                | Self::Disk
+                | Self::Gaps
+        )
+    }
+
     /// Returns the column with its width, and how long it stays when room is short. One that somebody
     /// chose stays longer than those that are usual.
     pub fn column(self, widths: &Widths, glyphs: &Glyphs) -> Column {
