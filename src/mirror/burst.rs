@@ -12,7 +12,7 @@ use super::node::NONE;
 use super::tree::Tree;
 
 /// Blocks to look ahead.
-pub(super) const AHEAD: usize = 256;
+pub(super) const AHEAD: usize = super::index::AT_ONCE;
 
 /// Returns how many blocks `event` names.
 pub(super) fn weight(event: &KvEvent) -> usize {
@@ -53,13 +53,8 @@ impl Tree {
         });
         let index = &self.index;
         let followed = parents.chain(removed.iter().copied()).map(|hash| hash.0);
-        let warm = index.touch(followed.clone())
-            ^ index.touch(stored.iter().map(|block| block.sequence.0));
-        let mut count = 0;
-        for (id, hash) in near.iter_mut().zip(followed) {
-            *id = index.glance(hash);
-            count += 1;
-        }
+        let warm = index.touch(stored.iter().map(|block| block.sequence.0));
+        let count = index.glance(followed, &mut near);
         let near = &mut near[..count];
         for id in near.iter_mut() {
             *id = self.nodes.at(*id).edge;

@@ -21,7 +21,7 @@ const SMALL: usize = 128;
 const CROWD: u32 = 256;
 
 /// Lines touched in one go: what is looked ahead for.
-const AT_ONCE: usize = 256;
+pub(super) const AT_ONCE: usize = 256;
 
 #[derive(Default)]
 struct Shard {
@@ -126,11 +126,24 @@ impl Index {
             .unwrap_or(&NOWHERE)
     }
 
-    /// Returns a candidate for `hash` without following it, 0 when there is none.
+    /// Puts a candidate for each of `hashes` into `ids` without following it, 0 where there is none, and
+    /// returns how many: as many as there is room for.
     #[inline]
-    pub(super) fn glance(&self, hash: u64) -> u32 {
-        let line = self.line(hash);
-        line.matches(Place::of(hash).tag).next().map_or(0, |slot| line.ids[slot])
+    pub(super) fn glance(
+        &self,
+        hashes: impl Iterator<Item = u64>,
+        ids: &mut [u32; AT_ONCE],
+    ) -> usize {
+        let mut lines = [(&NOWHERE, 0); AT_ONCE];
+        let mut count = 0;
+        for (line, hash) in lines.iter_mut().zip(hashes) {
+            *line = (self.line(hash), Place::of(hash).tag);
+            count += 1;
+        }
+        for (id, (line, tag)) in ids.iter_mut().zip(&lines[..count]) {
+            *id = line.matches(*tag).next().map_or(0, |slot| line.ids[slot]);
+        }
+        count
     }
 
     /// Returns true when so many entries crowd around `hash` that no more are taken.
@@ -163,10 +176,9 @@ impl Index {
     #[inline]
     pub(super) fn insert_new(&mut self, hash: u64, id: u32, is_it: impl Fn(u32) -> bool) -> bool {
         let place = Place::of(hash);
-        if self.shards.is_empty() {
-            self.shards.resize_with(SHARDS, Shard::default);
-        }
-        let Some(shard) = self.shards.get_mut(place.shard) else { return false };
+        let Some(shard) = self.shards.get_mut(place.shard) else {
+            return self.insert_on(hash, id, is_it);
+        };
         if shard.entries >= shard.buckets.len() * FULL {
             self.buckets += shard.grow();
         }

@@ -239,17 +239,24 @@ impl Spill {
     }
 
     /// Gives back what the set of one node holds outside its word.
+    #[inline]
     pub(super) fn release(&mut self, word: Word) {
         if word & TAG == SPILLED {
             let at = (word & !TAG) as usize;
             self.uses[at] -= 1;
-            if self.uses[at] == 0
-                && let Some(many) = self.sets.get_mut(at)
-            {
-                self.bytes -= many.bytes();
-                *many = Many::none();
-                self.free.push(at as u32);
+            if self.uses[at] == 0 {
+                self.dissolve(at);
             }
+        }
+    }
+
+    /// Frees a set that no node has any more.
+    #[cold]
+    fn dissolve(&mut self, at: usize) {
+        if let Some(many) = self.sets.get_mut(at) {
+            self.bytes -= many.bytes();
+            *many = Many::none();
+            self.free.push(at as u32);
         }
     }
 

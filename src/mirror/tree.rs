@@ -122,10 +122,14 @@ impl Tree {
         if kids & BRANCH == 0 {
             return (self.nodes.at(kids).tokens() == tokens).then_some(kids);
         }
-        if kids == u32::MAX {
-            return None;
-        }
-        let list = self.branches.at(kids & !BRANCH);
+        if kids == u32::MAX { None } else { self.child_in(kids & !BRANCH, parent, tokens) }
+    }
+
+    /// Returns the child of `parent` for `tokens` in its list.
+    /// Kept out of the way of what is asked for most, a node with one child.
+    #[inline(never)]
+    fn child_in(&self, list: u32, parent: u32, tokens: u64) -> Option<u32> {
+        let list = self.branches.at(list);
         if list.filed {
             let own = |id: u32| {
                 self.nodes.at(id).tokens() == tokens && self.nodes.at(id).parent() == parent
