@@ -171,9 +171,7 @@ fn is_kv_json(frame: &Frame) -> bool {
 
 fn is_event_plane(frame: &Frame) -> bool {
     match &frame.origin {
-        Origin::Nats { subject, .. } => {
-            event_plane::topic_of(subject).is_some_and(event_plane::is_known)
-        }
+        Origin::Nats { subject, .. } => event_plane::topic_of(subject).is_some(),
         _ => false,
     }
 }

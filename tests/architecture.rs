@@ -58,6 +58,7 @@ const LAYERS: &[Layer] = &[
             "serde",
             "serde_json",
             "serde_saphyr",
+            "wide",
             "xxhash_rust",
         ],
     },

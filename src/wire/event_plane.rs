@@ -16,19 +16,14 @@ const TOPICS: [&str; 4] = ["kv-events", "kv_metrics", "kv-hit-rate", "active_seq
 /// Version of the frame around an envelope on ZMQ.
 const ZMQ_FRAME_VERSION: u8 = 1;
 
-/// Returns the topic of an event-plane subject: its last part.
-pub(super) fn topic_of(subject: &str) -> Option<&str> {
+/// Returns the topic of an event-plane subject, its last part, if kvtop reads it.
+pub(super) fn topic_of(subject: &str) -> Option<&'static str> {
     let rest = subject.strip_prefix("namespace.")?;
     // The topic that comes most needs no search.
     if rest.ends_with(".kv-events") {
         return Some(TOPICS[0]);
     }
-    rest.rsplit('.').next()
-}
-
-/// Returns true for a topic that kvtop reads.
-pub(super) fn is_known(topic: &str) -> bool {
-    known(topic).is_some()
+    rest.rsplit('.').next().and_then(known)
 }
 
 fn known(topic: &str) -> Option<&'static str> {
@@ -37,7 +32,7 @@ fn known(topic: &str) -> Option<&'static str> {
 
 pub(super) fn decode_nats(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let Origin::Nats { subject, .. } = &frame.origin else { return Ok(()) };
-    let Some(topic) = topic_of(subject).and_then(known) else { return Ok(()) };
+    let Some(topic) = topic_of(subject) else { return Ok(()) };
     envelope(whole(frame)?, topic, frame, facts)
 }
 
@@ -119,9 +114,11 @@ fn plain_fields(body: &[u8]) -> Option<Fields<'_>> {
     let sequence = Some(cursor.unsigned().ok()?);
     cursor.expect(b"\xACpublished_at")?;
     cursor.unsigned().ok()?;
-    cursor.expect(b"\xA5topic")?;
-    cursor.text().ok()?;
-    cursor.expect(b"\xA7payload")?;
+    if cursor.expect(b"\xA5topic\xA9kv-events\xA7payload").is_none() {
+        cursor.expect(b"\xA5topic")?;
+        cursor.text().ok()?;
+        cursor.expect(b"\xA7payload")?;
+    }
     let payload = Some(cursor.binary().ok()?);
     Some(Fields { publisher, sequence, payload })
 }

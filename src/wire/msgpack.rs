@@ -136,6 +136,7 @@ impl<'a> Cursor<'a> {
         self.take(count)
     }
 
+    #[inline]
     pub(super) fn binary(&mut self) -> Result<&'a [u8], Malformed> {
         let count = match self.byte()? {
             0xC4 => self.length(1)?,
@@ -172,6 +173,18 @@ impl<'a> Cursor<'a> {
 
     pub(super) const fn starts_text(first: u8) -> bool {
         matches!(first, 0xA0..=0xBF | 0xD9..=0xDB)
+    }
+
+    /// Passes over one value of any kind, a number or a short text in no time.
+    #[inline]
+    pub(super) fn pass(&mut self) -> Result<(), Malformed> {
+        let bytes = match self.peek() {
+            Some(0x00..=0x7F | 0xC0) => 1,
+            Some(text @ 0xA0..=0xBF) => usize::from(text & 0x1F) + 1,
+            Some(0xCD) => 3,
+            _ => return self.skip(),
+        };
+        self.take(bytes).map(|_| ())
     }
 
     /// Passes over one value of any kind.
