@@ -9,6 +9,7 @@ pub(crate) mod rules;
 mod saved_logs;
 mod scenarios;
 mod settings;
+mod sizes;
 
 use std::time::Duration;
 

@@ -23,9 +23,7 @@ impl Evidence {
     pub fn best_by_subject(&self, of: ClaimOf) -> Vec<&SizeClaim> {
         let mut best: Vec<&SizeClaim> = Vec::new();
         for claim in self.sizes_of(of) {
-            let about =
-                |claim: &SizeClaim| (claim.worker, claim.pod.clone(), claim.component.clone());
-            match best.iter_mut().find(|known| about(known) == about(claim)) {
+            match best.iter_mut().find(|known| known.about() == claim.about()) {
                 Some(known) if (known.ground, known.last) < (claim.ground, claim.last) => {
                     *known = claim;
                 }
@@ -80,10 +78,7 @@ impl Evidence {
         for publisher in self.sizes_of(ClaimOf::Publisher) {
             let engine = self
                 .sizes_of(ClaimOf::Engine)
-                .filter(|engine| {
-                    (engine.worker, &engine.pod, &engine.component)
-                        == (publisher.worker, &publisher.pod, &publisher.component)
-                })
+                .filter(|engine| engine.about() == publisher.about())
                 .max_by_key(|engine| (engine.ground, engine.last));
             if let Some(engine) = engine
                 && engine.tokens != publisher.tokens
@@ -101,34 +96,79 @@ impl Evidence {
         if models.len() > 1 { models.into_iter().map(Some).collect() } else { vec![None] }
     }
 
-    /// Returns the sizes that workers of `model` which are present claim for themselves, with who
-    /// claims them; of all models when it is none.
-    pub fn sizes_by_worker(&self, model: Option<&str>) -> Vec<(u32, Vec<Arc<str>>)> {
+    /// Returns how the sizes of the workers of `model` compare, of all models when it is none: of each
+    /// worker that is present one claim, its live card before what it was started with.
+    pub fn sizes_by_worker(&self, model: Option<&str>) -> SizesByWorker<'_> {
         let serves = |claim: &SizeClaim| {
             let mut models = self.models.iter().filter(|(worker, _)| claim.worker == Some(*worker));
             model.is_none_or(|model| models.any(|(_, served)| served.as_ref() == model))
         };
-        let mut sizes: Vec<(u32, BTreeSet<Arc<str>>)> = Vec::new();
         // A worker's card is what it agreed to be routed by; its publisher what it does.
         for of in [ClaimOf::Card, ClaimOf::Publisher] {
             let set = |claim: &&SizeClaim| claim.ground > Ground::Default && serves(claim);
-            for claim in self.sizes_of(of).filter(set) {
-                let name = claim.who(self);
-                match sizes.iter_mut().find(|(tokens, _)| *tokens == claim.tokens) {
-                    Some((_, names)) => drop(names.insert(name)),
-                    None => sizes.push((claim.tokens, BTreeSet::from([name]))),
-                }
+            let claims: Vec<&SizeClaim> =
+                self.best_by_subject(of).into_iter().filter(set).collect();
+            if !claims.is_empty() {
+                return self.compared(of, claims);
             }
-            if !sizes.is_empty() {
-                break;
+        }
+        SizesByWorker::default()
+    }
+
+    /// Compares like with like: what a worker was started with is not yet what its card will say, since
+    /// engines may change the size (vLLM does for hybrid models).
+    fn compared<'a>(&'a self, of: ClaimOf, claims: Vec<&'a SizeClaim>) -> SizesByWorker<'a> {
+        let (mut judged, set): (Vec<_>, Vec<_>) =
+            claims.into_iter().partition(|claim| claim.ground == Ground::Observed);
+        let mut untold = None;
+        if judged.is_empty() {
+            judged = set;
+        } else {
+            // Another worker that was started alike has a card, and its card is judged.
+            let alike = |claim: &SizeClaim| {
+                self.sizes_of(of).any(|other| {
+                    other.ground < Ground::Observed
+                        && other.tokens == claim.tokens
+                        && judged.iter().any(|known| known.about() == other.about())
+                })
+            };
+            let (same, other): (Vec<_>, Vec<_>) = set
+                .into_iter()
+                .partition(|claim| judged.iter().any(|it| it.tokens == claim.tokens));
+            untold = other.into_iter().find(|claim| !alike(claim));
+            judged.extend(same);
+        }
+        let mut sizes: Vec<(u32, BTreeSet<Arc<str>>)> = Vec::new();
+        for claim in &judged {
+            let name = claim.who(self);
+            match sizes.iter_mut().find(|(tokens, _)| *tokens == claim.tokens) {
+                Some((_, names)) => drop(names.insert(name)),
+                None => sizes.push((claim.tokens, BTreeSet::from([name]))),
             }
         }
         sizes.sort_by_key(|(tokens, names)| (std::cmp::Reverse(names.len()), *tokens));
-        sizes.into_iter().map(|(tokens, names)| (tokens, names.into_iter().collect())).collect()
+        let sizes = sizes.into_iter().map(|(tokens, names)| (tokens, names.into_iter().collect()));
+        SizesByWorker { sizes: sizes.collect(), claims: judged, untold }
     }
 }
 
+/// How the block sizes of workers compare.
+#[derive(Clone, Debug, Default)]
+pub struct SizesByWorker<'a> {
+    /// The sizes with the workers that have them, the one of most workers first.
+    pub sizes: Vec<(u32, Vec<Arc<str>>)>,
+    /// The claims that say so, one for each worker.
+    pub claims: Vec<&'a SizeClaim>,
+    /// What a worker was started with, where that differs from the live cards of others.
+    pub untold: Option<&'a SizeClaim>,
+}
+
 impl SizeClaim {
+    /// Returns which worker, pod or component it is about.
+    fn about(&self) -> (Option<WorkerId>, Option<&str>, Option<&str>) {
+        (self.worker, self.pod.as_deref(), self.component.as_deref())
+    }
+
     /// Returns the claim as evidence called `claim`.
     pub fn proof(&self, claim: impl Into<String>) -> Proof {
         let value = format!("{} tokens ({})", self.tokens, self.said());

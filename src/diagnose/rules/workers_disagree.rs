@@ -1,9 +1,10 @@
 //! KVT002: workers of one model use blocks of different sizes.
 
-use crate::diagnose::evidence::{Evidence, Ground};
+use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::Fix;
+use crate::diagnose::sizes::SizesByWorker;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{ClaimOf, Grade, Severity};
+use crate::domain::{Grade, Severity};
 
 pub(super) struct WorkersDisagree;
 
@@ -19,29 +20,35 @@ impl Rule for WorkersDisagree {
     fn about(&self) -> &'static str {
         "All workers of a model must use blocks of the same size: the router hashes each request once, \
          with one size. Routers refuse workers whose model card differs from the first one's (the \
-         checksum of the card covers the size), with an error that does not name the size. Judged by the \
-         sizes that workers which are present claim. Roll the odd ones out with the size of the others."
+         checksum of the card covers the size), with an error that does not name the size. Judged by one \
+         size of each worker that is present: what its live model card says, or else what it was started \
+         with; the two are not compared with each other. Roll the odd ones out with the size of the others."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let served = evidence.models_served().into_iter();
         let mut models: Vec<_> = served.map(|model| evidence.sizes_by_worker(model)).collect();
-        models.sort_by_key(Vec::len);
-        let sizes = models.pop().unwrap_or_default();
+        models.sort_by_key(|model| (model.sizes.len(), model.untold.is_some()));
+        let SizesByWorker { sizes, claims, untold } = models.pop().unwrap_or_default();
         match sizes.as_slice() {
             [] => Verdict::unknown("workers' block sizes: no model card, pod or log names one"),
-            [(size, _)] => Verdict::clear(format!(
-                "Auto-configured KV block size: {size} (from worker reports)"
-            )),
+            [(size, _)] => match untold {
+                Some(claim) => Verdict::unknown(format!(
+                    "the model card of {}: it was started with {} tokens, the cards of others say {size}",
+                    claim.who(evidence),
+                    claim.tokens
+                )),
+                None => Verdict::clear(format!(
+                    "Auto-configured KV block size: {size} (from worker reports)"
+                )),
+            },
             [(most, _), odd @ ..] => {
                 let named = |(size, who): &(u32, Vec<_>)| format!("{size} ({})", who.join(", "));
                 let all: Vec<String> = sizes.iter().map(named).collect();
                 let odd: Vec<String> =
                     odd.iter().flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
-                let claims = [ClaimOf::Card, ClaimOf::Publisher];
-                let claims = claims.into_iter().flat_map(|of| evidence.sizes_of(of));
                 let proofs: Vec<Proof> = claims
-                    .filter(|claim| claim.ground > Ground::Default)
+                    .iter()
                     .take(16)
                     .map(|claim| {
                         claim.proof(format!(

@@ -1,0 +1,73 @@
+//! Block sizes of workers, compared with each other.
+
+use kvtop::frame::{Body, Frame, Origin};
+use kvtop::snapshot::{CheckVerdict, Snapshot};
+
+use super::settings::found;
+use crate::support::{fixture, frames, played};
+
+/// The recorded namespace whose objects of `kind` are rewritten; none drops the object.
+fn rewritten(edit: impl Fn(&str, &str) -> Option<String>) -> Snapshot {
+    let mut changed = Vec::new();
+    for frame in frames(&fixture("clusters/config-map.frames")) {
+        let (Origin::Kube { kind, .. }, Body::Whole(bytes)) = (&frame.origin, &frame.body) else {
+            changed.push(frame);
+            continue;
+        };
+        let Some(text) = edit(kind, std::str::from_utf8(bytes).unwrap()) else { continue };
+        changed.push(Frame::new(frame.at, frame.origin.clone(), text));
+    }
+    played(&changed).1
+}
+
+/// The same workers under vLLM, started with blocks of 16; their cards say `card`.
+fn vllm(kind: &str, text: &str, card: u32) -> String {
+    match kind {
+        "Pod" | "DynamoGraphDeployment" => text
+            .replace("tensorrtllm-runtime:0.9.0", "vllm-runtime:1.1.1")
+            .replace("dynamo.trtllm", "dynamo.vllm")
+            .replace("\"--extra-engine-args\"", "\"--block-size\"")
+            .replace("\"/engine-config/agg.yaml\"", "\"16\"")
+            .replace("\"--publish-events-and-metrics\"", "\"--enforce-eager\""),
+        "DynamoWorkerMetadata" => {
+            let said = |colon: &str| format!("\"kv_cache_block_size\"{colon}");
+            text.replace(&format!("{}32", said(":")), &format!("{}{card}", said(":")))
+                .replace(&format!("{}32", said(": ")), &format!("{}{card}", said(": ")))
+        }
+        _ => text.to_owned(),
+    }
+}
+
+fn verdict(seen: &Snapshot) -> (CheckVerdict, String) {
+    let check = seen.checks.iter().find(|check| check.id == "KVT002").unwrap();
+    (check.verdict.clone(), check.note.clone())
+}
+
+#[test]
+fn a_worker_whose_engine_changed_the_size_does_not_disagree_with_itself() {
+    // vLLM aligns the blocks of hybrid models, whatever the flag says.
+    let seen = rewritten(|kind, text| Some(vllm(kind, text, 528)));
+
+    assert!(found(&seen, "KVT002").is_none(), "{:?}", found(&seen, "KVT002"));
+    let (said, note) = verdict(&seen);
+    assert_eq!(said, CheckVerdict::Clear);
+    assert_eq!(note, "Auto-configured KV block size: 528 (from worker reports)");
+}
+
+#[test]
+fn a_worker_without_a_card_is_compared_with_what_others_were_started_with() {
+    let missing = |kind: &str, text: &str| kind == "DynamoWorkerMetadata" && text.contains("mj7km");
+    let alike = rewritten(|kind, text| (!missing(kind, text)).then(|| vllm(kind, text, 528)));
+    let unlike = rewritten(|kind, text| {
+        let other = kind == "Pod" && text.contains("\"name\":\"gtc-demo-0-trtllmworker-mj7km\"");
+        let other = other || text.contains("\"name\": \"gtc-demo-0-trtllmworker-mj7km\"");
+        let text = (!missing(kind, text)).then(|| vllm(kind, text, 528))?;
+        Some(if other { text.replace("\"16\"", "\"64\"") } else { text })
+    });
+
+    assert_eq!(verdict(&alike).0, CheckVerdict::Clear);
+    let (CheckVerdict::Unknown { missing }, _) = verdict(&unlike) else {
+        panic!("{:?}", verdict(&unlike))
+    };
+    assert!(missing.contains("started with 64") && missing.contains("say 528"), "{missing}");
+}
