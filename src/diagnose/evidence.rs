@@ -30,6 +30,8 @@ pub struct Evidence {
     pub mixed: Option<[Member; 2]>,
     /// One entry for each rank, in order of first sight.
     pub ranks: Vec<RankEvidence>,
+    /// Engines that worker pods run, and those of components that have no pods yet.
+    pub engines: Vec<Backend>,
     /// Pods of workers that are starting or ending.
     pub unready: Vec<Arc<str>>,
     /// All routers together.
@@ -231,9 +233,11 @@ impl Evidence {
         sum
     }
 
-    /// Returns the engine of all workers whose engine is known, when that is one.
+    /// Returns the engine of all workers whose engine is known, when that is one; before any registered,
+    /// that of their pods and components.
     pub fn backend(&self) -> Option<Backend> {
-        let mut known = self.present().filter_map(|rank| rank.backend);
+        let ranks: Vec<Backend> = self.present().filter_map(|rank| rank.backend).collect();
+        let mut known = if ranks.is_empty() { self.engines.clone() } else { ranks }.into_iter();
         let first = known.next()?;
         known.all(|backend| backend == first).then_some(first)
     }

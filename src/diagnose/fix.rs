@@ -19,6 +19,8 @@ pub enum Part {
     Router,
     /// The workers.
     Workers,
+    /// The workers whose manifest gives the setting another value, or else those that have none.
+    OddWorkers,
 }
 
 impl Part {
@@ -27,7 +29,7 @@ impl Part {
         match self {
             Self::Frontend => matches!(role, Role::Frontend),
             Self::Router => matches!(role, Role::StandaloneRouter | Role::GatewayPlugin),
-            Self::Workers => role.is_worker(),
+            Self::Workers | Self::OddWorkers => role.is_worker(),
         }
     }
 }
@@ -119,9 +121,18 @@ impl Fix {
             (Some(Change::Roll { pods }), _) => {
                 rendered.kubectl = target.namespace.and_then(|namespace| roll(namespace, pods));
             }
-            (Some(Change::Set { on, .. }), Some(graph)) => {
-                let components: Vec<&Component> =
-                    graph.components.iter().filter(|known| on.has(known.role)).collect();
+            (Some(Change::Set { on, flags, inside, value, .. }), Some(graph)) => {
+                // Who has the value needs no restart.
+                let done = |known: &Component| {
+                    inside.is_none() && patch::value_of(known, flags) == Some(value)
+                };
+                let components = graph.components.iter();
+                let mut components: Vec<&Component> =
+                    components.filter(|known| on.has(known.role) && !done(known)).collect();
+                let given = |known: &&Component| patch::value_of(known, flags).is_some();
+                if *on == Part::OddWorkers && components.iter().any(given) {
+                    components.retain(given);
+                }
                 if let Some(patch) = patch::of(self.change.as_ref(), graph, &components) {
                     rendered.yaml = Some(patch.yaml);
                     rendered.kubectl = Some(patch.kubectl);

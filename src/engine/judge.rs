@@ -42,6 +42,7 @@ impl Engine {
             releases: self.releases(&family),
             mixed: self.mixed(&family),
             ranks: self.rank_evidence(),
+            engines: self.engines(),
             unready: self.unready(at),
             router: self.router_evidence(at),
             sizes: self.size_claims(),

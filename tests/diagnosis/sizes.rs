@@ -71,3 +71,20 @@ fn a_worker_without_a_card_is_compared_with_what_others_were_started_with() {
     };
     assert!(missing.contains("started with 64") && missing.contains("say 528"), "{missing}");
 }
+
+#[test]
+fn the_odd_ones_are_told_by_the_flag_of_their_engine_in_their_manifest() {
+    let seen = played(&frames(&fixture("clusters/vllm.frames"))).1;
+
+    let fix = found(&seen, "KVT002").unwrap().fix.as_ref().unwrap();
+
+    let odd = "Roll vllm-agg-router-crashworker-fcd76796b-nfqw2 with --block-size 16, as the others have.";
+    assert_eq!(fix.sentence, odd);
+    let (yaml, kubectl) = (fix.yaml.as_ref().unwrap(), fix.kubectl.as_ref().unwrap());
+    assert!(yaml.contains("- \"--block-size\"\n- \"16\""), "{yaml}");
+    assert!(kubectl.contains("CrashWorker") && !kubectl.contains("kv-block-size"), "{kubectl}");
+    // The others have that size, or nobody set one: they need not load their model again.
+    for other in ["VllmWorker", "PendingWorker", "PullWorker"] {
+        assert!(!kubectl.contains(other) && !fix.restarts.contains(other), "{kubectl}");
+    }
+}

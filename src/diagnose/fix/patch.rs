@@ -154,6 +154,17 @@ fn inside_json(component: &Component, flags: &[&str], key: &str, value: &str) ->
     Some(Step { operations: vec![same, set], path: Arc::clone(path), says: BOTH, lines })
 }
 
+/// Returns the value that the manifest gives the last of these flags.
+pub(super) fn value_of<'a>(component: &'a Component, flags: &[&str]) -> Option<&'a str> {
+    component.manifest.words.iter().rev().find_map(|list| {
+        let words = list.items.as_ref()?;
+        let names = |word: &str| flags.contains(&word.split('=').next().unwrap_or_default());
+        let at = words.iter().rposition(|word| names(word))?;
+        let joined = words.get(at)?.split_once('=').map(|(_, value)| value);
+        joined.or_else(|| words.get(at + 1).map(AsRef::as_ref))
+    })
+}
+
 /// Gives a flag that is there another value.
 fn by_flag(list: &ManifestList, flags: &[&str], value: &str) -> Option<Step> {
     let words = list.items.as_ref()?;

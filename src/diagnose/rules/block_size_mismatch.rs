@@ -12,6 +12,7 @@ use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{ClaimOf, Grade, Severity, thousands};
+pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
 use published::is_publishing;
 

@@ -1,10 +1,11 @@
 //! KVT002: workers of one model use blocks of different sizes.
 
 use crate::diagnose::evidence::Evidence;
-use crate::diagnose::fix::Fix;
+use crate::diagnose::fix::{Fix, Part};
+use crate::diagnose::rules::block_size_mismatch::worker_size_flag;
 use crate::diagnose::sizes::SizesByWorker;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Backend, Grade, Release, Severity};
 
 pub(super) struct WorkersDisagree;
 
@@ -71,18 +72,42 @@ impl Rule for WorkersDisagree {
                     competing: vec![
                         "A roll-out that changes the size disagrees until it is through.".into(),
                     ],
-                    fix: Some(Fix {
-                        sentence: format!(
-                            "Roll {} with blocks of {most} tokens, as the others have \
-                             (--kv-block-size {most}, engine included).",
-                            odd.join(", ")
-                        ),
-                        change: None,
-                        restarts: "those workers; their caches start empty".into(),
-                    }),
+                    fix: Some(fix(evidence, *most, &odd)),
                 }
                 .into()
             }
         }
+    }
+}
+
+/// The size of most workers, by the flag of the engine in use.
+fn fix(evidence: &Evidence, most: u32, odd: &[String]) -> Fix {
+    let follows = evidence.releases.least.is_some_and(|it| it >= Release::new(1, 4));
+    let set = match evidence.backend() {
+        // From 1.4 on publisher and card follow the engine.
+        Some(Backend::TrtLlm) if follows => {
+            format!("tokens_per_block: {most} in the engine's configuration")
+        }
+        Some(Backend::TrtLlm) => {
+            format!(
+                "--kv-block-size {most}, and tokens_per_block: {most} in the engine's configuration"
+            )
+        }
+        Some(Backend::Vllm | Backend::Mocker) => format!("--block-size {most}"),
+        Some(Backend::SgLang) => format!("--page-size {most}"),
+        None => format!(
+            "--block-size {most} (TensorRT-LLM: --kv-block-size {most} and tokens_per_block: {most}; \
+             SGLang: --page-size {most})"
+        ),
+    };
+    // One flag does not set both sizes of TensorRT-LLM: alone it would split publisher and engine.
+    let change = match evidence.backend() {
+        Some(Backend::Vllm | Backend::SgLang) => worker_size_flag(evidence, most, Part::OddWorkers),
+        Some(Backend::TrtLlm | Backend::Mocker) | None => None,
+    };
+    Fix {
+        sentence: format!("Roll {} with {set}, as the others have.", odd.join(", ")),
+        change,
+        restarts: "those workers; their caches start empty".into(),
     }
 }

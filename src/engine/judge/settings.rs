@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnose::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
 use crate::domain::{
-    Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
+    Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
 };
 use crate::engine::{Engine, picture};
 use crate::model::StoredClaim;
@@ -103,6 +103,17 @@ impl Engine {
             publishes: self.of_workers(ClaimWhat::PublishesEvents),
             prefix_reuse: self.of_workers(ClaimWhat::PrefixReuse),
         }
+    }
+
+    /// Returns the engines of worker pods, and of components that have no pods yet.
+    pub(super) fn engines(&self) -> Vec<Backend> {
+        let workers = self.processes().filter(|(role, _)| role.is_worker());
+        let engine = |(_, subject)| match subject {
+            Subject::Pod(pod) => self.cluster.pod(&pod)?.pod.backend,
+            Subject::Component { graph, component } => self.component(&graph, &component)?.backend,
+            Subject::Worker(_) | Subject::Deployment => None,
+        };
+        workers.filter_map(engine).collect()
     }
 
     /// Returns true for pods that Kubernetes shows no longer.

@@ -63,7 +63,7 @@ pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeCl
 
 /// Publishes the engine's size, where one flag of the worker does that.
 fn publisher_fix(evidence: &Evidence, publisher: u32, engine: u32) -> Option<Fix> {
-    let change = worker_size_flag(evidence, engine)?;
+    let change = worker_size_flag(evidence, engine, Part::Workers)?;
     let Change::Set { flags, .. } = &change else { return None };
     let flag = flags.first()?;
     let mut sentence = format!(
@@ -111,7 +111,11 @@ fn engine_setting<'a>(
 }
 
 /// The flag that sets a worker's publisher and card, where one does.
-fn worker_size_flag(evidence: &Evidence, tokens: u32) -> Option<Change> {
+pub(in crate::diagnose::rules) fn worker_size_flag(
+    evidence: &Evidence,
+    tokens: u32,
+    on: Part,
+) -> Option<Change> {
     let flags: &[&str] = match (evidence.backend()?, evidence.releases.most) {
         // From 1.4 on both follow the engine.
         (Backend::TrtLlm, Some(most)) if most < Release::new(1, 4) => &["--kv-block-size"],
@@ -120,7 +124,7 @@ fn worker_size_flag(evidence: &Evidence, tokens: u32) -> Option<Change> {
         (Backend::TrtLlm | Backend::Mocker, _) => return None,
     };
     let value = tokens.to_string();
-    Some(Change::Set { on: Part::Workers, variable: None, flags, inside: None, value })
+    Some(Change::Set { on, variable: None, flags, inside: None, value })
 }
 
 /// Router and workers differ.
@@ -146,7 +150,7 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
             "Roll the workers one by one with {flag}, so that their model cards say what they publish; \
              the router takes its size from the card.{own}"
         ),
-        change: worker_size_flag(evidence, workers),
+        change: worker_size_flag(evidence, workers, Part::Workers),
         restarts: WORKERS.into(),
     }
 }
