@@ -4,9 +4,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use kvtop::frame::Origin;
+use kvtop::snapshot::CheckVerdict;
 use serde_json::Value;
 
-use crate::support::{captures, fixture, scratch};
+use crate::support::{captures, fixture, frames, played, scratch};
 
 /// Runs `kvtop check --replay` and returns its exit code and JSON.
 fn checked(path: &Path) -> (i32, Value) {
@@ -30,8 +32,8 @@ fn expected() -> Value {
     serde_json::from_slice(&std::fs::read(fixture("captures/expected.json")).unwrap()).unwrap()
 }
 
-/// Writes the second half of a recording into a file of its own.
-fn second_half(path: &Path, into: &Path) -> PathBuf {
+/// Writes a recording without its first `cut` twelfths into a file of its own.
+fn later(path: &Path, cut: usize, into: &Path) -> PathBuf {
     use std::io::Read as _;
     let mut text = String::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap())
@@ -41,7 +43,7 @@ fn second_half(path: &Path, into: &Path) -> PathBuf {
     let half = into.join(path.file_stem().unwrap());
     let mut file = std::fs::File::create(&half).unwrap();
     writeln!(file, "{}", lines[0]).unwrap();
-    for line in &lines[1 + (lines.len() - 1) / 2..] {
+    for line in &lines[1 + (lines.len() - 1) * cut / 12..] {
         writeln!(file, "{line}").unwrap();
     }
     half
@@ -73,7 +75,7 @@ fn the_second_half_of_a_capture_gets_the_same_verdict_or_none() {
     let expected = expected();
     let folder = scratch();
     for (name, path) in captures() {
-        let (code, report) = checked(&second_half(&path, &folder));
+        let (code, report) = checked(&later(&path, 6, &folder));
         let found = critical(&report);
         let verdict = expected[&name]["verdict"].as_str().unwrap();
         let same = found == [verdict] && code == 2;
@@ -85,6 +87,33 @@ fn the_second_half_of_a_capture_gets_the_same_verdict_or_none() {
             assert!(same || unknown, "{name}: {code} {found:?}");
         }
     }
+}
+
+#[test]
+fn whoever_comes_late_to_a_healthy_deployment_is_not_warned() {
+    let expected = expected();
+    let folder = scratch();
+    for (name, path) in captures() {
+        let healthy = expected[&name]["verdict"] == "no critical" && !name.contains("evict");
+        for cut in [4, 8, 9].into_iter().filter(|_| healthy) {
+            let (_, report) = checked(&later(&path, cut, &folder));
+            let findings = report["findings"].as_array().unwrap().iter();
+            let mut loud = findings.filter(|finding| finding["severity"] != "info");
+            assert_eq!(loud.next(), None, "{name} without its first {cut} twelfths");
+        }
+    }
+}
+
+#[test]
+fn a_full_gauge_is_no_pressure_where_cached_blocks_are_not_counted() {
+    // Of a larger engine only removals arrive: the mirror holds nothing of what is cached.
+    let whole = frames(&fixture("captures/0.9.0-mm_trtllm_pub32_eng64.frames.gz"));
+    let silent = whole.into_iter().filter(|it| !matches!(it.origin, Origin::Log { .. }));
+    let (_, seen) = played(&silent.collect::<Vec<_>>());
+
+    let check = seen.checks.iter().find(|check| check.id == "KVT010").unwrap();
+
+    assert!(matches!(check.verdict, CheckVerdict::Unknown { .. }), "{check:?}");
 }
 
 #[test]

@@ -17,9 +17,11 @@ impl Rule for KvPressure {
     fn about(&self) -> &'static str {
         "Running requests take nearly all KV blocks of a worker: nothing is left to keep \
          prefixes in, requests wait or are preempted. Judged by the engine's own gauge, or by \
-         used blocks against capacity: 95 % and more. Nothing is said in the minute after a worker \
-         came or left, when the others carry its load. Lower max_num_seqs (max_batch_size) or \
-         the context length, or give the KV cache more memory."
+         used blocks against capacity: 95 % and more, where KV events show less than half as \
+         cached. Nothing is said where kvtop attached late or stores hold no blocks: cached \
+         blocks are then uncounted; nor in the minute after a worker came or left, when the \
+         others carry its load. Lower max_num_seqs (max_batch_size) or the context length, or \
+         give the KV cache more memory."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -31,10 +33,14 @@ impl Rule for KvPressure {
         let Some((_, most)) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
             return Verdict::unknown("KV utilization: no worker's metrics or load reports name it");
         };
-        // A cache full of prefixes is no pressure: gauges may count cached blocks too.
+        // A cache full of prefixes is no pressure: gauges may count cached blocks too. What was cached
+        // before kvtop attached, or was published without blocks, the mirror does not count.
         let cached = |name: &str| {
             let rank = evidence.present().find(|rank| Evidence::name_of(rank) == name)?;
-            Some(rank.held as f64 / rank.capacity.filter(|room| *room > 0)? as f64)
+            let counters = &rank.tally.counters;
+            let counted = rank.held > 0 && counters.empty_stores * 2 <= counters.stores;
+            let room = rank.capacity.filter(|room| *room > 0 && counted && rank.past_known)?;
+            Some(rank.held as f64 / room as f64)
         };
         let full: Vec<_> = known
             .iter()
@@ -47,7 +53,8 @@ impl Rule for KvPressure {
             if let Some((name, share)) = unclear.find(|it| it.1 >= limits.pressure) {
                 let used = (share * 100.0).round();
                 return Verdict::unknown(format!(
-                    "the capacity of {name}: {used} % in use may be requests or cached prefixes"
+                    "how much {name} has room for and has cached: {used} % in use may be requests or \
+                     cached prefixes"
                 ));
             }
             return Verdict::clear(format!(
