@@ -105,6 +105,18 @@ fn whoever_comes_late_to_a_healthy_deployment_is_not_warned() {
 }
 
 #[test]
+fn a_router_that_misses_most_parents_is_not_called_well_for_want_of_warnings() {
+    let path = fixture("captures/0.9.0-nohist.frames.gz");
+    let (_, report) = checked(&later(&path, 9, &scratch()));
+
+    let checks = report["checks"].as_array().unwrap();
+    let check = checks.iter().find(|check| check["id"] == "KVT007").unwrap();
+
+    assert_eq!(check["verdict"], "unknown", "{check}");
+    assert!(check["missing"].as_str().unwrap().starts_with("the past: routers miss parents"));
+}
+
+#[test]
 fn a_full_gauge_is_no_pressure_where_cached_blocks_are_not_counted() {
     // Of a larger engine only removals arrive: the mirror holds nothing of what is cached.
     let whole = frames(&fixture("captures/0.9.0-mm_trtllm_pub32_eng64.frames.gz"));

@@ -135,6 +135,10 @@ fn the_reported_lines_are_of_blocks_of_32_tokens_in_every_form_in_which_they_can
                 "{told}"
             );
             assert!(told.contains("10 of 10 requests found nothing"), "{told}");
+            // What these lines do not tell, others of the same log may.
+            for id in ["KVT007", "KVT013"] {
+                assert!(!missing(&report, id).is_empty(), "{id} is clear: {report:#}");
+            }
         }
     }
 }

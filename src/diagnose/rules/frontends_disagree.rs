@@ -48,6 +48,9 @@ impl Rule for FrontendsDisagree {
         let sync = evidence.settings.replica_sync.as_ref();
         match (pods.len(), sync) {
             (0, _) => Verdict::unknown("routers: neither logs nor pods show one that routes"),
+            (1, _) if evidence.plane.logs_only => {
+                Verdict::unknown("other routers: saved logs show one, and may leave others out")
+            }
             (1, _) => Verdict::clear("one router routes"),
             (_, Some(set)) if set.value => Verdict::clear("routers share their load"),
             (_, None) => Verdict::unknown(format!(

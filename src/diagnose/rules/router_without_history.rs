@@ -53,19 +53,26 @@ impl Rule for RouterWithoutHistory {
             return found(evidence).into();
         }
         let lacking = full + tally.parent_unsaid;
-        // A saved log may be an excerpt: a few lines of it do not mean that there were few.
-        let excerpt = evidence.plane.logs_only && lacking > 0;
-        if lacking >= limits.min_parent_warnings || excerpt {
-            if evidence.plane.logs_only {
-                return Verdict::unknown(format!(
+        // A saved log may be an excerpt: what it does not tell may have been left out of it.
+        if evidence.plane.logs_only {
+            return Verdict::unknown(match lacking {
+                0 => "KV events, or a whole log: saved lines name no store that was refused for want of a \
+                      parent, and a part of a log proves none"
+                    .to_owned(),
+                some => format!(
                     "KV events, without which lost history (KVT007) and lost events (KVT014) look alike: \
                      routers refused {} stores for want of a parent",
-                    thousands(lacking)
-                ));
-            }
+                    thousands(some)
+                ),
+            });
+        }
+        // A few in many are lost events; a notable share of few is a router whose history is not proven.
+        let share = lacking as f64 >= limits.loss_share * stores as f64;
+        if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
             return Verdict::unknown(format!(
-                "the past: routers miss parents of {} stores with blocks, {} of which kvtop holds",
-                thousands(full),
+                "the past: routers miss parents of {} of {} stores with blocks, {} of which kvtop holds",
+                thousands(lacking),
+                thousands(stores),
                 thousands(tally.parent_held)
             ));
         }
