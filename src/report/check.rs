@@ -23,6 +23,9 @@ const HISTORY: &str = "KVT007";
 /// Stores that a router must have refused before that is a sign.
 const REFUSALS: u64 = 20;
 
+/// Fewer are a sign too, where they are one in so many of the stores that were seen.
+const ONE_IN: u64 = 20;
+
 /// How a deployment is, in the words of monitoring systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -81,7 +84,9 @@ fn is_unknown(snapshot: &Snapshot, id: &str) -> bool {
 /// Returns true when routers refuse stores and it cannot be told why.
 fn refuses_for_unknown_reasons(snapshot: &Snapshot) -> bool {
     let warnings = snapshot.router.log_parent_warnings.unwrap_or(0);
-    warnings >= REFUSALS && is_unknown(snapshot, HISTORY)
+    let stores = snapshot.totals.counters.stores;
+    let notable = warnings >= REFUSALS || (warnings > 0 && warnings * ONE_IN >= stores);
+    notable && is_unknown(snapshot, HISTORY)
 }
 
 fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
