@@ -26,7 +26,7 @@ pub use fractions::Fractions;
 pub use rejects::{RejectLog, RejectRecord};
 pub use returns::Returns;
 pub use reuse::{Landing, Reuse, SizeByStores};
-pub use router::{PodWarnings, Router};
+pub use router::{Heard, PodWarnings, Router};
 pub use sources::{SourceRecord, Sources};
 pub use tally::{RouterTally, Tally};
 pub use versions::{Family, Versions};

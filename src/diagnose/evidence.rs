@@ -11,7 +11,7 @@ pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
 
 use super::thresholds::Thresholds;
 use crate::domain::{Backend, DpRank, Peers, Releases, Timestamp, WorkerId, WorkerRank};
-use crate::model::{RouterTally, SizeByStores, Tally};
+use crate::model::{Heard, RouterTally, SizeByStores, Tally};
 
 /// Everything that rules may look at.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +109,8 @@ pub struct RouterEvidence {
     pub replicas: Vec<Arc<str>>,
     /// Counts of the window.
     pub tally: RouterTally,
+    /// When their logs last told of what is counted.
+    pub heard: Heard,
     /// Weight of the prefill term, as printed.
     pub weight: Option<f64>,
     /// The router's block size, as its costs betray it.

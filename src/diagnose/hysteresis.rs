@@ -293,7 +293,7 @@ impl State {
     ) -> Option<Episode> {
         let at = long.at;
         let mut over = self.resolved.take_if(|it| at.since(it.resolved) > RESOLVED_FOR);
-        let verdict = rule.judge(long);
+        let verdict = rule.judge(long).dated(at);
         match (self.raised.take(), verdict) {
             (None, Verdict::Found(finding)) => {
                 self.raises += 1;

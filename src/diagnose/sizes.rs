@@ -70,6 +70,7 @@ impl Evidence {
         let value = format!("{tokens}: {} costs are multiples of 1/{tokens}", thousands(samples));
         let odds = if error < 1e-9 { "less than 1e-9".to_owned() } else { format!("{error:.1e}") };
         Proof::new("router block size", value, format!("routers' logs; chance of error {odds}"))
+            .heard(self.router.heard.routed)
     }
 
     /// Returns pairs of claims about one worker whose engine and publisher differ.

@@ -30,6 +30,18 @@ impl Verdict {
     pub fn unknown(missing: impl Into<String>) -> Self {
         Self::Unknown { missing: missing.into() }
     }
+
+    /// Returns it with `at` as the time of evidence that has no time of its own: what was counted, or
+    /// was so, when it was judged.
+    #[must_use]
+    pub(super) fn dated(mut self, at: Timestamp) -> Self {
+        if let Self::Found(finding) = &mut self {
+            for proof in &mut finding.proofs {
+                proof.at.get_or_insert(at);
+            }
+        }
+        self
+    }
 }
 
 /// What is wrong.
@@ -147,6 +159,13 @@ impl Proof {
     #[must_use]
     pub fn at(mut self, at: Timestamp) -> Self {
         self.at = Some(at);
+        self
+    }
+
+    /// Returns the evidence with the time at which it was last heard of, where that is known.
+    #[must_use]
+    pub fn heard(mut self, last: Option<Timestamp>) -> Self {
+        self.at = last.or(self.at);
         self
     }
 

@@ -161,6 +161,7 @@ impl Engine {
                 .collect(),
             replicas: self.replicas(),
             tally,
+            heard: router.heard(),
             weight: router.weight,
             inferred: fractions.block_size().map(|tokens| SizeByCosts {
                 tokens,

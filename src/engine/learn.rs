@@ -258,7 +258,7 @@ impl Engine {
 
     fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &Arc<str>) {
         let missed = self.holds_parent(warning);
-        self.router.warn(warning, missed);
+        self.router.warn(warning, missed, at);
         let router = self.router.pod(&warning.pod).is_some_and(|pod| pod.is_router(&warning.pod));
         if missed && router {
             let record = warning.rank.and_then(|rank| self.workers.rank_mut(rank));

@@ -32,8 +32,23 @@ pub struct PodWarnings {
     pub routed: u64,
     /// When it routed last.
     pub last_routed: Option<Timestamp>,
+    /// When it last said `Failed to find parent block`.
+    pub last_parent: Option<Timestamp>,
+    /// When it last said `Failed to find block to remove`.
+    pub last_remove: Option<Timestamp>,
     /// Warnings by kind, of its own log.
     pub tally: RouterTally,
+}
+
+/// When routers' logs last told of something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Heard {
+    /// Of a missing parent.
+    pub parent: Option<Timestamp>,
+    /// Of an unknown block to remove.
+    pub remove: Option<Timestamp>,
+    /// Of a selected worker, and its cost.
+    pub routed: Option<Timestamp>,
 }
 
 /// Counts over all routers.
@@ -191,13 +206,25 @@ impl Router {
         self.scrapes.values().filter_map(|scraped| scraped.queued).reduce(|a, b| a + b)
     }
 
-    /// Counts a warning. `held` says that the mirror holds the parent which the warning misses.
-    pub fn warn(&mut self, warning: &LogWarning, held: bool) {
+    /// Returns when routers' logs last told of what their tally counts.
+    pub fn heard(&self) -> Heard {
+        let mut heard = Heard::default();
+        for (_, known) in self.pods.iter().filter(|(pod, known)| known.is_router(pod)) {
+            heard.parent = heard.parent.max(known.last_parent);
+            heard.remove = heard.remove.max(known.last_remove);
+            heard.routed = heard.routed.max(known.last_routed);
+        }
+        heard
+    }
+
+    /// Counts a warning said at `at`. `held` says that the mirror holds the parent which it misses.
+    pub fn warn(&mut self, warning: &LogWarning, held: bool, at: Timestamp) {
         let Some(pod) = self.pod(&warning.pod) else { return };
         let tally = &mut pod.tally;
         match warning.kind {
             WarningKind::ParentMissing { blocks, .. } => {
                 pod.parent += 1;
+                pod.last_parent = pod.last_parent.max(Some(at));
                 pod.parent_empty += u64::from(blocks == Some(0));
                 tally.parent_empty += u64::from(blocks == Some(0));
                 tally.parent_unsaid += u64::from(blocks.is_none());
@@ -206,6 +233,7 @@ impl Router {
             }
             WarningKind::RemoveMissing { .. } => {
                 pod.remove += 1;
+                pod.last_remove = pod.last_remove.max(Some(at));
                 tally.remove += 1;
             }
             WarningKind::HashMismatch => {

@@ -3,8 +3,9 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use kvtop::frame::Origin;
+use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::CheckVerdict;
 use serde_json::Value;
 
@@ -153,6 +154,33 @@ fn the_four_faces_are_told_apart_by_their_evidence() {
     assert!(larger_proof.contains("removals without stores"), "{larger_proof}");
     assert!(history.contains("70 stores for want of parents, 69 of which"), "{history}");
     assert!(history_proof.contains("parents that the mirror holds"), "{history_proof}");
+}
+
+#[test]
+fn all_evidence_has_an_age_and_that_of_logs_is_of_the_last_line() {
+    for (name, path) in captures() {
+        let (_, report) = checked(&path);
+        for finding in report["findings"].as_array().unwrap() {
+            for proof in finding["evidence"].as_array().unwrap() {
+                assert!(proof["at"].is_string(), "{name} {}: {proof}", finding["id"]);
+            }
+        }
+    }
+    // An hour after the last line the count is not of now.
+    let mut frames = frames(&fixture("captures/0.9.0-incident_load10.frames.gz"));
+    let warned = |frame: &&Frame| match &frame.body {
+        Body::Whole(text) => text.windows(11).any(|part| part == b"Failed to f"),
+        Body::Parts(_) => false,
+    };
+    let said = frames.iter().filter(warned).map(|frame| frame.at).max().unwrap();
+    let late = said.after(Duration::from_secs(3600));
+    let origin = Origin::Metrics { pod: "frontend".into(), url: "/metrics".into() };
+    frames.push(Frame::new(late, origin, String::new()));
+    let (_, seen) = played(&frames);
+    let top = &seen.findings[0];
+    let of = |claim: &str| top.evidence.iter().find(|row| row.claim == claim).unwrap().at.unwrap();
+    assert_eq!(of("\"Failed to find parent block\"").seconds(), said.seconds());
+    assert_eq!(of("stores without blocks"), late);
 }
 
 #[test]

@@ -54,6 +54,7 @@ impl Rule for Imbalance {
         }
         let proofs = routed.iter().take(16).map(|(name, count)| {
             Proof::new(format!("requests to {name}"), thousands(*count), "routers' logs")
+                .heard(evidence.router.heard.routed)
         });
         Finding::new(
             Severity::Warning,

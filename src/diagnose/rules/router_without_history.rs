@@ -126,7 +126,8 @@ fn found(evidence: &Evidence) -> Finding {
     let mut proofs = Vec::new();
     if tally.parent_full > 0 {
         let claim = "\"Failed to find parent block\" with blocks";
-        proofs.push(Proof::new(claim, thousands(tally.parent_full), "routers' logs"));
+        let proof = Proof::new(claim, thousands(tally.parent_full), "routers' logs");
+        proofs.push(proof.heard(evidence.router.heard.parent));
         let claim = "of those, parents that the mirror holds";
         let source = format!("mirror of {seen} ranks");
         proofs.push(Proof::new(claim, thousands(tally.parent_held), source).at(evidence.at));

@@ -24,15 +24,17 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Finding> {
             format!("{} of {} with num_blocks=0", thousands(empty), thousands(all)),
             "routers' logs",
         )
-        .at(evidence.at),
+        .heard(evidence.router.heard.parent),
     ];
     if overlap.known > 0 {
         let value = format!("{} of {}", thousands(overlap.zero), thousands(overlap.known));
-        proofs.push(Proof::new("requests without overlap", value, "routers' logs"));
+        let proof = Proof::new("requests without overlap", value, "routers' logs");
+        proofs.push(proof.heard(evidence.router.heard.routed));
     }
     if tally.remove > 0 {
         let claim = "\"Failed to find block to remove\"";
-        proofs.push(Proof::new(claim, thousands(tally.remove), "routers' logs"));
+        let proof = Proof::new(claim, thousands(tally.remove), "routers' logs");
+        proofs.push(proof.heard(evidence.router.heard.remove));
     }
     if let Some(inferred) = evidence.router.inferred {
         proofs.push(evidence.cost_proof(inferred.tokens));

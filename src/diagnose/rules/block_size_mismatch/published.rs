@@ -114,11 +114,13 @@ fn published_proofs(
     let heard = &evidence.router.tally;
     if heard.parent_empty > 0 {
         let value = format!("{} with num_blocks=0", thousands(heard.parent_empty));
-        proofs.push(Proof::new("\"Failed to find parent block\"", value, "routers' logs"));
+        let proof = Proof::new("\"Failed to find parent block\"", value, "routers' logs");
+        proofs.push(proof.heard(evidence.router.heard.parent));
     }
     if heard.remove > 0 {
         let claim = "\"Failed to find block to remove\"";
-        proofs.push(Proof::new(claim, thousands(heard.remove), "routers' logs"));
+        let proof = Proof::new(claim, thousands(heard.remove), "routers' logs");
+        proofs.push(proof.heard(evidence.router.heard.remove));
     }
     let source = "routers' counters (kv_cache_events_applied)";
     for (claim, refused, applied) in [
