@@ -23,6 +23,10 @@ const WARM_BLOCKS: u64 = 30;
 /// Chains are not followed for this long after a router found a prefix.
 const IDLE_AFTER_HIT: Duration = Duration::from_secs(60);
 
+/// Components whose `generate` endpoint chooses workers: the router inside the frontend of 0.9, and
+/// `dynamo.router`.
+const ROUTERS: [&str; 2] = ["kv-router", "router"];
+
 impl Engine {
     pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, source: &Arc<str>) {
         match fact {
@@ -367,7 +371,8 @@ impl Engine {
             self.deployment.namespace = Some(Arc::clone(&membership.namespace));
         }
         // A worker is an instance of its serving endpoint; query endpoints and routers are not.
-        if membership.endpoint.as_ref() != "generate" {
+        let router = ROUTERS.contains(&membership.component.as_ref());
+        if membership.endpoint.as_ref() != "generate" || router {
             return;
         }
         let worker = WorkerId(membership.instance.0);
