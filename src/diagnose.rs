@@ -15,6 +15,7 @@ mod verdict;
 pub use evidence::{
     AdvertisedPlane, Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence, Regret,
     RouterEvidence, RouterKind, Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence, Unheard,
+    Unregistered,
 };
 pub use fix::{Change, Fix, Part, Rendered, Target};
 pub use hysteresis::{Check, Diagnosis, Raised};

@@ -32,6 +32,8 @@ pub struct Evidence {
     pub ranks: Vec<RankEvidence>,
     /// Engines that worker pods run, and those of components that have no pods yet.
     pub engines: Vec<Backend>,
+    /// Ready pods of workers that should be in discovery and are not.
+    pub unregistered: Vec<Unregistered>,
     /// Pods of workers that are starting or ending.
     pub unready: Vec<Arc<str>>,
     /// All routers together.
@@ -57,6 +59,15 @@ pub struct Member {
     pub releases: Releases,
     /// Where that was seen.
     pub by: String,
+}
+
+/// A pod that is not in discovery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unregistered {
+    /// The pod.
+    pub pod: Arc<str>,
+    /// Since when it is there, or is seen to be.
+    pub since: Timestamp,
 }
 
 /// One rank of a worker.
@@ -94,8 +105,16 @@ pub struct RankEvidence {
     pub utilization: Option<f64>,
     /// Share of prompt tokens that its engine found cached, 0 to 1.
     pub hit_rate: Option<f64>,
+    /// When its first KV event happened.
+    pub first_event: Option<Timestamp>,
     /// When its last KV event happened.
     pub last_event: Option<Timestamp>,
+    /// When the first request was routed to it.
+    pub first_routed: Option<Timestamp>,
+    /// When the last request was.
+    pub last_routed: Option<Timestamp>,
+    /// False when it may belong to another deployment: Kubernetes is seen, and shows no pod of it.
+    pub known_here: bool,
 }
 
 /// What routers say.
@@ -188,6 +207,10 @@ pub struct PlaneEvidence {
     pub unreadable: Vec<String>,
     /// Members of discovery that serve requests.
     pub members: u64,
+    /// True while a source that watches discovery is well. Recordings may hold but a copy of it.
+    pub followed: bool,
+    /// When discovery named the first of them.
+    pub listed: Option<Timestamp>,
     /// True when there is nothing but saved logs: no event can come.
     pub logs_only: bool,
 }

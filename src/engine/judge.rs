@@ -43,6 +43,7 @@ impl Engine {
             mixed: self.mixed(&family),
             ranks: self.rank_evidence(),
             engines: self.engines(),
+            unregistered: self.unregistered(),
             unready: self.unready(at),
             router: self.router_evidence(at),
             sizes: self.size_claims(),
@@ -109,7 +110,11 @@ impl Engine {
                 capacity: capacity.map(|capacity| capacity.value),
                 utilization: utilization.map(|utilization| utilization.value),
                 hit_rate: record.hit_rate.as_ref().map(|measured| measured.value),
+                first_event: record.first_event,
                 last_event: record.last_event,
+                first_routed: record.first_routed,
+                last_routed: record.last_routed,
+                known_here: shown.is_some() || self.cluster.pods().next().is_none(),
                 pod,
             }
         });

@@ -185,6 +185,8 @@ impl Engine {
             }
             if let Some(record) = self.workers.ranks_mut().get_mut(index) {
                 record.routed += 1;
+                record.first_routed.get_or_insert(at);
+                record.last_routed = record.last_routed.max(Some(at));
                 if let Some(value) = decision.total_blocks {
                     let source = format!("log of {}", decision.router).into();
                     record.capacity = Some(Measured { value, source, at });

@@ -184,7 +184,11 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         capacity: None,
         utilization: None,
         hit_rate: None,
+        first_event: None,
         last_event: None,
+        first_routed: None,
+        last_routed: None,
+        known_here: true,
     }
 }
 

@@ -30,6 +30,8 @@ pub struct RankRecord {
     pub rank: WorkerRank,
     /// Events counted.
     pub counters: Counters,
+    /// When its first KV event happened.
+    pub first_event: Option<Timestamp>,
     /// When its last KV event happened.
     pub last_event: Option<Timestamp>,
     /// The publisher's number of its last KV event.
@@ -60,6 +62,10 @@ pub struct RankRecord {
     pub router_refused_last: Option<Timestamp>,
     /// Requests routed to it.
     pub routed: u64,
+    /// When the first one was.
+    pub first_routed: Option<Timestamp>,
+    /// When the last one was.
+    pub last_routed: Option<Timestamp>,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
     /// What its stores tell of reuse.
@@ -95,6 +101,7 @@ impl RankRecord {
         Self {
             rank,
             counters: Counters::default(),
+            first_event: None,
             last_event: None,
             last_event_id: None,
             complete: false,
@@ -110,6 +117,8 @@ impl RankRecord {
             router_refused: 0,
             router_refused_last: None,
             routed: 0,
+            first_routed: None,
+            last_routed: None,
             overlaps: Overlaps::default(),
             reuse: ReuseCounts::default(),
         }
@@ -306,6 +315,17 @@ impl Workers {
             record.complete = false;
             record.lost = true;
         }
+    }
+
+    /// Returns true when discovery named worker `id`, and nothing else did yet.
+    pub fn is_announced(&self, id: WorkerId) -> bool {
+        self.announced.contains_key(&id)
+    }
+
+    /// Returns when discovery first named a worker that is in it; none before it did.
+    pub fn first_joined(&self) -> Option<Timestamp> {
+        let seen = self.records.iter().filter_map(|worker| worker.joined);
+        seen.chain(self.announced.values().map(|(at, _)| *at)).min()
     }
 
     /// Returns how many workers are in discovery.

@@ -62,7 +62,7 @@ fn the_reference_of_findings_is_generated_from_the_rules() {
 }
 
 /// A deployment of two workers that is well in every respect.
-fn healthy() -> Evidence {
+pub(super) fn healthy() -> Evidence {
     let mut evidence = Evidence {
         at: Timestamp(100_000_000),
         ranks: vec![rank(1), rank(2)],
@@ -70,6 +70,8 @@ fn healthy() -> Evidence {
         plane: PlaneEvidence {
             name: Some("NATS core".into()),
             members: 2,
+            listed: Some(Timestamp(1)),
+            followed: true,
             ..PlaneEvidence::default()
         },
         ..Evidence::default()
@@ -119,7 +121,11 @@ fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         capacity: Some(1000),
         utilization: Some(0.4),
         hit_rate: None,
+        first_event: Some(Timestamp(1_000_000)),
         last_event: Some(Timestamp(99_000_000)),
+        first_routed: Some(Timestamp(1_000_000)),
+        last_routed: Some(Timestamp(99_000_000)),
+        known_here: true,
     }
 }
 

@@ -1,7 +1,15 @@
 //! KVT012: discovery and traffic disagree about who is there.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use std::time::Duration;
+
+use crate::diagnose::{Evidence, Finding, Ground, Proof, RankEvidence, Rule, SizeClaim, Verdict};
+use crate::domain::{ClaimOf, Grade, Severity, Timestamp, thousands};
+
+/// How long a worker may take to register, and its last events and requests to end.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Discovery that is listed this soon after kvtop attached shows everybody.
+const LISTED_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) struct Registration;
 
@@ -15,48 +23,122 @@ impl Rule for Registration {
     }
 
     fn about(&self) -> &'static str {
-        "A worker that left discovery is still routed to, or still publishes: a stale owner of \
-         blocks, from a record that was not withdrawn or a process that outlived it. Requests \
-         to it fail or wait. Judged by events or requests more than 30 seconds after a worker \
-         left. Workers that publish without being registered are named too, where discovery is \
-         seen at all."
+        "Discovery and traffic disagree about who is there. A worker that left discovery and still \
+         publishes, or is still routed to, is a stale owner of blocks: its record was withdrawn too \
+         early, or its process outlived it. One that publishes or is routed to and was never in \
+         discovery is named too, and so is a ready pod without a worker in discovery (discovery by \
+         Kubernetes only, one pod for each replica). Judged by events, by routers' logs and by pods, \
+         30 seconds and more after a worker left or was first seen, where kvtop watched discovery \
+         from the start. Look why the record is missing, then roll that worker."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        if evidence.plane.members == 0 && !evidence.ranks.iter().any(|rank| rank.left.is_some()) {
+        let seen = evidence.plane.members;
+        if seen == 0 && !evidence.ranks.iter().any(|rank| rank.left.is_some()) {
             return Verdict::unknown("discovery: no record of a worker was seen");
         }
-        let grace = std::time::Duration::from_secs(30);
-        let stale: Vec<_> = evidence
-            .ranks
+        let stale: Vec<_> = evidence.ranks.iter().filter(|rank| is_stale(rank)).collect();
+        let (sure, unsure): (Vec<_>, Vec<_>) = evidence
+            .present()
+            .filter(|rank| is_stranger(evidence, rank))
+            .partition(|rank| is_proven(evidence, rank));
+        let (missing, young): (Vec<_>, Vec<_>) = evidence
+            .unregistered
             .iter()
-            .filter(|rank| rank.gone)
-            .filter(|rank| {
-                let late = rank.left.map(|left| left.after(grace));
-                late.is_some_and(|late| rank.last_event.is_some_and(|last| last > late))
-            })
-            .collect();
-        if stale.is_empty() {
-            return Verdict::clear(format!("{} workers are registered", evidence.plane.members));
+            .partition(|it| evidence.at.since(it.since) >= GRACE * 4 && sees_all(evidence));
+        if stale.is_empty() && sure.is_empty() && missing.is_empty() {
+            let names = unsure.iter().map(|rank| Evidence::name_of(rank));
+            let names: Vec<String> =
+                names.chain(young.iter().map(|it| it.pod.to_string())).collect();
+            if !names.is_empty() {
+                return Verdict::unknown(format!(
+                    "whether {} will register, or belongs here: discovery does not name it",
+                    names.join(", ")
+                ));
+            }
+            let noun = if seen == 1 { "worker is" } else { "workers are" };
+            return Verdict::clear(format!("{} {noun} registered", thousands(seen)));
         }
-        let names: Vec<String> = stale.iter().map(|rank| Evidence::name_of(rank)).collect();
-        let proofs = stale.iter().map(|rank| {
-            let name = Evidence::name_of(rank);
-            let proof = Proof::new(format!("last event of {name}"), "after it left", "KV events");
-            rank.last_event.map_or(proof.clone(), |at| proof.at(at))
-        });
-        Finding::new(
-            Severity::Warning,
-            Grade::Likely,
-            format!("{} left discovery and still publishes.", names.join(", ")),
-            proofs.collect(),
-        )
-        .means("Its blocks cannot be found, or requests go to a worker that is gone.", "A new registration.")
-        .mended_by(
-            "Look why the worker's record was withdrawn: lost lease, failing readiness, or a process that \
-             outlived its pod; then roll that worker.",
-            "that worker",
-        )
-        .into()
+        let mut said = Vec::new();
+        let mut proofs = Vec::new();
+        for (ranks, what) in
+            [(&stale, "left discovery and still"), (&sure, "is not in discovery and yet")]
+        {
+            for rank in ranks {
+                let (name, from) =
+                    (Evidence::name_of(rank), rank.left.unwrap_or(evidence.attached));
+                let does = does(rank, from.after(GRACE));
+                said.push(format!("{name} {what} {does}"));
+                let proof = Proof::new(format!("last event of {name}"), "seen", "KV events");
+                proofs.extend(rank.last_event.map(|at| proof.at(at)));
+                let proof = Proof::new(format!("last request to {name}"), "seen", "routers' logs");
+                proofs.extend(rank.last_routed.map(|at| proof.at(at)));
+                let proof = Proof::new(format!("{name} in discovery"), "left", "discovery");
+                proofs.extend(rank.left.map(|at| proof.at(at)));
+            }
+        }
+        for it in &missing {
+            said.push(format!("pod {} is ready and has no worker in discovery", it.pod));
+            proofs.push(Proof::new("ready pod", it.pod.to_string(), "Kubernetes").at(evidence.at));
+        }
+        proofs
+            .push(Proof::new("workers in discovery", thousands(seen), "discovery").at(evidence.at));
+        Finding::new(Severity::Warning, Grade::Likely, format!("{}.", said.join("; ")), proofs)
+            .means(
+                "Its blocks cannot be found, or requests go to a worker that is gone.",
+                "A new registration, or a worker of another deployment on the same event plane.",
+            )
+            .mended_by(
+                "Look why the worker's record is missing: lost lease, failing readiness, or a process that \
+                 outlived its pod; then roll that worker.",
+                "that worker",
+            )
+            .into()
+    }
+}
+
+/// Returns true for a worker that left, and acts long after.
+fn is_stale(rank: &RankEvidence) -> bool {
+    let late = rank.left.filter(|_| rank.gone).map(|left| left.after(GRACE));
+    late.is_some_and(|late| last_act(rank).is_some_and(|last| last > late))
+}
+
+/// Returns true for a worker that acts and is not in discovery. What only history tells of is of the past.
+fn is_stranger(evidence: &Evidence, rank: &RankEvidence) -> bool {
+    let worker = rank.rank.worker;
+    let card = |claim: &SizeClaim| claim.worker == Some(worker) && claim.ground == Ground::Observed;
+    let carded = evidence.models.iter().any(|(known, _)| *known == worker)
+        || evidence.sizes_of(ClaimOf::Card).any(card);
+    let acts = last_act(rank).is_some_and(|last| last > evidence.attached);
+    acts && !rank.registered && !carded
+}
+
+/// Returns true when it had the time to register, and discovery would have shown it.
+fn is_proven(evidence: &Evidence, rank: &RankEvidence) -> bool {
+    let first = [rank.first_event, rank.first_routed].into_iter().flatten().min();
+    let from = first.map_or(evidence.attached, |first| first.max(evidence.attached));
+    let acted = last_act(rank).is_some_and(|last| last > from.after(GRACE));
+    acted && rank.known_here && sees_all(evidence)
+}
+
+/// Returns true when discovery was listed when kvtop attached, and is watched since then.
+fn sees_all(evidence: &Evidence) -> bool {
+    let plane = &evidence.plane;
+    let soon = evidence.attached.after(LISTED_WITHIN);
+    let listed = plane.listed.is_some_and(|listed| listed <= soon);
+    listed && plane.followed && plane.down.is_empty()
+}
+
+fn last_act(rank: &RankEvidence) -> Option<Timestamp> {
+    rank.last_event.max(rank.last_routed)
+}
+
+/// Returns what a worker did after `from`.
+fn does(rank: &RankEvidence, from: Timestamp) -> &'static str {
+    let later = |last: Option<Timestamp>| last.is_some_and(|last| last > from);
+    match (later(rank.last_event), later(rank.last_routed)) {
+        (true, true) => "publishes and is routed to",
+        (false, true) => "is routed to",
+        (true | false, false) => "publishes",
     }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::diagnose::{AdvertisedPlane, PlaneEvidence, Unheard};
-use crate::domain::{SourceState, Transport};
-use crate::engine::Engine;
+use crate::diagnose::{AdvertisedPlane, PlaneEvidence, Unheard, Unregistered};
+use crate::domain::{Pod, SourceState, Subject, Transport};
+use crate::engine::{Engine, picture};
+use crate::model::{PodRecord, pod_worker_id};
 
 /// Sources of events, and then those that tell where events are.
 const SOURCES: [&str; 5] = ["nats", "zmq", "kubernetes", "etcd", "discovery"];
@@ -14,6 +15,7 @@ impl Engine {
         let mut plane = PlaneEvidence {
             name: self.deployment.plane.map(Arc::from),
             members: self.workers.members(),
+            listed: self.workers.first_joined(),
             advertised: self.advertised(),
             logs_only: self.options.logs_only,
             ..PlaneEvidence::default()
@@ -29,6 +31,8 @@ impl Engine {
             if note.state == SourceState::Down {
                 plane.down.push(format!("{name}: {}", note.why));
             }
+            let discovers = ["kubernetes", "etcd"].contains(&name.as_ref());
+            plane.followed |= discovers && note.state == SourceState::Live;
             if SOURCES[..2].contains(&name.as_ref()) && note.state != SourceState::Ended {
                 plane.open.push(Arc::clone(name));
             }
@@ -43,6 +47,43 @@ impl Engine {
             }
         }
         plane
+    }
+
+    /// Returns ready pods of workers without a worker in discovery. Known of discovery by Kubernetes only,
+    /// where a pod's name gives its id, and not of components with several pods for each replica, of
+    /// which one registers.
+    pub(super) fn unregistered(&self) -> Vec<Unregistered> {
+        let registered = |pod: &str| {
+            let known = self.workers.worker(pod_worker_id(pod));
+            known.is_some_and(|worker| worker.joined.is_some() && !worker.gone)
+                || self.workers.is_announced(pod_worker_id(pod))
+        };
+        let workers = self.cluster.pods().filter(|record| record.pod.role.is_worker());
+        let workers: Vec<&PodRecord> = workers.collect();
+        if !workers.iter().any(|record| registered(&record.pod.name)) {
+            return Vec::new();
+        }
+        let single = |pod: &Pod| {
+            let graph = self.cluster.graphs().find(|it| Some(&it.name) == pod.graph.as_ref());
+            let mut components = graph.into_iter().flat_map(|graph| &graph.components);
+            let known = components.find(|it| Some(&it.name) == pod.component.as_ref());
+            let beside = |it: &&&PodRecord| {
+                (&it.pod.graph, &it.pod.component) == (&pod.graph, &pod.component)
+            };
+            let count = workers.iter().filter(beside).count() as u64;
+            known.and_then(|component| component.replicas).is_some_and(|wanted| count <= wanted)
+        };
+        let missing = workers.iter().filter(|record| {
+            let pod = &record.pod;
+            let there = pod.ready && !pod.terminating && pod.etcd.is_none();
+            let chosen = picture::is_chosen(self, &Subject::Pod(Arc::clone(&pod.name)));
+            there && chosen && !registered(&pod.name) && single(pod)
+        });
+        let missing = missing.map(|record| Unregistered {
+            pod: Arc::clone(&record.pod.name),
+            since: record.first.max(record.pod.started.unwrap_or_default()),
+        });
+        missing.take(16).collect()
     }
 
     /// Returns where discovery records say that KV events are published.

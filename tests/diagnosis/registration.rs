@@ -1,0 +1,138 @@
+//! Who is in discovery, and who only acts as if.
+
+use std::time::Duration;
+
+use kvtop::diagnose::{Unregistered, Verdict, rule};
+use kvtop::domain::Timestamp;
+use kvtop::frame::{Body, Frame, Origin};
+use kvtop::snapshot::{CheckVerdict, Snapshot};
+
+use super::rules::healthy;
+use super::settings::found;
+use crate::support::{fixture, frames, played};
+
+fn text(frame: &Frame) -> String {
+    match &frame.body {
+        Body::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Body::Parts(_) => String::new(),
+    }
+}
+
+fn said(seen: &Snapshot) -> (CheckVerdict, String) {
+    let check = seen.checks.iter().find(|check| check.id == "KVT012").unwrap();
+    (check.verdict.clone(), check.note.clone())
+}
+
+/// A capture without the discovery records of its second publisher.
+fn without_a_record(name: &str) -> (Vec<Frame>, Snapshot) {
+    let whole = frames(&fixture(&format!("captures/{name}.frames.gz")));
+    let workers = played(&whole).1.workers;
+    let id = workers.last().unwrap().rank.worker.0;
+    let unnamed = whole.into_iter().filter(|frame| {
+        let Origin::Etcd { key, .. } = &frame.origin else { return true };
+        let of = [id.to_string(), format!("{id:x}")];
+        !of.iter().any(|id| key.contains(id) || text(frame).contains(id))
+    });
+    let left: Vec<Frame> = unnamed.collect();
+    let seen = played(&left).1;
+    (left, seen)
+}
+
+#[test]
+fn a_publisher_that_discovery_does_not_name_is_never_called_registered() {
+    for name in ["1.6.1-healthy", "0.9.0-healthy"] {
+        let (frames, seen) = without_a_record(name);
+        assert!(matches!(said(&seen).0, CheckVerdict::Unknown { .. }), "{name}: {:?}", said(&seen));
+
+        // The same, slowed down, by a source that watches: it had the time to register.
+        let start = frames[0].at.0;
+        let watching = Frame::new(
+            frames[0].at,
+            Origin::Health { source: "etcd".into() },
+            "{\"state\":\"live\"}",
+        );
+        let slow = frames.into_iter().map(|frame| Frame {
+            at: Timestamp(start + (frame.at.0 - start) * 60),
+            time: None,
+            ..frame
+        });
+        let slow: Vec<Frame> = slow.collect();
+        let unwatched = played(&slow).1;
+        assert!(found(&unwatched, "KVT012").is_none(), "{name}: it may have come and gone");
+        let seen = played(&[vec![watching], slow].concat()).1;
+        let summary = found(&seen, "KVT012").map(|finding| finding.summary.clone());
+        let summary = summary.unwrap_or_else(|| panic!("{name}: {:?}", said(&seen)));
+        assert!(summary.contains("is not in discovery and yet publishes"), "{name}: {summary}");
+    }
+}
+
+#[test]
+fn a_router_is_no_worker() {
+    let seen = |name: &str| played(&frames(&fixture(&format!("captures/{name}.frames.gz")))).1;
+
+    for name in ["0.9.0-healthy", "1.6.1-healthy"] {
+        let known = (CheckVerdict::Clear, "2 workers are registered".to_owned());
+        assert_eq!(said(&seen(name)), known, "{name}");
+    }
+}
+
+#[test]
+fn requests_to_a_worker_that_left_are_enough() {
+    let mut evidence = healthy();
+    let stale = &mut evidence.ranks[1];
+    (stale.gone, stale.registered, stale.left) = (true, false, Some(Timestamp(10_000_000)));
+    (stale.last_event, stale.last_routed) =
+        (Some(Timestamp(9_000_000)), Some(Timestamp(90_000_000)));
+
+    let Verdict::Found(finding) = rule("KVT012").unwrap().judge(&evidence) else {
+        panic!("it left")
+    };
+
+    assert_eq!(finding.summary, "w1 left discovery and still is routed to.");
+}
+
+#[test]
+fn a_worker_that_may_belong_elsewhere_or_was_not_listed_is_not_accused() {
+    let stranger = |change: fn(&mut kvtop::diagnose::Evidence)| {
+        let mut evidence = healthy();
+        evidence.sizes.clear();
+        evidence.ranks[1].registered = false;
+        change(&mut evidence);
+        rule("KVT012").unwrap().judge(&evidence)
+    };
+
+    assert!(matches!(stranger(|_| ()), Verdict::Found(_)));
+    let foreign = stranger(|evidence| evidence.ranks[1].known_here = false);
+    let unlisted = stranger(|evidence| evidence.plane.listed = Some(Timestamp(60_000_000)));
+    let unwatched = stranger(|evidence| evidence.plane.followed = false);
+    let deaf = stranger(|evidence| evidence.plane.down.push("etcd: gone".into()));
+    for verdict in [foreign, unlisted, unwatched, deaf] {
+        assert!(matches!(verdict, Verdict::Unknown { .. }), "{verdict:?}");
+    }
+}
+
+#[test]
+fn a_ready_pod_without_a_worker_is_named_once_it_had_time_to_register() {
+    let mut recorded = frames(&fixture("clusters/config-map.frames"));
+    recorded.retain(|frame| {
+        let of = |kind: &str| kind == "DynamoWorkerMetadata" && text(frame).contains("mj7km");
+        !matches!(&frame.origin, Origin::Kube { kind, .. } if of(kind))
+    });
+    let (_, young) = played(&recorded);
+    let later = recorded.last().unwrap().at.after(Duration::from_secs(300));
+    let scrape =
+        Origin::Metrics { pod: "gtc-demo-0-frontend-rmjwp".into(), url: "/metrics".into() };
+    recorded.push(Frame::new(later, scrape, String::new()));
+    let watched = Origin::Health { source: "kubernetes".into() };
+    recorded.push(Frame::new(later, watched, "{\"state\":\"live\"}"));
+    let (_, old) = played(&recorded);
+
+    assert!(matches!(said(&young).0, CheckVerdict::Unknown { .. }), "{:?}", said(&young));
+    let summary = &found(&old, "KVT012").unwrap().summary;
+    let named = "pod gtc-demo-0-trtllmworker-mj7km is ready and has no worker in discovery.";
+    assert_eq!(summary, named);
+    let none = Unregistered { pod: "x".into(), since: Timestamp(99_000_000) };
+    let mut evidence = healthy();
+    evidence.unregistered.push(none);
+    assert!(matches!(rule("KVT012").unwrap().judge(&evidence), Verdict::Unknown { .. }));
+}
