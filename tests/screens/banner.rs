@@ -88,6 +88,29 @@ fn every_screen_that_has_a_row_says_what_is_wrong() {
 }
 
 #[test]
+fn nobody_restarts_a_frontend_for_a_setting_that_it_does_not_read() {
+    let picture = findings::config_only();
+    for (width, height) in [
+        (80, 16),
+        (80, 24),
+        (80, 29),
+        (100, 24),
+        (60, 30),
+        (80, 36),
+        (100, 30),
+        (120, 36),
+        (200, 60),
+    ] {
+        let screen = draw(&mut shell(), &picture, (width, height));
+        assert!(screen.contains("does not read it"), "{width}x{height}\n{screen}");
+        let words = screen.replace(['║', '\n'], " ");
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let whole = words.contains(&picture.findings[0].summary);
+        assert!(whole || height < 30, "{width}x{height}\n{screen}");
+    }
+}
+
+#[test]
 fn what_is_good_to_know_makes_no_banner() {
     let mut picture = findings::config_only();
     picture.findings[0].severity = kvtop::snapshot::Severity::Info;

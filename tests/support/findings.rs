@@ -86,8 +86,14 @@ pub(crate) fn declared() -> FindingRow {
         name: "block-size-declared",
         severity: Severity::Warning,
         grade: Grade::ConfigOnly,
-        summary: String::from("Frontend KV block size (16) does not match worker block size (32)."),
-        effect: String::from("Prefixes may never be found in the index."),
+        summary: String::from(
+            "Frontend KV block size (16) does not match worker block size (32). Set \
+             DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend or configure tokens_per_block=16 on workers.",
+        ),
+        effect: String::from(
+            "The frontend does not read it: its router takes the model card's size. By itself it does not \
+             explain a cold router. Declared, not in effect here.",
+        ),
         evidence: vec![
             evidence("declared block size, frontend", "16, the default", "env of pod rmjwp", None),
             evidence("publisher block size, w0", "32", "model card", Some(ago(35))),
@@ -96,7 +102,7 @@ pub(crate) fn declared() -> FindingRow {
         competing: Vec::new(),
         fix: Some(FixRow {
             sentence: String::from(
-                "Set DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend or configure tokens_per_block=16 on workers.",
+                "Set DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend, which does not read it.",
             ),
             restarts: String::from("the frontend"),
             ..FixRow::default()

@@ -73,8 +73,8 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Findi
     let effect = match evidence.settings.router_kind {
         RouterKind::OwnSize => "This router hashes requests with it: it finds no cached block.",
         RouterKind::Frontend => {
-            "The router inside the frontend does not read it but takes the model card's size: by itself it \
-             does not explain a cold router. Declared, not in effect here."
+            "The frontend does not read it: its router takes the model card's size. By itself it does not \
+             explain a cold router. Declared, not in effect here."
         }
         RouterKind::Unknown => {
             "The router inside dynamo.frontend does not read it; a router of its own does, and then it \
@@ -93,7 +93,15 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Findi
         refuted_by: "A frontend that declares what the workers use.".into(),
         competing: vec!["KVT001 names what is in effect, where something is.".into()],
         fix: Some(Fix {
-            sentence: format!("Set DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend."),
+            sentence: match evidence.settings.router_kind {
+                // What it does not do belongs to it: it is all that small screens show.
+                RouterKind::Frontend => format!(
+                    "Set DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend, which does not read it."
+                ),
+                RouterKind::OwnSize | RouterKind::Unknown => {
+                    format!("Set DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend.")
+                }
+            },
             change: Some(Change::Set {
                 on: Part::Frontend,
                 variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),

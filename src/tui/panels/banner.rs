@@ -25,6 +25,9 @@ const ROOMY: u16 = 100;
 const TELLING: usize = 30;
 /// The label of what mends it.
 const FIX: &str = "FIX";
+/// The finding whose effect is shown whole rows before its fix: who does not read that the setting is not
+/// read restarts frontends for nothing.
+const DECLARED: &str = "KVT016";
 const COPY: Command = Command::Copy(Copied::Fix);
 
 /// How many rows the banner has.
@@ -48,6 +51,10 @@ pub fn rows(alert: &Alert<'_>, screen: Rect, collapsed: bool) -> Rows {
     let open = match (alert.top, screen.height) {
         (None, _) => 0,
         (Some(_), _) if collapsed => 1,
+        (Some(top), 30..) if top.id == DECLARED && screen.width >= BOXED => {
+            boxed::whole(top, screen.width)
+        }
+        (Some(top), 16..30) if top.id == DECLARED => 3,
         (Some(top), 30..) if screen.width >= ROOMY && boxed::wraps(top, screen.width) => 5,
         (Some(_), 30..) if screen.width >= BOXED => 4,
         (Some(_), 16..) => 2,
@@ -74,6 +81,7 @@ pub fn draw(
             0 => {}
             1 => banner.row(canvas, open),
             2 | 3 => banner.rows(canvas, open),
+            4.. if finding.id == DECLARED => banner.spelt_out(canvas, open),
             4.. => banner.boxed(canvas, open),
         }
     }

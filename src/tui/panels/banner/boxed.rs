@@ -13,13 +13,62 @@ use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 /// Columns of a box that are not for its text.
 const AROUND: u16 = 4;
 
+/// Rows that a summary may take.
+const MOST_LINES: usize = 4;
+
 /// Returns true when what mends `finding` does not fit into one row of a box of `columns`.
 pub(super) fn wraps(finding: &FindingRow, columns: u16) -> bool {
     let room = usize::from(columns.saturating_sub(AROUND)).saturating_sub(FIX.len() + 1);
     finding.fix.as_ref().is_some_and(|fix| text::width(&text::clean(&fix.sentence)) > room)
 }
 
+/// Returns the rows of a box that shows the summary of `finding` whole, its effect, and what mends it.
+pub(super) fn whole(finding: &FindingRow, columns: u16) -> u16 {
+    let room = usize::from(columns.saturating_sub(AROUND));
+    let lines = text::wrap(&text::clean(&finding.summary), room).len();
+    AROUND + text::coordinate(lines.clamp(1, MOST_LINES))
+}
+
 impl Banner<'_> {
+    /// Every sentence in a row of its own, the summary in as many as it takes.
+    pub(super) fn spelt_out(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let area = canvas.clip(area);
+        self.edges(canvas, area);
+        self.head(canvas, area);
+        let inner = Rect { x: area.x + 2, width: area.width - AROUND, ..area };
+        let room = usize::from(inner.width);
+        let mark = canvas.glyphs().ellipsis;
+        let last = area.height.saturating_sub(3);
+        let summary = self.summary();
+        let mut rest = summary.as_str();
+        for y in 1..last {
+            let first = text::wrap(rest, room).into_iter().next().unwrap_or_default();
+            let whole = y + 1 < last && rest.starts_with(&first);
+            let said = if whole { first } else { text::cut_words(rest, room, mark) };
+            canvas.put(inner, 0, y, &said, Role::Title);
+            rest = rest.get(said.len()..).unwrap_or_default().trim_start();
+        }
+        let effect = text::clean(&self.finding.effect);
+        canvas.put(inner, 0, last, &text::cut_words(&effect, room, mark), Role::Fg);
+        let (label, said) = self.remedy(true);
+        let x = Self::label(canvas, inner, 0, last + 1, label);
+        let left = room.saturating_sub(x.into());
+        let x = canvas.put(inner, x, last + 1, &text::cut_words(&said, left, mark), Role::Fg);
+        self.restarts(canvas, inner, x, last + 1);
+        self.foot(canvas, area);
+    }
+
+    /// Says what restarts, where there is room for it.
+    fn restarts(&self, canvas: &mut Canvas<'_>, inner: Rect, x: u16, y: u16) {
+        let restarts = self.finding.fix.as_ref().map(|fix| text::clean(&fix.restarts).into_owned());
+        if let Some(restarts) = restarts.filter(|said| !said.is_empty()) {
+            let said = format!("  restarts: {restarts}");
+            if usize::from(x) + text::width(&said) <= usize::from(inner.width) {
+                canvas.put(inner, x, y, &said, Role::Muted);
+            }
+        }
+    }
+
     /// Four rows, or five: a box with everything.
     pub(super) fn boxed(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let area = canvas.clip(area);
@@ -47,13 +96,7 @@ impl Banner<'_> {
             }
             _ => (canvas.put(inner, x, 2, &text::cut_words(&said, left, mark), Role::Fg), 2),
         };
-        let restarts = self.finding.fix.as_ref().map(|fix| text::clean(&fix.restarts).into_owned());
-        if let Some(restarts) = restarts.filter(|said| !said.is_empty()) {
-            let said = format!("  restarts: {restarts}");
-            if usize::from(x) + text::width(&said) <= room {
-                canvas.put(inner, x, y, &said, Role::Muted);
-            }
-        }
+        self.restarts(canvas, inner, x, y);
         self.foot(canvas, area);
     }
 

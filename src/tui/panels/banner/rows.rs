@@ -88,7 +88,7 @@ impl Banner<'_> {
         self.fill(canvas, area, forms);
     }
 
-    /// Two rows: what is wrong, and what mends it.
+    /// Two rows: what is wrong, and what mends it; the effect between them where there are three.
     pub(super) fn rows(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let [long, short] = self.badge(canvas.glyphs());
         let age = part(self.age(), Role::Muted);
@@ -108,10 +108,17 @@ impl Banner<'_> {
             form(&short, self.summary(), &[]),
         ];
         let graded = !self.fill(canvas, area, forms).is_empty();
-        self.mend(canvas, area, graded);
+        let mut below = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        if below.height > 1 {
+            let (room, mark) = (usize::from(area.width) - 2, canvas.glyphs().ellipsis);
+            let effect = text::clean(&self.finding.effect);
+            canvas.put(below, 2, 0, &text::cut_words(&effect, room, mark), Role::Fg);
+            below = Rect { y: below.y + 1, height: below.height - 1, ..below };
+        }
+        self.mend(canvas, below, graded);
     }
 
-    /// The second of two rows. It says how sure the finding is where the first has no room for it.
+    /// The last row. It says how sure the finding is where the first has no room for it.
     fn mend(&self, canvas: &mut Canvas<'_>, area: Rect, graded: bool) {
         let (label, said) = self.remedy(false);
         let copy = || self.finding.fix.iter().flat_map(|_| self.key(COPY, "copy"));
@@ -146,8 +153,8 @@ impl Banner<'_> {
         let right = forms.into_iter().find(|(said, right)| fits(*said, right));
         let right = right.map(|(_, right)| right).unwrap_or_default();
         let left = room.saturating_sub(labelled + width(&right) + 1);
-        let x = Self::label(canvas, area, 2, 1, label);
-        canvas.put(area, x, 1, &text::cut_words(&said, left, canvas.glyphs().ellipsis), Role::Fg);
-        canvas.parts_right(area, 1, &right);
+        let x = Self::label(canvas, area, 2, 0, label);
+        canvas.put(area, x, 0, &text::cut_words(&said, left, canvas.glyphs().ellipsis), Role::Fg);
+        canvas.parts_right(area, 0, &right);
     }
 }
