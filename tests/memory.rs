@@ -160,6 +160,43 @@ fn a_cache_that_is_too_small_keeps_blocks_for_seconds_and_stores_them_again() {
 }
 
 #[test]
+fn a_worker_that_just_came_is_measured_from_its_first_event_on() {
+    let mut config = SimConfig::of(Scenario::Mismatch);
+    config.history = true;
+    let mut simulation = Simulation::with(config, 3, NOW);
+    let before = NOW.after(Duration::from_secs(400));
+    let mut frames = simulation.advance(before);
+    simulation.fix();
+    let now = before.after(Duration::from_secs(200));
+    frames.extend(simulation.advance(now));
+    let seen = played(&frames).1;
+
+    let young: Vec<&MemoryRow> =
+        seen.memory.iter().filter(|row| row.stored_per_second.is_some()).collect();
+    assert!(!young.is_empty());
+    for row in young {
+        let stored = row.stored_per_second.as_ref().unwrap();
+        let seconds: f64 =
+            stored.source.split(" in ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+        assert!(seconds <= 200.0, "older than it is: {stored:?}");
+        let stays = row.residency.as_ref().unwrap();
+        assert!(stays.value <= seconds + 1.0, "longer than it has lived: {stays:?}");
+    }
+}
+
+#[test]
+fn what_engines_hold_is_not_known_where_stores_hold_no_blocks() {
+    let seen = simulated(Scenario::Mismatch, true);
+    assert!(seen.findings.iter().any(|finding| finding.id == "KVT001"));
+
+    assert!(seen.workers[0].counters.empty_stores > 0);
+    for name in ["fill", "residency"] {
+        assert_eq!(figure(&seen, name), None, "{name}");
+    }
+    assert!(figure(&seen, "capacity_blocks").is_some());
+}
+
+#[test]
 fn both_reports_hold_the_figures() {
     let churn = simulated(Scenario::Churn, true);
     let read = |text: &str| -> Value { serde_json::from_str(text).unwrap() };

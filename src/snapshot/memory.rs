@@ -88,11 +88,11 @@ impl MemoryRow {
             "blocks",
             "model card, router's log, or engine's log"
         ),
-        figure!(fill, "held of the room", "share", "room"),
+        figure!(fill, "held of the room", "share", "room, a known past, stores with blocks"),
         figure!(active, "in use of the room", "share", "metrics or load reports, and room"),
         figure!(stored_per_second, "blocks stored", "per_second", "KV events for half a minute"),
         figure!(removed_per_second, "blocks removed", "per_second", "KV events for half a minute"),
-        figure!(residency, "a block stays", "seconds", "stored blocks, and a past that is known"),
+        figure!(residency, "a block stays", "seconds", "stored blocks, and a known past"),
         figure!(working_set, "working set, at least", "blocks", "stored blocks"),
         figure!(pressure, "working set / room", "ratio", "stored blocks, and room"),
         figure!(returned, "stored again", "share", "50 sampled blocks"),

@@ -29,7 +29,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Mem
     let churn = Churn::of(engine, index, record, at);
     let held = engine.mirror.counts(record.rank).held[0];
     let held = sourced(held as f64, "blocks by KV events", at);
-    let known = record.complete.then_some(held);
+    let known = counts_all(record).then_some(held);
     let pressure = ratio(churn.working_set.as_ref(), room.blocks.as_ref());
     MemoryRow {
         alias: engine.workers.alias(record.rank.worker),
@@ -50,6 +50,14 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Mem
         pressure,
         returned: churn.returned,
     }
+}
+
+/// Returns true when the mirror holds what the rank does: its past is known, and its stores hold blocks.
+fn counts_all(record: &RankRecord) -> bool {
+    let counters = &record.counters;
+    let empty = counters.stores > 0 && counters.empty_stores * 2 >= counters.stores;
+    let full = counters.stores > counters.empty_stores;
+    record.complete && !empty && (full || counters.removed_blocks == 0)
 }
 
 /// What there is room for.
@@ -139,6 +147,8 @@ impl Churn {
             Some((since, base)) => (since, base),
             None => (engine.since_kv(), Tally::default()),
         };
+        // A worker that came since then stored nothing before.
+        let since = record.first_event.map_or(since, |first| first.max(since));
         let tally = record.tally().since(&base);
         let seconds = at.since(since).as_secs_f64();
         let span = format!("in {seconds:.0} s, KV events");
