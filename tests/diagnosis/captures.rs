@@ -184,6 +184,17 @@ fn all_evidence_has_an_age_and_that_of_logs_is_of_the_last_line() {
 }
 
 #[test]
+fn a_recording_of_seconds_does_not_tell_of_minutes() {
+    let (_, report) = checked(&fixture("captures/0.9.0-evict.frames.gz"));
+    let findings = report["findings"].as_array().unwrap();
+    let churn = findings.iter().find(|finding| finding["id"] == "KVT009").unwrap();
+
+    let summary = churn["summary"].as_str().unwrap();
+    assert!(summary.contains("had been evicted shortly before: "), "{summary}");
+    assert!(!churn.to_string().contains("minutes"), "{churn}");
+}
+
+#[test]
 fn text_and_metrics_say_the_same_as_the_json() {
     let run = |name: &str, format: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_kvtop"))

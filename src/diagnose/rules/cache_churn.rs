@@ -15,7 +15,7 @@ impl Rule for CacheChurn {
     }
 
     fn about(&self) -> &'static str {
-        "Workers store blocks again that they evicted minutes before: the cache is too small \
+        "Workers store blocks again that they evicted shortly before: the cache is too small \
          for what comes back, and prompts are computed again. A full cache that evicts as much \
          as it stores is normal; only blocks that return are not. Judged by the share of stored \
          blocks that the same rank had removed within ten minutes, over a sample of one block \
@@ -55,7 +55,7 @@ impl Rule for CacheChurn {
             Severity::Warning,
             Grade::Likely,
             format!(
-                "{:.0} % of stored blocks had been evicted minutes before: {said}.",
+                "{:.0} % of stored blocks had been evicted shortly before: {said}.",
                 share * 100.0
             ),
             vec![Proof::new("blocks that return", said, "KV events").at(evidence.at), removed],
