@@ -200,8 +200,10 @@ const FIRES: &[(&str, Change)] = &[
         (evidence.ranks[1].gone, evidence.ranks[1].left) = (true, Some(Timestamp(10_000_000)));
     }),
     ("KVT013", |evidence| {
-        evidence.sizes.push(size(ClaimOf::Router, 0, 16));
-        evidence.sizes.push(size(ClaimOf::Router, 0, 32));
+        for (pod, tokens) in [("a", 16), ("b", 32)] {
+            let claim = size(ClaimOf::Router, 0, tokens);
+            evidence.sizes.push(SizeClaim { pod: Some(pod.into()), ..claim });
+        }
     }),
     ("KVT014", |evidence| evidence.router.tally.lost = 50),
     ("KVT015", |evidence| {
@@ -298,6 +300,36 @@ fn workers_that_agree_are_said_to_configure_the_size_by_themselves() {
 
     let note = "Auto-configured KV block size: 32 (from worker reports)";
     assert_eq!(verdict, Verdict::clear(note));
+}
+
+#[test]
+fn routers_of_different_sizes_are_named_with_what_sets_theirs() {
+    let rule = kvtop::diagnose::rule("KVT013").unwrap();
+    let fix = |kind, workers: bool| {
+        let mut evidence = healthy();
+        if !workers {
+            evidence.sizes.clear();
+        }
+        evidence.releases = Releases::only(Release::new(1, 1));
+        evidence.settings.router_kind = kind;
+        for (pod, tokens) in [("router-a", 16), ("router-b", 128)] {
+            let claim = size(ClaimOf::Router, 0, tokens);
+            evidence.sizes.push(SizeClaim { pod: Some(pod.into()), ..claim });
+        }
+        match rule.judge(&evidence) {
+            Verdict::Found(finding) => (finding.summary, finding.fix.unwrap().sentence),
+            other => panic!("{other:?}"),
+        }
+    };
+    use kvtop::diagnose::RouterKind;
+
+    let (summary, own) = fix(RouterKind::OwnSize, false);
+    let (_, frontends) = fix(RouterKind::Frontend, true);
+
+    let named = "Routers hash with different block sizes: 16 (router-a); 128 (router-b).";
+    assert_eq!(summary, named);
+    assert_eq!(own, "Start all routers with their workers' block size (--router-block-size).");
+    assert!(frontends.contains("old model card"), "{frontends}");
 }
 
 #[test]

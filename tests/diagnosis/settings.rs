@@ -310,6 +310,9 @@ fn a_router_with_a_size_of_its_own_is_told_the_workers() {
     assert_eq!(summary, "The router is set to hash blocks of 128 tokens, workers to publish 16.");
     let fix = fix(&standalone, "KVT001");
     assert!(fix.contains("DYN_ROUTER_BLOCK_SIZE=16"), "{fix}");
+    // No frontend is involved, and the cure of KVT001 is that of their difference too.
+    assert_eq!(said(&standalone, "KVT013"), "unknown");
+    assert!(!seen("standalone-router").findings.iter().any(|it| it.id == "KVT013"));
     // The frontend before it does not choose workers, and need not route by cached blocks.
     assert_eq!(said(&standalone, "KVT005"), "unknown");
     assert_eq!(said(&seen("gateway-plugin"), "KVT005"), "unknown");
