@@ -395,3 +395,47 @@ fn helm_output_is_read_from_standard_input_and_its_template_is_named() {
     assert_eq!(report["findings"][0]["places"][0]["file"], "<stdin>");
     insta::assert_snapshot!("lint_json", serde_json::to_string_pretty(&report).unwrap());
 }
+
+#[test]
+fn a_declared_size_is_held_against_what_workers_really_say() {
+    let declaring_8 = |name: &str| {
+        let mut sources = sources(name);
+        for source in &mut sources {
+            source.text = source.text.replacen("value: \"32\"", "value: \"8\"", 1);
+        }
+        lint(&sources)
+    };
+    for name in
+        ["two-models.yaml", "trtllm-configmap.yaml", "trtllm-disagg.yaml", "vllm-upgraded.yaml"]
+    {
+        let found = declaring_8(name);
+        for flaw in found.flaws.iter().filter(|flaw| flaw.id == "KVT016") {
+            let (_, rest) = flaw.summary.split_once("worker block size (").unwrap();
+            let (size, _) = rest.split_once(')').unwrap();
+            let cited = flaw.spots.last().unwrap();
+            assert!(cited.what.contains(size), "{name}: {} but {}", flaw.summary, cited.what);
+            let mended = found.flaws.iter().any(|it| it.id == "KVT001" || it.id == "KVT002");
+            assert_eq!(flaw.summary.contains("to the fix of KVT00"), mended, "{}", flaw.summary);
+        }
+    }
+}
+
+#[test]
+fn a_worker_of_vllm_is_not_told_a_setting_of_another_engine() {
+    let manifest = |size: u32| {
+        format!(
+            "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {{name: v}}\nspec:\n  \
+             services:\n    Frontend:\n      componentType: frontend\n      envs:\n        - {{name: \
+             DYN_ROUTER_MODE, value: kv}}\n        - {{name: DYN_KV_CACHE_BLOCK_SIZE, value: \"{size}\"}}\n      \
+             extraPodSpec: {{mainContainer: {{image: a/vllm-runtime:0.9.0}}}}\n    Worker:\n      \
+             componentType: worker\n      extraPodSpec:\n        mainContainer:\n          image: \
+             a/vllm-runtime:0.9.0\n          command: [python3, -m, dynamo.vllm]\n          args: [--block-size, \
+             \"16\"]\n"
+        )
+    };
+    let found = lint(&[Source { name: "v.yaml".into(), text: manifest(32) }]);
+
+    let flaw = found.flaws.iter().find(|flaw| flaw.id == "KVT016").unwrap();
+
+    assert!(flaw.summary.ends_with("or configure --block-size=32 on workers."), "{}", flaw.summary);
+}

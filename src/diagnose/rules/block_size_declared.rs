@@ -5,7 +5,7 @@ use crate::diagnose::fix::{Change, Fix, Part};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::rules::block_size_mismatch::BlockSizeMismatch;
 use crate::diagnose::{Finding, Rule, Verdict};
-use crate::domain::{ClaimOf, Grade, Severity};
+use crate::domain::{Backend, ClaimOf, Grade, Severity};
 
 pub(super) struct BlockSizeDeclared;
 
@@ -50,7 +50,7 @@ impl Rule for BlockSizeDeclared {
     }
 }
 
-/// Says it in the users' own words. Their second way out would undo what mends KVT001, where that is found.
+/// Says it in the users' own words, which are of TensorRT-LLM; other engines have another setting. Their second way out would undo what mends KVT001, where that is found.
 fn summary(evidence: &Evidence, declared: u32, worker: u32) -> String {
     let differs = format!(
         "Frontend KV block size ({declared}) does not match worker block size ({worker}). Set \
@@ -59,7 +59,12 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32) -> String {
     match BlockSizeMismatch.judge(evidence) {
         Verdict::Found(_) => format!("{differs}; leave the workers' size to the fix of KVT001."),
         Verdict::Clear { .. } | Verdict::Unknown { .. } => {
-            format!("{differs} or configure tokens_per_block={declared} on workers.")
+            let setting = match evidence.backend() {
+                Some(Backend::Vllm) => "--block-size",
+                Some(Backend::SgLang) => "--page-size",
+                Some(Backend::TrtLlm | Backend::Mocker) | None => "tokens_per_block",
+            };
+            format!("{differs} or configure {setting}={declared} on workers.")
         }
     }
 }
