@@ -119,6 +119,8 @@ pub struct Verdicts {
     pub documents: usize,
     /// Deployments that were found.
     pub deployments: usize,
+    /// Those of them that are but pieces of one: their files and lines.
+    pub fragments: Vec<(Arc<str>, usize)>,
 }
 
 /// Judges `sources`.
@@ -137,6 +139,9 @@ pub fn lint(sources: &[Source]) -> Verdicts {
     for deployment in &deployments {
         judge::judge(text, deployment, &mut found);
     }
+    let pieces = deployments.iter().filter_map(|deployment| deployment.fragment);
+    let named = pieces.filter_map(|(file, line)| Some((sources.get(file)?.name.clone(), line)));
+    found.fragments = named.collect();
     found.flaws.sort_by(|a, b| {
         let place = |flaw: &Flaw| flaw.spots.first().map(|spot| (spot.file.clone(), spot.line));
         b.severity.cmp(&a.severity).then_with(|| place(a).cmp(&place(b))).then(a.id.cmp(b.id))

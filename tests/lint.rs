@@ -439,3 +439,72 @@ fn a_worker_of_vllm_is_not_told_a_setting_of_another_engine() {
 
     assert!(flaw.summary.ends_with("or configure --block-size=32 on workers."), "{}", flaw.summary);
 }
+
+/// Lints one text.
+fn linted(text: &str) -> Verdicts {
+    lint(&[Source { name: "quoted.yaml".into(), text: text.to_owned() }])
+}
+
+#[test]
+fn what_documents_quote_of_a_deployment_is_judged_with_its_own_lines() {
+    let bare = "Frontend:\n  componentType: frontend\n  replicas: 1\n  extraPodSpec:\n    mainContainer:\n      \
+                image: my-registry/tensorrtllm-runtime:my-tag\n  envs:\n    - name: DYN_ROUTER_MODE\n      value: kv\n";
+    let worker = "TRTLLMWorker:\n  componentType: worker\n  extraPodSpec:\n    mainContainer:\n      image: \
+                  a/tensorrtllm-runtime:0.9.0\n      args: [python3, -m, dynamo.trtllm, --publish-events-and-metrics, \
+                  --kv-block-size, \"32\"]\n";
+    let indented = |text: &str| text.lines().map(|line| format!("  {line}\n")).collect::<String>();
+    let services = format!("services:\n{}{}", indented(bare), indented(worker));
+
+    let alone = linted(bare);
+    let both = linted(&format!("# quoted\n{bare}{worker}"));
+    let spec = linted(&services);
+
+    assert_eq!(alone.fragments, [("quoted.yaml".into(), 1)]);
+    assert_eq!((alone.deployments, report::lint::exit(&alone)), (1, 0), "{alone:?}");
+    let open = &alone.unjudged[0];
+    assert_eq!(open.id, "KVT016");
+    assert!(open.missing.starts_with("the workers' block size"), "{open:?}");
+    for (found, line) in [(&both, 8), (&spec, 8)] {
+        assert_eq!(shown(found), [("KVT016", line)], "{found:?}");
+        assert_eq!(found.flaws[0].component, "Frontend");
+        assert_eq!(found.fragments.len(), 1);
+    }
+    let page = report::lint::text(&both);
+    assert!(page.contains("quoted.yaml:2: a fragment of a DynamoGraphDeployment"), "{page}");
+    assert!(page.ends_with("1 fragment of a deployment in 1 document: 1 warning.\n"), "{page}");
+    let untyped = "services:\n  Frontend:\n    envs:\n      - {name: DYN_ROUTER_MODE, value: kv}\n";
+    assert_eq!(linted(untyped).unjudged[0].id, "KVT016");
+    // The correction fits into the quoted text.
+    let sources = [Source { name: "quoted.yaml".into(), text: services }];
+    let mended = corrected(&sources, &spec);
+    assert_eq!(shown(&lint(&mended)), []);
+    assert!(mended[0].text.contains("DYN_KV_CACHE_BLOCK_SIZE"), "{}", mended[0].text);
+}
+
+#[test]
+fn components_of_the_newer_form_are_a_fragment_too() {
+    let found = linted(
+        "components:\n- name: Frontend\n  type: frontend\n  podTemplate:\n    spec:\n      containers:\n      \
+         - name: main\n        image: a/vllm-runtime:1.6.1\n        env:\n        - {name: DYN_ROUTER_MODE, value: \
+         kv}\n        - {name: DYN_KV_CACHE_BLOCK_SIZE, value: 32}\n",
+    );
+
+    assert_eq!(shown(&found), [("KVT103", 11)], "{found:?}");
+    assert_eq!(found.fragments.len(), 1);
+}
+
+#[test]
+fn other_documents_without_a_kind_are_no_fragment() {
+    let compose = "services:\n  web:\n    image: nginx\n    environment: {A: b}\n";
+    let mixed = "services:\n  web:\n    image: nginx\n  Frontend:\n    componentType: frontend\n";
+    let values = "frontend:\n  envs:\n    - {name: DYN_ROUTER_MODE, value: kv}\n";
+    let list = "components:\n  - name: a\n    version: 1\n";
+    let engine = "kv_cache_config:\n  tokens_per_block: 32\n";
+    let variables = "envs:\n  - {name: DYN_ROUTER_MODE, value: kv}\n";
+    for text in [compose, mixed, values, list, engine, variables, "services: {}\n", "a: b\n"] {
+        let found = linted(text);
+
+        assert_eq!((found.deployments, report::lint::exit(&found)), (0, 3), "{text}");
+        assert!(found.fragments.is_empty(), "{text}");
+    }
+}

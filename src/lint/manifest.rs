@@ -2,6 +2,7 @@
 //!
 //! Each object goes through the decoders that read it in a cluster; here is only where it stands.
 
+mod fragment;
 mod parts;
 mod reader;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use super::document::{Document, Node};
 use super::{Source, Unreadable};
 use crate::domain::{Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+use fragment::Fragment;
 use reader::Reader;
 
 /// Most parts that are looked at in one run.
@@ -64,6 +66,8 @@ pub(super) struct Part<'a> {
 pub(super) struct Deployment<'a> {
     pub(super) name: String,
     pub(super) parts: Vec<Part<'a>>,
+    /// File and line where it begins, when it is but a piece of one.
+    pub(super) fragment: Option<(usize, usize)>,
 }
 
 /// A configuration file of an engine, and where it stands.
@@ -80,7 +84,12 @@ struct Object<'a> {
     kind: &'a str,
     name: &'a str,
     namespace: &'a str,
+    /// What it is a piece of, when it is no object of its own.
+    fragment: Option<Fragment>,
 }
+
+/// What the deployment of a piece is called.
+const FRAGMENT: &str = "fragment";
 
 /// Reads what `sheets` hold. Objects that their decoders refuse are told in `refused`.
 pub(super) fn read<'a>(
@@ -110,7 +119,10 @@ pub(super) fn read<'a>(
             groups.entry(Group::of(object, sources)).or_default().extend(parts);
         }
     }
+    let pieces = objects.iter().filter(|object| object.fragment.is_some());
+    let pieces: Vec<_> = pieces.map(|object| (object.sheet.file, object.node.line)).collect();
     let named = |(group, parts): (Group, _)| Deployment {
+        fragment: group.place.filter(|place| pieces.contains(place)),
         name: if group.name.is_empty() { group.namespace } else { group.name },
         parts,
     };
@@ -161,8 +173,19 @@ fn objects_of<'a>(sheet: &'a Sheet) -> Vec<Object<'a>> {
         Some(items) if is_list => items.items().iter().collect(),
         _ => vec![root],
     };
+    if let Some(fragment) = Fragment::of(root) {
+        return vec![Object {
+            sheet,
+            node: root,
+            kind: "DynamoGraphDeployment",
+            name: FRAGMENT,
+            namespace: "",
+            fragment: Some(fragment),
+        }];
+    }
     let object = |node: &'a Node| {
         Some(Object {
+            fragment: None,
             sheet,
             node,
             kind: node.string("kind").or_else(|| item_kind(root))?,
@@ -180,7 +203,8 @@ fn item_kind(root: &Node) -> Option<&str> {
 
 /// Returns true for documents that are no Kubernetes objects.
 fn is_plain(sheet: &Sheet) -> bool {
-    sheet.document.root.get("kind").is_none() && !sheet.document.root.entries().is_empty()
+    let root = &sheet.document.root;
+    root.get("kind").is_none() && !root.entries().is_empty() && Fragment::of(root).is_none()
 }
 
 impl Part<'_> {

@@ -47,6 +47,15 @@ pub fn text(found: &Verdicts) -> String {
             ),
         );
     }
+    for (file, line) in &found.fragments {
+        put(
+            &mut page,
+            format_args!(
+                "{file}:{line}: a fragment of a DynamoGraphDeployment, judged as if there were no more of \
+                 it\n"
+            ),
+        );
+    }
     put(&mut page, format_args!("{}\n", summary(found)));
     // Manifests may hold anything; what could steer a terminal stays off it.
     page.retain(|letter| letter == '\n' || letter == '\t' || !steers(letter));
@@ -138,9 +147,17 @@ fn summary(found: &Verdicts) -> String {
         .collect();
     let counted =
         if counted.is_empty() { "nothing to mend".to_owned() } else { counted.join(", ") };
+    let pieces = found.fragments.len();
+    let whole = found.deployments.saturating_sub(pieces);
+    let kinds = [(whole, "deployment"), (pieces, "fragment of a deployment")];
+    let kinds = kinds.into_iter().filter(|(count, _)| *count > 0);
+    let judged = kinds.map(|(count, name)| match (count, name.split_once(" of ")) {
+        (1, _) | (_, None) => several(count, name),
+        (_, Some((one, of))) => format!("{} of {of}", several(count, one)),
+    });
     format!(
         "{} in {}: {counted}.",
-        several(found.deployments, "deployment"),
+        judged.collect::<Vec<_>>().join(" and "),
         several(found.documents, "document")
     )
 }
@@ -152,9 +169,16 @@ struct Report<'a> {
     exit: u8,
     documents: usize,
     deployments: usize,
+    fragments: Vec<Piece<'a>>,
     findings: Vec<Finding<'a>>,
     unjudged: Vec<Open<'a>>,
     unreadable: Vec<Bad<'a>>,
+}
+
+#[derive(Serialize)]
+struct Piece<'a> {
+    file: &'a str,
+    line: usize,
 }
 
 #[derive(Serialize)]
@@ -217,6 +241,7 @@ pub fn json(found: &Verdicts) -> String {
         exit: exit(found),
         documents: found.documents,
         deployments: found.deployments,
+        fragments: found.fragments.iter().map(|(file, line)| Piece { file, line: *line }).collect(),
         findings: found.flaws.iter().map(finding).collect(),
         unjudged: found
             .unjudged

@@ -47,6 +47,17 @@ pub(super) fn graph_parts<'a>(object: &Object<'a>, spec: Option<&'a Node>) -> Ve
     old.chain(new).collect()
 }
 
+/// Returns the services that a document holds by name, with nothing around them.
+pub(super) fn loose<'a>(object: &Object<'a>) -> Vec<Part<'a>> {
+    let services = object.node.entries().iter();
+    let named = services.map(|(key, node)| {
+        let mut part = service(object, &key.text, node);
+        part.head = (key.line, key.column);
+        part
+    });
+    named.collect()
+}
+
 fn service<'a>(object: &Object<'a>, name: &str, node: &'a Node) -> Part<'a> {
     let mut part = part(object, name, Form::Service, node);
     part.envs.push((node, "envs"));

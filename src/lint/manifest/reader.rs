@@ -22,12 +22,13 @@ pub(super) struct Reader<'a, 'b> {
 
 impl<'a> Reader<'a, '_> {
     pub(super) fn parts(&mut self, object: &Object<'a>) -> Vec<Part<'a>> {
-        let (kind, value, mut parts) = match object.kind {
-            "DynamoGraphDeployment" => {
+        let (kind, value, mut parts) = match (object.fragment, object.kind) {
+            (Some(fragment), _) => fragment.whole(object),
+            (None, "DynamoGraphDeployment") => {
                 (object.kind, object.node.json(), graph_parts(object, object.node.get("spec")))
             }
-            "DynamoComponentDeployment" => single(object),
-            "Deployment" | "StatefulSet" | "DaemonSet" | "Pod" => workload(object),
+            (None, "DynamoComponentDeployment") => single(object),
+            (None, "Deployment" | "StatefulSet" | "DaemonSet" | "Pod") => workload(object),
             _ => return Vec::new(),
         };
         if parts.is_empty() {
