@@ -352,10 +352,16 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["replay", "wait"])]
     pub logs: Vec<PathBuf>,
     /// How long to listen before it is judged, once history has been read
-    #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration)]
+    #[arg(
+        long = "for",
+        value_name = "TIME",
+        default_value = "30s",
+        value_parser = duration,
+        conflicts_with_all = ["replay", "logs"]
+    )]
     pub length: Duration,
     /// Go on for up to this time until all is well, as after a fix
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "replay")]
     pub wait: Option<Duration>,
 }
 

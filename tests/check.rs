@@ -153,6 +153,15 @@ fn command_lines_that_cannot_be_understood_are_unknown() {
     {
         assert_eq!(check(arguments).status.code(), Some(3), "{arguments:?}");
     }
+    // A recording is judged at once: what would be ignored is refused.
+    let recording = fixture("captures/0.9.0-healthy.frames.gz");
+    let recording = recording.to_str().unwrap();
+    for (flag, time) in [("--for", "5s"), ("--wait", "2m")] {
+        let refused = check(&["--replay", recording, flag, time]);
+        assert_eq!(refused.status.code(), Some(3), "{flag}");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(said.contains("cannot be used with") && said.contains("--replay"), "{said}");
+    }
 }
 
 fn code(child: Child) -> (Option<i32>, String) {
