@@ -54,8 +54,8 @@ pub fn cut(text: &str, columns: usize, mark: &str) -> String {
     short
 }
 
-/// Returns `text` in at most `columns` without cutting a word, so that no number loses its end. Only a
-/// first word that is too long by itself is cut.
+/// Returns `text` in at most `columns` without cutting a word, so that no number loses its end, and
+/// `480 of 480` is whole or not there. Only a first word that is too long by itself is cut.
 pub fn cut_words(text: &str, columns: usize, mark: &str) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -63,6 +63,16 @@ pub fn cut_words(text: &str, columns: usize, mark: &str) -> String {
     let room = columns.saturating_sub(width(mark) + 1);
     let fits = |end: &usize| width(&text[..*end]) <= room;
     let ends = text.match_indices(' ').map(|(end, _)| end).take_while(fits);
+    let counts = |word: Option<&str>| {
+        word.is_some_and(|word| word.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let ends = ends.filter(|end| {
+        let (mut before, mut after) = (text[..*end].rsplit(' '), text[end + 1..].split(' '));
+        let (last, next) = (before.next(), after.next());
+        let inside = (last == Some("of") && counts(before.next()) && counts(next))
+            || (next == Some("of") && counts(last) && counts(after.next()));
+        !inside
+    });
     match ends.filter(|end| *end > 0).last() {
         Some(end) => format!("{} {mark}", text[..end].trim_end()),
         None => cut(text, columns, mark),
@@ -322,6 +332,15 @@ pub fn coordinate(value: usize) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_of_a_whole_is_shown_whole_or_not_at_all() {
+        let text = "engines cut 16: 480 of 480 stores arrived without blocks.";
+        assert_eq!(cut_words(text, 22, "…"), "engines cut 16: …");
+        assert_eq!(cut_words(text, 25, "…"), "engines cut 16: …");
+        assert_eq!(cut_words(text, 28, "…"), "engines cut 16: 480 of 480 …");
+        assert_eq!(cut_words("most of the blocks", 9, "…"), "most of …");
+    }
 
     #[test]
     fn cleaning_keeps_letters_and_drops_what_moves_the_cursor() {
