@@ -13,9 +13,9 @@ mod thresholds;
 mod verdict;
 
 pub use evidence::{
-    AdvertisedPlane, Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence, Regret,
-    RouterEvidence, RouterKind, Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence, Unheard,
-    Unregistered,
+    AdvertisedPlane, Belongs, Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence,
+    Regret, RouterEvidence, RouterKind, Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence,
+    Unheard, Unregistered,
 };
 pub use fix::{Change, Fix, Part, Rendered, Target};
 pub use hysteresis::{Check, Diagnosis, Raised};

@@ -452,7 +452,7 @@ fn what_documents_quote_of_a_deployment_is_judged_with_its_own_lines() {
     let worker = "TRTLLMWorker:\n  componentType: worker\n  extraPodSpec:\n    mainContainer:\n      image: \
                   a/tensorrtllm-runtime:0.9.0\n      args: [python3, -m, dynamo.trtllm, --publish-events-and-metrics, \
                   --kv-block-size, \"32\"]\n";
-    let indented = |text: &str| text.lines().map(|line| format!("  {line}\n")).collect::<String>();
+    let indented = |text: &str| format!("  {}\n", text.trim_end().replace('\n', "\n  "));
     let services = format!("services:\n{}{}", indented(bare), indented(worker));
 
     let alone = linted(bare);

@@ -70,6 +70,15 @@ pub struct Unregistered {
     pub since: Timestamp,
 }
 
+/// Whether a worker belongs to the deployment that is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Belongs {
+    /// Its pod is shown, or everybody is looked at.
+    Here,
+    /// Kubernetes is seen, and shows no pod of it: others may share the event plane.
+    Perhaps,
+}
+
 /// One rank of a worker.
 #[derive(Clone, Debug)]
 pub struct RankEvidence {
@@ -113,8 +122,8 @@ pub struct RankEvidence {
     pub first_routed: Option<Timestamp>,
     /// When the last request was.
     pub last_routed: Option<Timestamp>,
-    /// False when it may belong to another deployment: Kubernetes is seen, and shows no pod of it.
-    pub known_here: bool,
+    /// Whether it belongs to the deployment that is looked at.
+    pub belongs: Belongs,
 }
 
 /// What routers say.

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use super::{Engine, MINUTE};
 use crate::diagnose::{
-    Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Target, TreeEvidence,
+    Belongs, Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Target,
+    TreeEvidence,
 };
 use crate::domain::{FormulaTerm, Pod, Release, Releases, Subject, Timestamp, WorkerId};
 use crate::model::{DecisionRecord, Family, PodRecord, RankRecord, WorkerRecord};
@@ -114,7 +115,11 @@ impl Engine {
                 last_event: record.last_event,
                 first_routed: record.first_routed,
                 last_routed: record.last_routed,
-                known_here: shown.is_some() || self.cluster.pods().next().is_none(),
+                belongs: if shown.is_some() || self.cluster.pods().next().is_none() {
+                    Belongs::Here
+                } else {
+                    Belongs::Perhaps
+                },
                 pod,
             }
         });

@@ -11,8 +11,8 @@ use super::place::Text;
 use super::plan::Plan;
 use super::{Flaw, Verdicts};
 use crate::diagnose::{
-    self, Evidence, Finding, Ground, OfWorker, RankEvidence, RouterKind, Setting, SizeClaim,
-    Verdict,
+    self, Belongs, Evidence, Finding, Ground, OfWorker, RankEvidence, RouterKind, Setting,
+    SizeClaim, Verdict,
 };
 use crate::domain::{
     Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Release, Releases, Role, Timestamp, WorkerId,
@@ -188,7 +188,7 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         last_event: None,
         first_routed: None,
         last_routed: None,
-        known_here: true,
+        belongs: Belongs::Here,
     }
 }
 

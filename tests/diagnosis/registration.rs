@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kvtop::diagnose::{Unregistered, Verdict, rule};
+use kvtop::diagnose::{Belongs, Unregistered, Verdict, rule};
 use kvtop::domain::Timestamp;
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, Snapshot};
@@ -102,7 +102,7 @@ fn a_worker_that_may_belong_elsewhere_or_was_not_listed_is_not_accused() {
     };
 
     assert!(matches!(stranger(|_| ()), Verdict::Found(_)));
-    let foreign = stranger(|evidence| evidence.ranks[1].known_here = false);
+    let foreign = stranger(|evidence| evidence.ranks[1].belongs = Belongs::Perhaps);
     let unlisted = stranger(|evidence| evidence.plane.listed = Some(Timestamp(60_000_000)));
     let unwatched = stranger(|evidence| evidence.plane.followed = false);
     let deaf = stranger(|evidence| evidence.plane.down.push("etcd: gone".into()));

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use kvtop::diagnose::{
-    AdvertisedPlane, Evidence, Ground, PlaneEvidence, RULES, Regret, Setting, SizeClaim,
-    TreeEvidence, Unheard, Verdict,
+    AdvertisedPlane, Evidence, Ground, PlaneEvidence, RULES, Regret, RouterKind, Setting,
+    SizeClaim, TreeEvidence, Unheard, Verdict,
 };
 use kvtop::domain::{
     Backend, ClaimOf, Counters, Peers, Release, Releases, Timestamp, WorkerId, WorkerRank,
@@ -125,7 +125,7 @@ fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         last_event: Some(Timestamp(99_000_000)),
         first_routed: Some(Timestamp(1_000_000)),
         last_routed: Some(Timestamp(99_000_000)),
-        known_here: true,
+        belongs: kvtop::diagnose::Belongs::Here,
     }
 }
 
@@ -321,8 +321,6 @@ fn routers_of_different_sizes_are_named_with_what_sets_theirs() {
             other => panic!("{other:?}"),
         }
     };
-    use kvtop::diagnose::RouterKind;
-
     let (summary, own) = fix(RouterKind::OwnSize, false);
     let (_, frontends) = fix(RouterKind::Frontend, true);
 

@@ -33,15 +33,7 @@ impl Rule for KvPressure {
         let Some((_, most)) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
             return Verdict::unknown("KV utilization: no worker's metrics or load reports name it");
         };
-        // A cache full of prefixes is no pressure: gauges may count cached blocks too. What was cached
-        // before kvtop attached, or was published without blocks, the mirror does not count.
-        let cached = |name: &str| {
-            let rank = evidence.present().find(|rank| Evidence::name_of(rank) == name)?;
-            let counters = &rank.tally.counters;
-            let counted = rank.held > 0 && counters.empty_stores * 2 <= counters.stores;
-            let room = rank.capacity.filter(|room| *room > 0 && counted && rank.past_known)?;
-            Some(rank.held as f64 / room as f64)
-        };
+        let cached = |name: &str| cached(evidence, name);
         let full: Vec<_> = known
             .iter()
             .filter(|(name, share)| {
@@ -92,4 +84,15 @@ impl Rule for KvPressure {
         )
         .into()
     }
+}
+
+/// Returns the share of its room that a rank has cached. A cache full of prefixes is no pressure: gauges may
+/// count cached blocks too. None where the mirror does not count all of them: what was there before kvtop
+/// attached, and what was published without blocks.
+fn cached(evidence: &Evidence, name: &str) -> Option<f64> {
+    let rank = evidence.present().find(|rank| Evidence::name_of(rank) == name)?;
+    let counters = &rank.tally.counters;
+    let counted = rank.held > 0 && counters.empty_stores * 2 <= counters.stores;
+    let room = rank.capacity.filter(|room| *room > 0 && counted && rank.past_known)?;
+    Some(rank.held as f64 / room as f64)
 }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use crate::diagnose::{Evidence, Finding, Ground, Proof, RankEvidence, Rule, SizeClaim, Verdict};
+use crate::diagnose::{
+    Belongs, Evidence, Finding, Ground, Proof, RankEvidence, Rule, SizeClaim, Verdict,
+};
 use crate::domain::{ClaimOf, Grade, Severity, Timestamp, thousands};
 
 /// How long a worker may take to register, and its last events and requests to end.
@@ -59,22 +61,14 @@ impl Rule for Registration {
             let noun = if seen == 1 { "worker is" } else { "workers are" };
             return Verdict::clear(format!("{} {noun} registered", thousands(seen)));
         }
-        let mut said = Vec::new();
-        let mut proofs = Vec::new();
+        let (mut said, mut proofs) = (Vec::new(), Vec::new());
         for (ranks, what) in
             [(&stale, "left discovery and still"), (&sure, "is not in discovery and yet")]
         {
             for rank in ranks {
-                let (name, from) =
-                    (Evidence::name_of(rank), rank.left.unwrap_or(evidence.attached));
-                let does = does(rank, from.after(GRACE));
-                said.push(format!("{name} {what} {does}"));
-                let proof = Proof::new(format!("last event of {name}"), "seen", "KV events");
-                proofs.extend(rank.last_event.map(|at| proof.at(at)));
-                let proof = Proof::new(format!("last request to {name}"), "seen", "routers' logs");
-                proofs.extend(rank.last_routed.map(|at| proof.at(at)));
-                let proof = Proof::new(format!("{name} in discovery"), "left", "discovery");
-                proofs.extend(rank.left.map(|at| proof.at(at)));
+                let from = rank.left.unwrap_or(evidence.attached).after(GRACE);
+                said.push(format!("{} {what} {}", Evidence::name_of(rank), does(rank, from)));
+                proofs.extend(acts(rank));
             }
         }
         for it in &missing {
@@ -118,7 +112,7 @@ fn is_proven(evidence: &Evidence, rank: &RankEvidence) -> bool {
     let first = [rank.first_event, rank.first_routed].into_iter().flatten().min();
     let from = first.map_or(evidence.attached, |first| first.max(evidence.attached));
     let acted = last_act(rank).is_some_and(|last| last > from.after(GRACE));
-    acted && rank.known_here && sees_all(evidence)
+    acted && rank.belongs == Belongs::Here && sees_all(evidence)
 }
 
 /// Returns true when discovery was listed when kvtop attached, and is watched since then.
@@ -141,4 +135,18 @@ fn does(rank: &RankEvidence, from: Timestamp) -> &'static str {
         (false, true) => "is routed to",
         (true | false, false) => "publishes",
     }
+}
+
+/// Returns what shows that a worker acts, and that it left.
+fn acts(rank: &RankEvidence) -> impl Iterator<Item = Proof> {
+    let name = Evidence::name_of(rank);
+    let seen = [
+        (format!("last event of {name}"), "seen", "KV events", rank.last_event),
+        (format!("last request to {name}"), "seen", "routers' logs", rank.last_routed),
+        (format!("{name} in discovery"), "left", "discovery", rank.left),
+    ];
+    let proof = |(claim, value, source, at): (String, &str, &str, Option<Timestamp>)| {
+        at.map(|at| Proof::new(claim, value, source).at(at))
+    };
+    seen.into_iter().filter_map(proof)
 }

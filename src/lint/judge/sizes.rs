@@ -239,32 +239,7 @@ impl Scene<'_, '_> {
                         flaw.edits.extend(self.set_declared(part, tokens));
                     }
                 }
-                // The size may be the one that corrections above bring: cite who has it now.
-                let says = |part: &Part<'_>, of: &ClaimOf| {
-                    part.count(ClaimWhat::BlockSize, *of) == Some(tokens)
-                };
-                let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
-                let saying = self.workers().filter_map(|(_, part)| {
-                    of.into_iter().find(|of| says(part, of)).map(|of| (part, of))
-                });
-                let mut saying: Vec<_> = saying.collect();
-                saying.sort_by_key(|(part, of)| {
-                    let claim = part.claims.get(&(ClaimWhat::BlockSize, *of));
-                    claim.is_some_and(|claim| claim.basis == Basis::Default)
-                });
-                let cited = saying.into_iter().next();
-                if let Some((part, of)) = cited {
-                    self.spot(&mut flaw, part, ClaimWhat::BlockSize, of);
-                }
-                let mended = ["KVT001", "KVT002"].into_iter().find(|id| {
-                    let mut known = found.flaws.iter();
-                    known.any(|it| it.id == *id && it.deployment == flaw.deployment)
-                });
-                if let (Some(id), Some((first, _))) =
-                    (mended, flaw.summary.split_once(" or configure "))
-                {
-                    flaw.summary = format!("{first}; leave the workers' size to the fix of {id}.");
-                }
+                self.cite(&mut flaw, tokens, found);
                 found.flaws.push(flaw);
             }
             Some(Verdict::Unknown { .. }) => {
@@ -280,6 +255,31 @@ impl Scene<'_, '_> {
                 found.unjudged.push(Unjudged { deployment, id: "KVT016", missing: missing.into() });
             }
             Some(Verdict::Clear { .. }) | None => {}
+        }
+    }
+
+    /// Cites who says `tokens` now: the size may be the one that other corrections bring, and then those
+    /// decide on the workers.
+    fn cite(&self, flaw: &mut Flaw, tokens: u32, found: &Verdicts) {
+        let says =
+            |part: &Part<'_>, of: &ClaimOf| part.count(ClaimWhat::BlockSize, *of) == Some(tokens);
+        let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
+        let saying = self
+            .workers()
+            .filter_map(|(_, part)| of.into_iter().find(|of| says(part, of)).map(|of| (part, of)));
+        let by_default = |(part, of): &(&Part<'_>, ClaimOf)| {
+            let claim = part.claims.get(&(ClaimWhat::BlockSize, *of));
+            claim.is_some_and(|claim| claim.basis == Basis::Default)
+        };
+        if let Some((part, of)) = saying.min_by_key(by_default) {
+            self.spot(flaw, part, ClaimWhat::BlockSize, of);
+        }
+        let mended = ["KVT001", "KVT002"].into_iter().find(|id| {
+            let mut known = found.flaws.iter();
+            known.any(|it| it.id == *id && it.deployment == flaw.deployment)
+        });
+        if let (Some(id), Some((first, _))) = (mended, flaw.summary.split_once(" or configure ")) {
+            flaw.summary = format!("{first}; leave the workers' size to the fix of {id}.");
         }
     }
 
