@@ -99,8 +99,10 @@ fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {
         "vllm_kv_cache_usage_perc"
         | "vllm_gpu_cache_usage_perc"
         | "sglang_token_usage"
-        | "trtllm_kv_cache_utilization" => (GaugeName::KvUtilization, value),
-        "dynamo_component_gpu_cache_usage_percent" => (GaugeName::KvUtilization, value / 100.0),
+        | "trtllm_kv_cache_utilization"
+        // A share in spite of its name: "GPU cache usage as a percentage (0.0-1.0)" (dynamo-runtime
+        // 1.6.1, `metrics/prometheus_names.rs`, module `kvstats`).
+        | "dynamo_component_gpu_cache_usage_percent" => (GaugeName::KvUtilization, value),
         "sglang_cache_hit_rate" | "trtllm_kv_cache_hit_rate" => (GaugeName::PrefixHitRate, value),
         "dynamo_frontend_time_to_first_token_seconds_sum" => (GaugeName::TtftSum, value),
         "dynamo_frontend_time_to_first_token_seconds_count" => (GaugeName::TtftCount, value),
@@ -140,4 +142,33 @@ fn labelled_worker(sample: &Sample) -> Option<WorkerId> {
     let id = sample.labels.get("worker_id")?;
     let decimal = sample.metric.starts_with("dynamo_frontend_worker_");
     u64::from_str_radix(id, if decimal { 10 } else { 16 }).ok().map(WorkerId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Timestamp;
+
+    /// Returns the gauges of a scrape with the text, as name, rank and value.
+    fn gauges(text: &'static str) -> Vec<(GaugeName, Option<u32>, f64)> {
+        let origin = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
+        let frame = Frame::new(Timestamp::default(), origin, text);
+        let mut facts = Facts::default();
+        decode(&frame, &mut facts).unwrap();
+        let gauge = |fact: Fact| match fact {
+            Fact::Gauge(gauge) => Some((gauge.name, gauge.dp_rank.map(|rank| rank.0), gauge.value)),
+            _ => None,
+        };
+        facts.other.into_iter().filter_map(gauge).collect()
+    }
+
+    #[test]
+    fn dynamos_own_gauge_of_the_cache_is_a_share_as_the_engines_is() {
+        let text = "vllm:kv_cache_usage_perc{engine=\"0\"} 0.97\n\
+                    dynamo_component_gpu_cache_usage_percent{dp_rank=\"0\"} 0.97\n";
+
+        let shares: Vec<_> = gauges(text).into_iter().map(|(_, _, value)| value).collect();
+
+        assert_eq!(shares, [0.97, 0.97]);
+    }
 }
