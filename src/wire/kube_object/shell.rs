@@ -226,6 +226,7 @@ mod tests {
             ("", &[]),
             ("'open", &["open"]),
             ("K=(redacted) a --key (redacted) --b 1", &["a|--key|redacted|--b|1"]),
+            ("export K=(redacted); a --b 1", &["a|--b|1"]),
         ];
         for (script, expected) in cases {
             assert_eq!(words(script), *expected, "{script:?}");

@@ -88,6 +88,7 @@ fn scrub_line(line: &str, after: &mut After) -> String {
         }
         if *after == After::Secret || (*after == After::Flag && !word.starts_with('-')) {
             clean.push_str(REDACTED);
+            clean.push_str(separator(word));
         } else {
             clean.push_str(&scrub_word(word));
         }
@@ -159,13 +160,19 @@ fn scrub_word(word: &str) -> String {
         let name = key.trim_start_matches(['"', '\'', ';', '(']);
         let is_name = !name.is_empty() && !name.contains([':', '/', '?', '{', ' ']);
         if is_name && !value.is_empty() && is_secret(name, value) {
-            return format!("{key}={REDACTED}");
+            return format!("{key}={REDACTED}{}", separator(value));
         }
         if is_name && !value.contains("://") {
             return format!("{key}={}", scrub_value(value));
         }
     }
     scrub_value(word)
+}
+
+/// Returns the `;`, `&&` or `|` at the end of a word: without it the next command of a script would be
+/// one with this.
+fn separator(word: &str) -> &str {
+    &word[word.trim_end_matches([';', '&', '|']).len()..]
 }
 
 fn is_quoted(word: &str) -> bool {
