@@ -31,5 +31,6 @@ pub use sources::{SourceRecord, Sources};
 pub use tally::{RouterTally, Tally};
 pub use versions::{Family, Versions};
 pub use workers::{
-    Measured, RankRecord, ReuseCounts, RouterLoad, WorkerRecord, Workers, pod_worker_id,
+    Measured, RankRecord, ReuseCounts, RouterLoad, ScrapedRoom, WorkerRecord, Workers,
+    pod_worker_id,
 };

@@ -336,6 +336,15 @@ pub enum GaugeName {
     KvUtilization,
     /// Share of prompt tokens found in the engine's cache, 0 to 1.
     PrefixHitRate,
+    /// KV blocks that the engine has room for.
+    TotalBlocks,
+    /// KV blocks that the engine's cache is configured with; a hybrid model cuts them otherwise than KV
+    /// events do.
+    ConfiguredBlocks,
+    /// Tokens whose KV the engine has room for.
+    TotalTokens,
+    /// Tokens whose KV is in use.
+    UsedTokens,
     /// Sum of times to first token, in seconds.
     TtftSum,
     /// Number of times to first token.

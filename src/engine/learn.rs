@@ -1,6 +1,7 @@
 //! Facts other than KV events, each to where it belongs.
 
 mod cluster;
+mod gauges;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,10 +10,9 @@ use std::time::Duration;
 use super::Engine;
 use super::journal::Head;
 use crate::domain::{
-    ActiveLoad, Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
-    Envelope, Fact, Gauge, GaugeName, HitRate, KvKind, LogWarning, Membership, Overlap,
-    RequestEvent, RequestPhase, SequenceHash, SourceNote, SourceState, Subject, Timestamp,
-    WarningKind, WorkerId, WorkerRank,
+    ActiveLoad, Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope,
+    Fact, GaugeName, HitRate, KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase,
+    SequenceHash, SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::model::{Measured, OverlapBy, RouterLoad};
 use crate::snapshot::{EventKind, Gravity};
@@ -31,7 +31,7 @@ impl Engine {
     pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, source: &Arc<str>) {
         match fact {
             Fact::Envelope { topic, envelope, .. } => self.envelope(topic, *envelope, at, source),
-            Fact::Load(load) => self.load(load, at),
+            Fact::Load(load) => self.load(load, at, source),
             Fact::HitRate(hit) => self.hit_rate(hit, at),
             Fact::Decision(decision) => self.decision(decision, at, source),
             Fact::Formula(term) => {
@@ -115,7 +115,7 @@ impl Engine {
         self.journal.add(head, || format!("{missing} messages of {topic} are missing"));
     }
 
-    fn load(&mut self, load: &ActiveLoad, at: Timestamp) {
+    fn load(&mut self, load: &ActiveLoad, at: Timestamp, source: &Arc<str>) {
         // Workers and routers share the subject. A worker publishes under its own id up to 1.2, and
         // names its used blocks from 1.1.
         let own = load.publisher == load.rank.worker.0 && load.active_prefill_tokens.is_none();
@@ -129,7 +129,10 @@ impl Engine {
             (load.active_decode_blocks, load.active_prefill_tokens)
         {
             let value = RouterLoad { decode_blocks, prefill_tokens };
-            let source = "kv_metrics of a router".into();
+            let by_metrics = source.as_ref() == "metrics";
+            let source =
+                if by_metrics { "metrics of a frontend" } else { "kv_metrics of a router" };
+            let source = source.into();
             record.load = Some(Measured { value, source, at });
         }
         let Some(value) = used else { return };
@@ -380,43 +383,6 @@ impl Engine {
         let worker = WorkerId(membership.instance.0);
         self.workers.note_membership(worker, membership, at);
         self.presence(worker, membership.present, at, source);
-    }
-
-    fn gauge(&mut self, gauge: &Gauge, at: Timestamp) {
-        match gauge.name {
-            GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
-            GaugeName::TtftSum
-            | GaugeName::TtftCount
-            | GaugeName::Queued
-            | GaugeName::RouterHitSum
-            | GaugeName::RouterHitCount
-            | GaugeName::InputTokenSum
-            | GaugeName::InputTokenCount
-            | GaugeName::OutputTokenSum
-            | GaugeName::OutputTokenCount
-            | GaugeName::StoresApplied
-            | GaugeName::StoresOrphaned
-            | GaugeName::StoresInvalid
-            | GaugeName::RemovalsApplied
-            | GaugeName::RemovalsMissing => {
-                // Summed over its labels, see `scraped`.
-                return;
-            }
-        }
-        let worker = gauge.worker.or_else(|| self.workers.in_pod(&gauge.pod));
-        let Some(worker) = worker else { return };
-        let dp_rank = gauge.dp_rank.unwrap_or(DpRank(0));
-        let measured = Measured {
-            value: gauge.value.clamp(0.0, 1.0),
-            source: format!("metrics of {}", gauge.pod).into(),
-            at,
-        };
-        let Some(record) = self.workers.rank_mut(WorkerRank { worker, dp_rank }) else { return };
-        if gauge.name == GaugeName::KvUtilization {
-            record.utilization = Some(measured);
-        } else {
-            record.hit_rate = Some(measured);
-        }
     }
 
     /// Takes in the metrics of routers in one scrape. A family with a sample for each model counts

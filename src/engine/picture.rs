@@ -5,6 +5,7 @@ mod cluster;
 mod event;
 mod explore;
 mod memory;
+mod room;
 mod router;
 mod workers;
 
@@ -22,7 +23,9 @@ use crate::wire::Shape;
 
 pub(super) use cluster::{is_chosen, looked_at};
 pub(super) use explore::of as explore;
-pub(super) use workers::{capacity, ranks_now, subjects, utilization};
+pub(super) use room::{capacity, utilization};
+pub(super) use router::whole;
+pub(super) use workers::{ranks_now, subjects};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {
     let workers = workers::rows(engine, at);

@@ -140,7 +140,12 @@ impl Router {
             GaugeName::StoresInvalid => scraped.invalid.follow(value),
             GaugeName::RemovalsApplied => scraped.removed.follow(value),
             GaugeName::RemovalsMissing => scraped.unknown.follow(value),
-            GaugeName::KvUtilization | GaugeName::PrefixHitRate => {}
+            GaugeName::KvUtilization
+            | GaugeName::PrefixHitRate
+            | GaugeName::TotalBlocks
+            | GaugeName::ConfiguredBlocks
+            | GaugeName::TotalTokens
+            | GaugeName::UsedTokens => {}
         }
     }
 

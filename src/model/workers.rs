@@ -52,6 +52,8 @@ pub struct RankRecord {
     pub hit_rate: Option<Measured<f64>>,
     /// Blocks it has room for, from a router's log.
     pub capacity: Option<Measured<u64>>,
+    /// What else its metrics say of its room.
+    pub scraped: ScrapedRoom,
     /// What a router believes it runs.
     pub load: Option<Measured<RouterLoad>>,
     /// Messages of its KV events that are missing by its publisher's numbers.
@@ -79,6 +81,20 @@ pub struct RouterLoad {
     pub decode_blocks: u64,
     /// Tokens waiting for prefill.
     pub prefill_tokens: u64,
+}
+
+/// Room and use of an engine's KV cache, from its metrics.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ScrapedRoom {
+    /// Blocks it has room for, as Dynamo's worker says.
+    pub blocks: Option<Measured<u64>>,
+    /// Blocks it is configured with, as the engine says. A hybrid model cuts them otherwise than KV
+    /// events do, so that nothing is judged by them.
+    pub configured: Option<Measured<u64>>,
+    /// Tokens it has room for.
+    pub tokens: Option<Measured<u64>>,
+    /// Tokens in use.
+    pub used_tokens: Option<Measured<u64>>,
 }
 
 /// What a rank's stores tell of reuse.
@@ -112,6 +128,7 @@ impl RankRecord {
             utilization: None,
             hit_rate: None,
             capacity: None,
+            scraped: ScrapedRoom::default(),
             load: None,
             missing: 0,
             router_refused: 0,

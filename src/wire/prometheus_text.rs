@@ -1,10 +1,14 @@
 //! Scrapes of `/metrics`: the few families that kvtop uses, by their names in each version and engine
 //! (PROTOCOL 8).
 
+mod pairs;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prometheus_parse::{Sample, Scrape, Value};
+
+use pairs::Pairs;
 
 use super::text::printable;
 use super::{Facts, Reject, utf8, version_sign};
@@ -12,6 +16,9 @@ use crate::domain::{
     Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Fact, Gauge, GaugeName, Subject, WorkerId,
 };
 use crate::frame::{Frame, Origin};
+
+/// The block size of the card that a frontend adopted.
+const ADOPTED_SIZE: &str = "dynamo_frontend_model_kv_cache_block_size";
 
 /// Largest scrape that is parsed; real ones are some 100 KB.
 const SCRAPE_LIMIT: usize = 16 << 20;
@@ -26,6 +33,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let scrape = Scrape::parse(wanted).map_err(|_| Reject::new("a scrape that cannot be read"))?;
     // One family of counters has many labels; its parts are told once each.
     let mut counted: BTreeMap<GaugeName, f64> = BTreeMap::new();
+    let mut pairs = Pairs::default();
     for sample in &scrape.samples {
         let value = match &sample.value {
             Value::Counter(value) | Value::Gauge(value) | Value::Untyped(value) => *value,
@@ -34,24 +42,24 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         if !value.is_finite() {
             continue;
         }
-        if sample.metric == "dynamo_frontend_model_kv_cache_block_size" {
-            facts.other.extend(adopted_block_size(pod, sample, value));
+        if sample.metric == ADOPTED_SIZE {
+            facts.other.extend(adopted(ClaimWhat::BlockSize, pod, sample, value));
+        } else if pairs.take(sample, value) {
         } else if let Some(name) = applied(sample) {
             *counted.entry(name).or_default() += value;
-        } else if let Some((name, value)) = gauge_of(&sample.metric, value) {
-            facts.other.push(Fact::Gauge(Gauge {
-                pod: Arc::clone(pod),
-                worker: labelled_worker(sample),
-                dp_rank: sample
-                    .labels
-                    .get("dp_rank")
-                    .and_then(|rank| rank.parse().ok())
-                    .map(DpRank),
-                name,
-                value,
+        } else if let Some(name) = gauge_of(&sample.metric) {
+            let value = if name == GaugeName::ConfiguredBlocks {
+                sample.labels.get("num_gpu_blocks").and_then(|blocks| blocks.parse().ok())
+            } else {
+                Some(value)
+            };
+            facts.other.extend(value.map(|value| {
+                let (worker, dp_rank) = (labelled_worker(sample), labelled_rank(sample));
+                Fact::Gauge(Gauge { pod: Arc::clone(pod), worker, dp_rank, name, value })
             }));
         }
     }
+    pairs.tell(pod, facts);
     facts.other.extend(counted.into_iter().map(|(name, value)| {
         let (worker, dp_rank) = (None, None);
         Fact::Gauge(Gauge { pod: Arc::clone(pod), worker, dp_rank, name, value })
@@ -64,9 +72,11 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
 /// Everything else is passed over before it is parsed: scrapes of 1.6 have thousands of samples.
 fn is_wanted(line: &str) -> bool {
     let name = line.split(['{', ' ']).next().unwrap_or_default();
-    name == "dynamo_frontend_model_kv_cache_block_size"
+    let name = &*name.replace(':', "_");
+    name == ADOPTED_SIZE
         || name.ends_with(APPLIED)
-        || gauge_of(&name.replace(':', "_"), 0.0).is_some()
+        || gauge_of(name).is_some()
+        || pairs::is_part(name)
 }
 
 /// Returns the line with `vllm:name` as `vllm_name`: the parser knows no colons in names.
@@ -94,7 +104,7 @@ fn applied(sample: &Sample) -> Option<GaugeName> {
     })
 }
 
-fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {
+fn gauge_of(metric: &str) -> Option<GaugeName> {
     Some(match metric {
         "vllm_kv_cache_usage_perc"
         | "vllm_gpu_cache_usage_perc"
@@ -102,31 +112,37 @@ fn gauge_of(metric: &str, value: f64) -> Option<(GaugeName, f64)> {
         | "trtllm_kv_cache_utilization"
         // A share in spite of its name: "GPU cache usage as a percentage (0.0-1.0)" (dynamo-runtime
         // 1.6.1, `metrics/prometheus_names.rs`, module `kvstats`).
-        | "dynamo_component_gpu_cache_usage_percent" => (GaugeName::KvUtilization, value),
-        "sglang_cache_hit_rate" | "trtllm_kv_cache_hit_rate" => (GaugeName::PrefixHitRate, value),
-        "dynamo_frontend_time_to_first_token_seconds_sum" => (GaugeName::TtftSum, value),
-        "dynamo_frontend_time_to_first_token_seconds_count" => (GaugeName::TtftCount, value),
-        "dynamo_component_router_kv_hit_rate_sum" => (GaugeName::RouterHitSum, value),
-        "dynamo_component_router_kv_hit_rate_count" => (GaugeName::RouterHitCount, value),
-        "dynamo_frontend_input_sequence_tokens_sum" => (GaugeName::InputTokenSum, value),
-        "dynamo_frontend_input_sequence_tokens_count" => (GaugeName::InputTokenCount, value),
-        "dynamo_frontend_output_sequence_tokens_sum" => (GaugeName::OutputTokenSum, value),
-        "dynamo_frontend_output_sequence_tokens_count" => (GaugeName::OutputTokenCount, value),
-        "dynamo_frontend_queued_requests" => (GaugeName::Queued, value),
+        | "dynamo_component_gpu_cache_usage_percent" => GaugeName::KvUtilization,
+        "sglang_cache_hit_rate"
+        | "trtllm_kv_cache_hit_rate"
+        | "dynamo_component_kv_cache_hit_rate" => GaugeName::PrefixHitRate,
+        "dynamo_component_total_blocks" => GaugeName::TotalBlocks,
+        "vllm_cache_config_info" => GaugeName::ConfiguredBlocks,
+        "sglang_max_total_num_tokens" => GaugeName::TotalTokens,
+        "sglang_num_used_tokens" => GaugeName::UsedTokens,
+        "dynamo_frontend_time_to_first_token_seconds_sum" => GaugeName::TtftSum,
+        "dynamo_frontend_time_to_first_token_seconds_count" => GaugeName::TtftCount,
+        "dynamo_component_router_kv_hit_rate_sum" => GaugeName::RouterHitSum,
+        "dynamo_component_router_kv_hit_rate_count" => GaugeName::RouterHitCount,
+        "dynamo_frontend_input_sequence_tokens_sum" => GaugeName::InputTokenSum,
+        "dynamo_frontend_input_sequence_tokens_count" => GaugeName::InputTokenCount,
+        "dynamo_frontend_output_sequence_tokens_sum" => GaugeName::OutputTokenSum,
+        "dynamo_frontend_output_sequence_tokens_count" => GaugeName::OutputTokenCount,
+        "dynamo_frontend_queued_requests" => GaugeName::Queued,
         _ => return None,
     })
 }
 
-/// The block size of the card that the frontend adopted is the one its router hashes with
+/// What a frontend read from the card of its model. The block size is the one its router hashes with
 /// (dynamo-llm 0.9.0, `http/service/metrics.rs:670`).
-fn adopted_block_size(pod: &Arc<str>, sample: &Sample, value: f64) -> Option<Fact> {
+fn adopted(what: ClaimWhat, pod: &Arc<str>, sample: &Sample, value: f64) -> Option<Fact> {
     // Sizes are small whole numbers; anything else is no size.
     let size = (1.0..=1e9).contains(&value).then(|| value.round())?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1e9")]
     let size = size as u64;
     let model = printable(sample.labels.get("model").unwrap_or_default(), 200);
     Some(Fact::Claim(Claim {
-        what: ClaimWhat::BlockSize,
+        what,
         of: ClaimOf::Router,
         subject: Subject::Pod(Arc::clone(pod)),
         value: ClaimValue::Count(size),
@@ -144,22 +160,33 @@ fn labelled_worker(sample: &Sample) -> Option<WorkerId> {
     u64::from_str_radix(id, if decimal { 10 } else { 16 }).ok().map(WorkerId)
 }
 
+/// vLLM counts its engines, one for each data-parallel rank, by a label of its own.
+fn labelled_rank(sample: &Sample) -> Option<DpRank> {
+    let engine = || sample.labels.get("engine").filter(|_| sample.metric.starts_with("vllm_"));
+    let rank = sample.labels.get("dp_rank").or_else(engine)?;
+    rank.parse().ok().map(DpRank)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::Timestamp;
 
-    /// Returns the gauges of a scrape with the text, as name, rank and value.
-    fn gauges(text: &'static str) -> Vec<(GaugeName, Option<u32>, f64)> {
+    fn facts(text: &'static str) -> Vec<Fact> {
         let origin = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
         let frame = Frame::new(Timestamp::default(), origin, text);
         let mut facts = Facts::default();
         decode(&frame, &mut facts).unwrap();
+        facts.other
+    }
+
+    /// Returns the gauges of a scrape with the text, as name, rank and value.
+    fn gauges(text: &'static str) -> Vec<(GaugeName, Option<u32>, f64)> {
         let gauge = |fact: Fact| match fact {
             Fact::Gauge(gauge) => Some((gauge.name, gauge.dp_rank.map(|rank| rank.0), gauge.value)),
             _ => None,
         };
-        facts.other.into_iter().filter_map(gauge).collect()
+        facts(text).into_iter().filter_map(gauge).collect()
     }
 
     #[test]
@@ -170,5 +197,57 @@ mod tests {
         let shares: Vec<_> = gauges(text).into_iter().map(|(_, _, value)| value).collect();
 
         assert_eq!(shares, [0.97, 0.97]);
+    }
+
+    #[test]
+    fn the_engines_of_one_vllm_worker_are_its_ranks() {
+        let text = "vllm:kv_cache_usage_perc{engine=\"0\"} 0.1\n\
+                    vllm:kv_cache_usage_perc{engine=\"1\"} 0.9\n\
+                    vllm:prefix_cache_queries_total{engine=\"0\"} 400\n\
+                    vllm:prefix_cache_queries_total{engine=\"1\"} 0\n\
+                    vllm:prefix_cache_hits_total{engine=\"0\"} 100\n\
+                    vllm:prefix_cache_hits_total{engine=\"1\"} 0\n\
+                    vllm:cache_config_info{engine=\"0\",num_gpu_blocks=\"573\"} 1\n\
+                    vllm:cache_config_info{engine=\"1\",num_gpu_blocks=\"None\"} 1\n";
+
+        assert_eq!(
+            gauges(text),
+            [
+                (GaugeName::KvUtilization, Some(0), 0.1),
+                (GaugeName::KvUtilization, Some(1), 0.9),
+                (GaugeName::ConfiguredBlocks, Some(0), 573.0),
+                (GaugeName::PrefixHitRate, Some(0), 0.25),
+            ],
+        );
+    }
+
+    #[test]
+    fn what_models_of_one_frontend_differ_in_is_no_capacity() {
+        let claimed = |text: &'static str| {
+            let of = |fact: &Fact| match fact {
+                Fact::Claim(claim) => Some((claim.what, claim.value.clone())),
+                _ => None,
+            };
+            facts(text).iter().filter_map(of).collect::<Vec<_>>()
+        };
+        let one = "dynamo_frontend_model_total_kv_blocks{model=\"a\"} 5000\n";
+        let two = "dynamo_frontend_model_total_kv_blocks{model=\"a\"} 5000\n\
+                   dynamo_frontend_model_total_kv_blocks{model=\"b\"} 400\n";
+
+        assert_eq!(claimed(one), [(ClaimWhat::TotalKvBlocks, ClaimValue::Count(5000))]);
+        assert_eq!(claimed(two), []);
+    }
+
+    #[test]
+    fn what_a_frontend_believes_of_a_worker_is_told_as_its_load() {
+        let text = "dynamo_frontend_worker_active_decode_blocks{dp_rank=\"1\",worker_id=\"42\"} 7\n\
+                    dynamo_frontend_worker_active_prefill_tokens{dp_rank=\"1\",worker_id=\"42\"} 90\n\
+                    dynamo_frontend_worker_active_prefill_tokens{dp_rank=\"0\",worker_id=\"43\"} 5\n";
+
+        let [Fact::Load(load)] = &facts(text)[..] else { panic!("{:?}", facts(text)) };
+
+        assert_eq!((load.rank.worker, load.rank.dp_rank), (WorkerId(42), DpRank(1)));
+        assert_eq!((load.active_decode_blocks, load.active_prefill_tokens), (Some(7), Some(90)));
+        assert_eq!(load.kv_used_blocks, None, "a router's estimate is no use of the engine");
     }
 }

@@ -86,15 +86,7 @@ impl Room {
             bytes: None,
             token_bytes: None,
         };
-        // Only stores with blocks in them prove that the engine cuts what publisher and card say.
-        let counters = &record.counters;
-        let agree = counters.stores > 0 && counters.empty_stores * 2 < counters.stores;
-        let sizes: &[ClaimOf] = if agree {
-            &[ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card]
-        } else {
-            &[ClaimOf::Engine]
-        };
-        room.block = sizes
+        room.block = super::room::sizes(record)
             .iter()
             .copied()
             .find_map(|of| room.claim_of(engine, ClaimWhat::BlockSize, of, "tokens per block"));

@@ -49,7 +49,7 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
-pub(super) fn whole(value: f64) -> u64 {
+pub(in crate::engine) fn whole(value: f64) -> u64 {
     value.round().clamp(0.0, 1e15) as u64
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::room;
 use crate::domain::{ClaimOf, ClaimWhat, Counters, Subject, Timestamp};
 use crate::engine::meters::RankNow;
 use crate::engine::{Engine, MINUTE};
@@ -32,12 +33,13 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
     let counts = engine.mirror.counts(record.rank);
     let subjects = subjects(record, pod);
     let shown = pod.and_then(|pod| engine.cluster.pod(pod)).map(|record| &record.pod);
-    let capacity = capacity(engine, record, &subjects);
+    let capacity = room::capacity(engine, record, &subjects);
     let overlap = record.overlaps.best();
     let routed = engine.meters.routed_by_rank.get(index);
     let gauges = engine.meters.gauges_by_rank.get(index);
     let lately = gauges.and_then(|gauges| gauges.utilization.steady(at, LATELY, CHANGE));
-    let used = utilization(record, capacity.as_ref());
+    let used = room::utilization(record, capacity.as_ref());
+    let capacity = capacity.or_else(|| room::told(engine, record, &subjects));
     WorkerRow {
         alias: engine.workers.alias(record.rank.worker),
         rank: record.rank,
@@ -53,7 +55,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         counters: record.counters,
         rates: meter.map(|meter| meter.rate_set(at, engine.since_kv())).unwrap_or_default(),
         block_size: block_sizes(engine, &subjects),
-        used_blocks: record.used_blocks.as_ref().map(sourced),
+        used_blocks: room::used(engine, record, &subjects, capacity.as_ref()),
         kv_lately: lately.or_else(|| used.as_ref().map(|used| used.value)),
         kv_utilization: used,
         capacity_blocks: capacity,
@@ -80,7 +82,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
     }
 }
 
-fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
+pub(super) fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
     Sourced { value: measured.value.clone(), source: measured.source.to_string(), at: measured.at }
 }
 
@@ -93,39 +95,6 @@ pub(in crate::engine) fn subjects(record: &RankRecord, pod: Option<&str>) -> Vec
     subjects
 }
 
-/// The card wins, then a router's log, then the engine's own log or arguments.
-pub(in crate::engine) fn capacity(
-    engine: &Engine,
-    record: &RankRecord,
-    subjects: &[Subject],
-) -> Option<Sourced<u64>> {
-    let claimed = |of| {
-        let (value, stored) = engine.claims.count(ClaimWhat::TotalKvBlocks, of, subjects)?;
-        let source = stored.claim.source.to_string();
-        Some(Sourced { value, source, at: stored.last })
-    };
-    claimed(ClaimOf::Card)
-        .or_else(|| record.capacity.as_ref().map(sourced))
-        .or_else(|| claimed(ClaimOf::Engine))
-}
-
-/// The engine's own figure wins; otherwise it is used blocks by capacity.
-pub(in crate::engine) fn utilization(
-    record: &RankRecord,
-    capacity: Option<&Sourced<u64>>,
-) -> Option<Sourced<f64>> {
-    if let Some(measured) = &record.utilization {
-        return Some(sourced(measured));
-    }
-    let used = record.used_blocks.as_ref()?;
-    let capacity = capacity.filter(|capacity| capacity.value > 0)?;
-    Some(Sourced {
-        value: (used.value as f64 / capacity.value as f64).clamp(0.0, 1.0),
-        source: format!("{} / {}", used.source, capacity.source),
-        at: used.at,
-    })
-}
-
 /// Returns how many blocks are held, and in use as engines report, of the ranks whose past is not
 /// known; none where no engine reports any. More than are in use says nothing: engines count a block
 /// that is only cached as free.
@@ -136,8 +105,8 @@ pub(in crate::engine) fn coverage(engine: &Engine) -> Option<(u64, u64)> {
         let in_use = record.used_blocks.as_ref().map(|measured| measured.value).or_else(|| {
             let pod = engine.workers.worker(record.rank.worker).and_then(|w| w.pod.as_deref());
             let subjects = subjects(record, pod);
-            let capacity = capacity(engine, record, &subjects)?;
-            let share = utilization(record, Some(&capacity))?.value;
+            let capacity = room::capacity(engine, record, &subjects)?;
+            let share = room::utilization(record, Some(&capacity))?.value;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
             Some((share * capacity.value as f64) as u64)
         });
@@ -156,7 +125,7 @@ pub(in crate::engine) fn ranks_now(engine: &Engine) -> Vec<RankNow> {
             return None;
         }
         let subjects = subjects(record, worker.and_then(|w| w.pod.as_deref()));
-        let used = utilization(record, capacity(engine, record, &subjects).as_ref());
+        let used = room::utilization(record, room::capacity(engine, record, &subjects).as_ref());
         Some(RankNow {
             index,
             rank: record.rank,

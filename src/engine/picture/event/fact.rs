@@ -164,6 +164,10 @@ const fn metric(name: GaugeName) -> &'static str {
     match name {
         GaugeName::KvUtilization => "share of KV blocks in use",
         GaugeName::PrefixHitRate => "prefix hit rate",
+        GaugeName::TotalBlocks => "KV blocks",
+        GaugeName::ConfiguredBlocks => "KV blocks as configured",
+        GaugeName::TotalTokens => "tokens of the KV cache",
+        GaugeName::UsedTokens => "tokens of the KV cache in use",
         GaugeName::TtftSum => "sum of times to first token",
         GaugeName::TtftCount => "number of times to first token",
         GaugeName::Queued => "requests waiting",

@@ -1,0 +1,59 @@
+//! What engines' metrics say of their KV caches, to the rank it is about.
+
+use crate::domain::{DpRank, Gauge, GaugeName, Timestamp, WorkerRank};
+use crate::engine::{Engine, picture::whole};
+use crate::model::Measured;
+
+impl Engine {
+    pub(super) fn gauge(&mut self, gauge: &Gauge, at: Timestamp) {
+        match gauge.name {
+            GaugeName::KvUtilization
+            | GaugeName::PrefixHitRate
+            | GaugeName::TotalBlocks
+            | GaugeName::ConfiguredBlocks
+            | GaugeName::TotalTokens
+            | GaugeName::UsedTokens => {}
+            GaugeName::TtftSum
+            | GaugeName::TtftCount
+            | GaugeName::Queued
+            | GaugeName::RouterHitSum
+            | GaugeName::RouterHitCount
+            | GaugeName::InputTokenSum
+            | GaugeName::InputTokenCount
+            | GaugeName::OutputTokenSum
+            | GaugeName::OutputTokenCount
+            | GaugeName::StoresApplied
+            | GaugeName::StoresOrphaned
+            | GaugeName::StoresInvalid
+            | GaugeName::RemovalsApplied
+            | GaugeName::RemovalsMissing => {
+                // Summed over its labels, see `scraped`.
+                return;
+            }
+        }
+        let worker = gauge.worker.or_else(|| self.workers.in_pod(&gauge.pod));
+        let Some(worker) = worker else { return };
+        let dp_rank = gauge.dp_rank.unwrap_or(DpRank(0));
+        let source = format!("metrics of {}", gauge.pod).into();
+        let Some(record) = self.workers.rank_mut(WorkerRank { worker, dp_rank }) else { return };
+        let place = match gauge.name {
+            GaugeName::TotalBlocks => &mut record.scraped.blocks,
+            GaugeName::ConfiguredBlocks => &mut record.scraped.configured,
+            GaugeName::TotalTokens => &mut record.scraped.tokens,
+            GaugeName::UsedTokens => &mut record.scraped.used_tokens,
+            name => {
+                let value = gauge.value.clamp(0.0, 1.0);
+                let share = if name == GaugeName::KvUtilization {
+                    &mut record.utilization
+                } else {
+                    &mut record.hit_rate
+                };
+                *share = Some(Measured { value, source, at });
+                return;
+            }
+        };
+        // No engine has room for nothing: it has not counted yet.
+        let unknown = gauge.value < 1.0 && gauge.name != GaugeName::UsedTokens;
+        *place = (!unknown).then(|| Measured { value: whole(gauge.value), source, at });
+    }
+}
