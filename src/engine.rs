@@ -258,6 +258,7 @@ impl Engine {
             return;
         }
         self.meters.rolled = at;
+        self.workers.forget_scraped(at, MINUTE);
         let ranks = picture::ranks_now(self);
         self.meters.ttft.set(at, self.router.ttft_last());
         self.meters.gauges(at, self.mirror.totals().accepted, &ranks);

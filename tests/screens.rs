@@ -11,8 +11,9 @@ mod views;
 mod walks;
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
-use kvtop::snapshot::Snapshot;
+use kvtop::snapshot::{Snapshot, Sourced};
 use kvtop::tui::command::{Action, Command, ReplayCommand, Scroll};
 use kvtop::tui::shell::Shell;
 use kvtop::tui::theme::{Glyphs, Level, Theme, Themes};
@@ -106,6 +107,34 @@ fn other_pictures() {
             let screen = draw(&mut shell(), &picture, size);
             insta::assert_snapshot!(format!("{name}_{}x{}", size.0, size.1), screen);
         }
+    }
+}
+
+#[test]
+fn figures_of_an_endpoint_that_stopped_answering_are_dimmed() {
+    let mut picture = pictures::healthy();
+    let at = picture.at.before(Duration::from_secs(16));
+    for row in &mut picture.workers {
+        let source = format!("metrics of {}", row.pod.as_ref().unwrap());
+        let at = if row.alias == "w0" { at } else { picture.at };
+        row.hit_rate = Some(Sourced { value: 0.87, source: source.clone(), at });
+        row.kv_utilization = Some(Sourced { value: 0.54, source, at });
+    }
+    let theme = theme(Level::Sixteen, Glyphs::UNICODE);
+    let buffer = draw_with(&mut shell(), &picture, (120, 36), &theme);
+    let colour = |alias: &str, figure: &str| {
+        let of = |cells: &[ratatui::buffer::Cell]| {
+            let text: Vec<&str> = cells.iter().map(ratatui::buffer::Cell::symbol).collect();
+            let whole = text.concat();
+            let at = whole.contains(alias).then(|| whole.find(figure)).flatten()?;
+            let before = whole[..at].chars().count();
+            Some(cells[before].fg)
+        };
+        rows(&buffer).find_map(of).unwrap()
+    };
+
+    for figure in ["87", "54"] {
+        assert_ne!(colour("w0 ", figure), colour("w1 ", figure), "{figure}");
     }
 }
 

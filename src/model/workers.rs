@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::decisions::Overlaps;
 use super::tally::Tally;
@@ -315,6 +316,19 @@ impl Workers {
             return Some(hashed);
         }
         self.records.iter().find(|worker| worker.pod.as_deref() == Some(pod)).map(|w| w.id)
+    }
+
+    /// Forgets shares and uses that were scraped more than `age` before `now`: of an endpoint that does
+    /// not answer any more nobody knows them.
+    pub fn forget_scraped(&mut self, now: Timestamp, age: Duration) {
+        fn expire<T>(known: &mut Option<Measured<T>>, now: Timestamp, age: Duration) {
+            known.take_if(|measured| now.since(measured.at) > age);
+        }
+        for record in &mut self.ranks {
+            expire(&mut record.utilization, now, age);
+            expire(&mut record.hit_rate, now, age);
+            expire(&mut record.scraped.used_tokens, now, age);
+        }
     }
 
     /// Notes that the past of every rank of worker `id` is known.

@@ -79,9 +79,17 @@ struct Worker<'a> {
     rates: Option<BTreeMap<&'static str, Rate>>,
     block_size: BlockSize,
     kv_utilization: Option<f64>,
+    kv_utilization_source: Option<&'a str>,
+    kv_utilization_at: Option<String>,
     used_blocks: Option<u64>,
+    used_blocks_source: Option<&'a str>,
+    used_blocks_at: Option<String>,
     capacity_blocks: Option<u64>,
+    capacity_blocks_source: Option<&'a str>,
+    capacity_blocks_at: Option<String>,
     hit_rate: Option<f64>,
+    hit_rate_source: Option<&'a str>,
+    hit_rate_at: Option<String>,
     routed: Option<u64>,
     mean_overlap: Option<f64>,
     last_event: Option<String>,
@@ -252,9 +260,17 @@ impl<'a> Worker<'a> {
                 router: row.block_size.router,
             },
             kv_utilization: value_of(row.kv_utilization.as_ref()),
+            kv_utilization_source: source_of(row.kv_utilization.as_ref()),
+            kv_utilization_at: time_of(row.kv_utilization.as_ref()),
             used_blocks: value_of(row.used_blocks.as_ref()),
+            used_blocks_source: source_of(row.used_blocks.as_ref()),
+            used_blocks_at: time_of(row.used_blocks.as_ref()),
             capacity_blocks: value_of(row.capacity_blocks.as_ref()),
+            capacity_blocks_source: source_of(row.capacity_blocks.as_ref()),
+            capacity_blocks_at: time_of(row.capacity_blocks.as_ref()),
             hit_rate: value_of(row.hit_rate.as_ref()),
+            hit_rate_source: source_of(row.hit_rate.as_ref()),
+            hit_rate_at: time_of(row.hit_rate.as_ref()),
             routed: told.then_some(row.routed),
             mean_overlap: row.mean_overlap,
             last_event: row.last_event.map(rfc3339),
@@ -264,6 +280,14 @@ impl<'a> Worker<'a> {
 
 fn value_of<T: Copy>(sourced: Option<&Sourced<T>>) -> Option<T> {
     sourced.map(|sourced| sourced.value)
+}
+
+fn source_of<T>(sourced: Option<&Sourced<T>>) -> Option<&str> {
+    sourced.map(|sourced| sourced.source.as_str())
+}
+
+fn time_of<T>(sourced: Option<&Sourced<T>>) -> Option<String> {
+    sourced.map(|sourced| rfc3339(sourced.at))
 }
 
 impl Rate {

@@ -182,6 +182,27 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_scraped_any_more_is_not_known_after_a_minute() {
+        let text = "trtllm_kv_cache_utilization 0.42\ntrtllm_kv_cache_hit_rate 0.5\n\
+                    dynamo_component_total_blocks 5000\n";
+        let mut engine = Engine::new(EngineOptions::default());
+        engine.workers.set_pod(WorkerRank::new(7, 0).worker, &"worker".into());
+        engine.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
+        let scrape = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
+        engine.ingest(&[Frame::new(AT, scrape, text)]);
+        let mut after = |seconds| {
+            let at = AT.after(std::time::Duration::from_secs(seconds));
+            engine.snapshot(&ViewQuery::default(), at).workers.remove(0)
+        };
+
+        let row = after(60);
+        assert_eq!(figures(&row), (Some(5000), Some(2100), Some(0.5)));
+        let row = after(61);
+        assert_eq!(row.kv_utilization, None);
+        assert_eq!(figures(&row), (Some(5000), None, None), "room stays what it was");
+    }
+
+    #[test]
     fn vllms_configuration_is_shown_where_nothing_better_is_known() {
         let text = "vllm:cache_config_info{engine=\"0\",num_gpu_blocks=\"573\"} 1\n\
                     vllm:prefix_cache_queries_total{engine=\"0\"} 400\n\

@@ -1,15 +1,20 @@
 //! What stands in each column, for a worker and for all of them.
 
+use std::time::Duration;
+
 use super::columns::Col;
 use super::{BAR, Entry, WARMING};
 use crate::domain::Tier;
-use crate::snapshot::WorkerRow;
+use crate::snapshot::{Sourced, WorkerRow};
 use crate::tui::judge::{self, State};
 use crate::tui::panels::Scene;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Part, part};
 use crate::tui::widgets::gauge;
+
+/// Endpoints are scraped every 5 s; what is older than three scrapes is dimmed.
+const FRESH: Duration = Duration::from_secs(15);
 
 /// What cells are written with.
 #[derive(Clone, Copy)]
@@ -57,19 +62,18 @@ impl Pen<'_> {
             Col::Cached => plain(text::count(row.accepted)),
             Col::Held => plain(text::count(row.held)),
             Col::Change => self.known(row.change.map(text::signed)),
-            Col::Kv => self.usage(row.kv_utilization.as_ref().map(|used| used.value)),
+            Col::Kv => self.by_age(row.kv_utilization.as_ref(), |used| self.usage(used)),
             Col::Stores => plain(text::short(rates.stored_blocks)),
             Col::Evicts => plain(text::short(rates.removals)),
             Col::Orphans => self.orphans(entry),
             Col::Hits => {
-                let rate = row.hit_rate.as_ref();
-                self.known(rate.map(|rate| text::whole_percent(rate.value)))
+                self.by_age(row.hit_rate.as_ref(), |rate| self.known(rate.map(text::whole_percent)))
             }
             Col::Routed => plain(text::short(row.routed_per_second)),
             Col::Overlap => short(row.mean_overlap),
             Col::Last => self.known(row.last_event.map(|at| self.scene.age(at))),
             Col::Unknown => plain(text::short(rates.unknown_removals)),
-            Col::Active => count(row.used_blocks.as_ref().map(|used| used.value)),
+            Col::Active => self.by_age(row.used_blocks.as_ref(), count),
             Col::Total => count(row.capacity_blocks.as_ref().map(|room| room.value)),
             Col::Decode => count(row.load.as_ref().map(|load| load.value.decode_blocks)),
             Col::Host => plain(text::count(row.tiers[Tier::HostPinned as usize])),
@@ -163,6 +167,21 @@ impl Pen<'_> {
 
     pub(super) fn known(&self, value: Option<String>) -> Part {
         value.map_or_else(|| part(self.glyphs.none, Role::Muted), |value| part(value, Role::Fg))
+    }
+
+    /// Returns what `write` makes of a value, dimmed where it was scraped a while ago. What is published
+    /// says when it changes, and is no older for that.
+    fn by_age<T: Copy>(
+        &self,
+        value: Option<&Sourced<T>>,
+        write: impl Fn(Option<T>) -> Part,
+    ) -> Part {
+        let part = write(value.map(|value| value.value));
+        let old = value.is_some_and(|value| {
+            let scraped = value.source.starts_with("metrics of ");
+            scraped && self.scene.now.since(value.at) > FRESH
+        });
+        if old { Part { role: Role::Muted, ..part } } else { part }
     }
 
     fn usage(&self, share: Option<f64>) -> Part {
