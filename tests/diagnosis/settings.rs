@@ -161,6 +161,19 @@ fn a_frontend_that_does_not_route_by_cached_blocks_is_told_how_to() {
     assert_eq!(said(&other_era, "KVT005"), "unknown", "0.9 does not read the name of 1.0");
     assert_eq!(fix(&flagged, "KVT005"), "Start the frontend with --router-mode kv.");
     assert_eq!(said(&recorded().seen(), "KVT005"), "unknown");
+    let missing = |snapshot: &Snapshot| match &snapshot
+        .checks
+        .iter()
+        .find(|check| check.id == "KVT005")
+        .unwrap()
+        .verdict
+    {
+        CheckVerdict::Unknown { missing } => missing.clone(),
+        other => panic!("{other:?}"),
+    };
+    let known = missing(&recorded().seen());
+    assert!(known.starts_with("requests: the router is set to kv"), "{known}");
+    assert!(missing(&played(&[]).1).starts_with("the frontend's settings"));
     // One of the two recorded workers takes all; the other is there to be chosen.
     let two = recorded().routes(20, 3).says(
         FRONTEND,

@@ -81,11 +81,20 @@ impl Rule for RouterMode {
             .into();
         }
         if routed == 0 {
-            let missing = "the frontend's settings, or a log line that names a selected worker";
-            return Verdict::unknown(missing);
+            return Verdict::unknown(missing(evidence));
         }
         let (times, workers) = (thousands(routed), workers.len());
         Verdict::clear(format!("the KV router chose a worker {times} times, of {workers}"))
+    }
+}
+
+/// Returns what there is too little of where no request was seen.
+fn missing(evidence: &Evidence) -> &'static str {
+    let mode = evidence.settings.router_mode.as_ref();
+    if mode.is_some_and(|mode| mode.value.as_ref() == "kv") {
+        "requests: the router is set to kv, and no log line names a selected worker yet"
+    } else {
+        "the frontend's settings, or a log line that names a selected worker"
     }
 }
 
