@@ -3,12 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use kvtop::frame::{Frame, Origin};
+use kvtop::domain::{SourceNote, SourceState, Timestamp};
+use kvtop::frame::{Frame, KubeChange, Origin};
 use kvtop::record::{Header, RecordWriter};
+use kvtop::wire::health;
 use serde_json::Value;
 
 use crate::config::kvtop;
-use crate::support::{fixture, frames, scratch};
+use crate::support::{fixture, frames, played, scratch};
 
 /// Returns the path of a recording of those frames of a healthy deployment that `kept` chooses.
 fn without(kept: impl Fn(&Frame) -> bool) -> PathBuf {
@@ -73,4 +75,38 @@ fn without_events_no_block_is_counted() {
     assert!(screen.contains("no event plane is heard"), "{screen}");
     let tree = shown(&file, &["-o", "text", "--size", "160x40", "--view", "tree"]);
     assert!(tree.contains("No event plane is heard"), "{tree}");
+}
+
+#[test]
+fn a_router_whose_log_is_followed_and_empty_is_not_said_to_be_unread() {
+    let pods: Value = serde_json::from_slice(
+        &std::fs::read(fixture("kube/pods/list_gtc-demo.body.json")).unwrap(),
+    )
+    .unwrap();
+    let at = Timestamp(1_795_224_204_000_000);
+    let shown = |why: &str| {
+        let note = SourceNote {
+            source: "logs".into(),
+            state: SourceState::Live,
+            why: why.into(),
+            retry_ms: None,
+            rtt_us: None,
+            dropped: 0,
+            drops_uncounted: 0,
+            interruptions: 0,
+            history: None,
+            peers: None,
+            at,
+        };
+        let listed = || Origin::Kube { kind: "Pod".into(), change: KubeChange::Listed };
+        let items = pods["items"].as_array().unwrap();
+        let mut all: Vec<Frame> =
+            items.iter().map(|pod| Frame::new(at, listed(), pod.to_string())).collect();
+        let health = Origin::Health { source: "logs".into() };
+        all.push(Frame::new(at, health, health::encode(&note)));
+        crate::screens::drawn(&played(&all).1, 120, 36)
+    };
+
+    assert!(shown("3 of 3 logs followed").contains("no router logged anything yet"));
+    assert!(shown("2 of 3 logs followed").contains("no router's log is read"));
 }

@@ -29,6 +29,8 @@ pub struct RouterSummary {
     pub last_tree_size: Option<u64>,
     /// Weight of the prefill term, when the log spells the formula out.
     pub overlap_weight: Option<f64>,
+    /// True while every log is followed, those of routers too, and no router has written anything.
+    pub quiet: bool,
     /// `Failed to find parent block` in routers' logs; none while no router's log is read.
     pub log_parent_warnings: Option<u64>,
     /// `Failed to find block to remove` in routers' logs; none while no router's log is read.
@@ -55,6 +57,11 @@ pub struct RouterSummary {
 }
 
 impl RouterSummary {
+    /// Returns why their words are missing, for people.
+    pub const fn why_silent(&self) -> &'static str {
+        if self.quiet { "no router logged anything yet" } else { "no router's log is read" }
+    }
+
     /// Returns true when routers' own words tell what they routed, so that 0 is a count.
     pub fn tells_of_requests(&self) -> bool {
         self.log_parent_warnings.is_some() || self.decisions > 0

@@ -1,6 +1,6 @@
 //! What routers say, and their last decisions.
 
-use crate::domain::{Subject, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{SourceState, Subject, Timestamp, WorkerId, WorkerRank};
 use crate::engine::{Engine, MINUTE};
 use crate::metrics::CountSeries;
 use crate::model::{DecisionRecord, PodWarnings, RankRecord};
@@ -33,6 +33,7 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         mean_logit: mean_logit(engine, at),
         last_tree_size: router.last_tree_size,
         overlap_weight: router.weight,
+        quiet: routers.is_empty() && all_followed(engine),
         log_parent_warnings: sum(|warnings| warnings.parent),
         log_remove_warnings: sum(|warnings| warnings.remove),
         parent_warnings_per_minute: per_minute(&engine.meters.parent_warnings),
@@ -46,6 +47,18 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         ttft_mean: router.ttft_mean(),
         queued: router.queued().map(whole),
     }
+}
+
+/// Returns true while the logs of all pods are followed, and some of these are routers.
+fn all_followed(engine: &Engine) -> bool {
+    let notes = engine.sources.all().filter(|(name, _)| name.as_ref() == "logs");
+    let whole = notes.filter_map(|(_, record)| record.note.as_ref()).any(|note| {
+        // `3 of 3 logs followed`, see `source::logs`.
+        let mut words = note.why.split([' ', ';']);
+        let counts = (words.next(), words.nth(1));
+        note.state == SourceState::Live && counts.0.is_some() && counts.0 == counts.1
+    });
+    whole && engine.cluster.pods().any(|record| record.pod.role.is_router())
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]

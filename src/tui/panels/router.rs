@@ -182,7 +182,7 @@ fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
 fn warnings(router: &RouterSummary, glyphs: &Glyphs) -> Vec<Fact> {
     let (Some(parents), Some(removes)) = (router.log_parent_warnings, router.log_remove_warnings)
     else {
-        return vec![fact("warnings", vec![missing("no router's log is read", glyphs)])];
+        return vec![fact("warnings", vec![missing(router.why_silent(), glyphs)])];
     };
     // Whole seconds, the one that is going on included.
     let span = text::span(Duration::from_secs_f64(router.recent.as_secs_f64().ceil()));

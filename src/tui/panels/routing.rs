@@ -59,7 +59,7 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 }
 
 fn waiting(snapshot: &Snapshot) -> &'static str {
-    if snapshot.router.routers.is_empty() {
+    if snapshot.router.routers.is_empty() && !snapshot.router.quiet {
         "no decision seen: no router's log is read yet"
     } else {
         "no decision seen yet: they appear with the first request"

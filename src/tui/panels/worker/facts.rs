@@ -144,7 +144,7 @@ fn load(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) 
         let said = format!("{routed} requests {dot} {rate}/s {dot} mean overlap {overlap} blocks");
         sheet.say("ROUTED", &said, Role::Fg);
     } else {
-        let said = format!("{} no router's log is read", glyphs.none);
+        let said = format!("{} {}", glyphs.none, scene.snapshot.router.why_silent());
         sheet.say("ROUTED", &said, Role::Muted);
     }
     let said = match &row.load {
