@@ -410,6 +410,21 @@ fn a_selected_worker_stays_selected_where_workers_are_paged() {
 }
 
 #[test]
+fn nodes_are_shown_where_there_is_room_for_them() {
+    let picture = pictures::healthy();
+    let row = |size| {
+        let screen = draw(&mut shell(), &picture, size);
+        let names = screen.lines().position(|line| line.contains("EVICT/s")).unwrap();
+        let lines: Vec<_> = screen.lines().skip(names).take(2).map(str::to_owned).collect();
+        lines.join("\n")
+    };
+
+    let wide = row((200, 60));
+    assert!(wide.contains("NODE") && wide.contains("node-a"), "{wide}");
+    assert!(!row((120, 36)).contains("NODE"));
+}
+
+#[test]
 fn numbers_end_where_their_columns_end_however_large_they_are() {
     let mut picture = pictures::healthy();
     for (row, count) in picture.workers.iter_mut().zip([u64::MAX, 999_999]) {

@@ -271,8 +271,17 @@ fn table(
     (room, height): (usize, u16),
 ) -> Table {
     let glyphs = canvas.glyphs();
-    let cols: Vec<Col> = Col::ALL.into_iter().filter(|col| is_shown(*col, wanted, scene)).collect();
+    let mut cols: Vec<Col> =
+        Col::ALL.into_iter().filter(|col| is_shown(*col, wanted, scene)).collect();
     let (mut widths, longest) = least(entries, room, glyphs);
+    if is_usual(wanted) && entries.iter().any(|entry| entry.row.node.is_some()) {
+        // Where it takes no room from anything else.
+        let whole = Widths { name: longest, ..widths };
+        let all = cols.iter().chain([&Col::Node]).map(|col| col.column(&whole, glyphs).width + 1);
+        if all.sum::<usize>() + BAR <= room {
+            cols.push(Col::Node);
+        }
+    }
     let least = widths.name;
     let columns = |widths: &Widths| -> Vec<Column> {
         cols.iter().map(|col| col.column(widths, glyphs)).collect()
@@ -315,6 +324,12 @@ fn is_shown(col: Col, wanted: &BTreeSet<Col>, scene: &Scene<'_>) -> bool {
         _ => true,
     };
     col.is_fixed() || (says_something && wanted.contains(&col))
+}
+
+/// Returns true while nobody chose columns.
+fn is_usual(wanted: &BTreeSet<Col>) -> bool {
+    let usual = Col::usual();
+    wanted.iter().all(|col| *col == Col::State || usual.contains(col)) && wanted.is_superset(&usual)
 }
 
 fn widest(entries: &[Entry<'_>], text: impl Fn(&Entry<'_>) -> String) -> usize {
