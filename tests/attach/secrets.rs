@@ -79,3 +79,33 @@ async fn what_is_planted_is_used_and_never_written() {
         assert!(!recorded.contains(secret));
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_secret_in_a_script_costs_no_flag_of_the_command_after_it() {
+    let it = Deployment::with(NatsServer::start(&[], ""));
+    for (pod, _) in WORKERS {
+        let script = format!(
+            "export HF_TOKEN={PLANTED}; python3 -m dynamo.trtllm --kv-block-size 64 --model-path x"
+        );
+        it.kube.edit("Pod", pod, |pod| {
+            let container = &mut pod["spec"]["containers"][0];
+            container["command"] = json!(["sh", "-c"]);
+            container["args"] = json!([script]);
+        });
+    }
+
+    let output = run(&it, &["snapshot", "-o", "json", "--for", "2s"]).await;
+
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(!text.contains(PLANTED), "{text}");
+    let picture: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let sizes: Vec<_> = picture["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|claim| claim["what"] == "block_size" && claim["of"] == "publisher")
+        .filter(|claim| claim["subject"].as_str().unwrap().starts_with("pod/"))
+        .map(|claim| (claim["value"].as_u64(), claim["basis"].as_str()))
+        .collect();
+    assert_eq!(sizes, [(Some(64), Some("setting")); 2], "{text}");
+}
