@@ -22,7 +22,7 @@ mod router_log;
 mod text;
 mod version_sign;
 
-use crate::domain::{Fact, KvBatch, Releases};
+use crate::domain::{Fact, KvBatch, Release, Releases};
 use crate::frame::{Body, Frame, Origin};
 
 pub use kube_object::{RouterSetting, router_settings};
@@ -54,28 +54,35 @@ impl Facts {
 }
 
 /// What the form of a KV event tells of the Dynamo version that sent it (PROTOCOL 0.1).
+///
+/// Up to 1.3 a message holds one event, later ones an array (dynamo-llm 1.4.0
+/// `kv_router/publisher/sinks.rs:24`); from 1.5 on a publisher always names the domain
+/// (dynamo-kv-router 1.6.1 `protocols.rs:1525`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shape {
     /// No `storage_tier`: 0.9 or 1.0.
     Plain,
-    /// `storage_tier`: 1.1 and later.
+    /// `storage_tier`, one event in a message: 1.1 to 1.3.
     Tiered,
-    /// `start_position`: 1.2 and later.
+    /// `start_position`, one event in a message: 1.2 or 1.3.
     Positioned,
-    /// Several events in a message: 1.4 and later.
+    /// An array of events, without `residency_domain`: 1.4.
     Batched,
     /// `residency_domain`: 1.5 and later.
     Domained,
 }
+
+/// The last release that sends one event in a message.
+const LAST_SINGLE: Release = Release::new(1, 3);
 
 impl Shape {
     /// Returns the releases that send it.
     pub const fn releases(self) -> Releases {
         match self {
             Self::Plain => Releases::up_to(1, 0),
-            Self::Tiered => Releases::from(1, 1),
-            Self::Positioned => Releases::from(1, 2),
-            Self::Batched => Releases::from(1, 4),
+            Self::Tiered => Releases::between(Release::new(1, 1), LAST_SINGLE),
+            Self::Positioned => Releases::between(Release::new(1, 2), LAST_SINGLE),
+            Self::Batched => Releases::only(Release::new(1, 4)),
             Self::Domained => Releases::from(1, 5),
         }
     }

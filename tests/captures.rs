@@ -118,6 +118,9 @@ fn what_processes_do_tells_the_release_that_a_capture_is_of() {
         let expected = match (release.major, release.minor) {
             (0, 9) => "0.9 or earlier".to_owned(),
             (1, 0) => "1.0".to_owned(),
+            // The form of KV events has an end, too.
+            (1, 1 | 2) => format!("{release} to 1.3"),
+            (1, 3 | 4) => release.to_string(),
             // Only metrics of ZMQ tell 1.6 from 1.5.
             (1, 6) if name != "1.6.1-default_healthy" => "1.5 or later".to_owned(),
             _ => format!("{release} or later"),
@@ -130,13 +133,21 @@ fn what_processes_do_tells_the_release_that_a_capture_is_of() {
 
 #[test]
 fn releases_that_are_mixed_are_a_finding_that_names_both() {
-    let mut all = frames(&fixture("captures/1.0.2-healthy.frames.gz"));
-    all.extend(frames(&fixture("captures/1.4.2-healthy.frames.gz")));
-    let (_, snapshot) = played(&all);
-    let finding = snapshot.findings.iter().find(|finding| finding.id == "KVT019").unwrap();
-    assert!(finding.summary.contains("mixed"), "{}", finding.summary);
-    assert!(finding.summary.contains("1.0") && finding.summary.contains("1.4 or later"));
-    assert_eq!(snapshot.deployment.version.as_deref(), Some("1.0 and 1.4 or later"));
+    for (one, other, told) in [
+        ("1.0.2-healthy", "1.4.2-healthy", ["1.0", "1.4 or later"]),
+        ("1.2.1-healthy", "1.6.1-healthy", ["1.2 to 1.3", "1.5 or later"]),
+        ("1.4.2-healthy", "1.6.1-healthy", ["1.4", "1.5 or later"]),
+    ] {
+        let mut all = frames(&fixture(&format!("captures/{one}.frames.gz")));
+        all.extend(frames(&fixture(&format!("captures/{other}.frames.gz"))));
+        all.sort_by_key(|frame| frame.at);
+        let (_, snapshot) = played(&all);
+        let finding = snapshot.findings.iter().find(|finding| finding.id == "KVT019").unwrap();
+        assert!(finding.summary.contains("mixed"), "{}", finding.summary);
+        assert!(told.iter().all(|it| finding.summary.contains(it)), "{}", finding.summary);
+        let told = told.join(" and ");
+        assert_eq!(snapshot.deployment.version.as_deref(), Some(&*told), "{one} and {other}");
+    }
 }
 
 /// Returns a message of NATS core as a publisher on ZMQ frames the same envelope; under its whole

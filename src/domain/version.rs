@@ -53,9 +53,14 @@ impl Releases {
         Self { least: None, most: Some(Release::new(major, minor)) }
     }
 
+    /// Returns `least` and all up to `most`.
+    pub const fn between(least: Release, most: Release) -> Self {
+        Self { least: Some(least), most: Some(most) }
+    }
+
     /// Returns one release.
     pub const fn only(release: Release) -> Self {
-        Self { least: Some(release), most: Some(release) }
+        Self::between(release, release)
     }
 
     /// Returns what is in both ranges; none when nothing is.
