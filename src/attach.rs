@@ -26,6 +26,10 @@ const HTTP_PORT: u16 = 8000;
 /// Port of a worker's system server where nobody says otherwise.
 const SYSTEM_PORT: u16 = 9090;
 
+/// Said when engines are to be listened to and there is nothing to connect to.
+const NO_ENGINE: &str = "--deep: no engine names a socket; vLLM and SGLang do by --kv-events-config, \
+                         vLLM up to 1.0 by itself, TensorRT-LLM has none";
+
 /// What Kubernetes shows of a namespace.
 #[derive(Clone, Debug, Default)]
 pub struct Seen<'a> {
@@ -136,10 +140,14 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     }
     wanted.etcd = etcd(&pods);
     wanted.zmq = published(seen, &pods, choice);
+    let alone = wanted.zmq.is_empty();
     if choice.deep {
         wanted.zmq.extend(zmq::engines(&pods));
+        if !pods.iter().any(|pod| pod.engine_events.is_some()) {
+            wanted.notes.push(NO_ENGINE.to_owned());
+        }
     }
-    wanted.nats = nats::target(&pods, wanted.zmq.is_empty(), &mut wanted.notes);
+    wanted.nats = nats::target(&pods, alone, &mut wanted.notes);
     for pod in &pods {
         wanted.logs.extend(logs(pod));
         wanted.scrapes.extend(scrapes(pod));

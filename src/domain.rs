@@ -17,8 +17,8 @@ mod version;
 
 pub use claim::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Subject};
 pub use cluster::{
-    Backend, Component, ConfigFile, ConfigSource, Container, Endpoints, EngineFile, Graph,
-    NatsAccess, Placement, Pod, PodRef, Port, Role, SecretRef, Setting,
+    Backend, Component, ConfigFile, ConfigSource, Container, Endpoints, EngineFile, EngineSocket,
+    Graph, NatsAccess, Placement, Pod, PodRef, Port, Role, SecretRef, Setting,
 };
 pub use count::Counters;
 pub use fact::{

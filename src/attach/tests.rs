@@ -1,7 +1,9 @@
 //! Tables of what is seen and what is then wanted.
 
 use super::*;
-use crate::domain::{Component, ConfigSource, EngineFile, NatsAccess, Port, SecretRef};
+use crate::domain::{
+    Component, ConfigSource, EngineFile, EngineSocket, NatsAccess, Port, SecretRef,
+};
 
 const SERVER: &str = "nats://nats.platform:4222";
 
@@ -273,4 +275,24 @@ fn targets_are_bounded() {
 
     assert_eq!((wanted.logs.len(), wanted.scrapes.len()), (TARGET_LIMIT, TARGET_LIMIT));
     assert_eq!(wanted.notes.len(), 2);
+}
+
+#[test]
+fn engines_are_listened_to_where_one_has_a_socket_and_else_that_is_said() {
+    let deep = Choice { deep: true, ..Choice::default() };
+    let mut worker = pod("w", Role::Worker, Some("g"));
+    let silent = wanted(&seen(std::slice::from_ref(&worker)), &deep);
+    assert!(silent.zmq.is_empty());
+    assert!(silent.notes.iter().any(|note| note.contains("no engine names a socket")));
+
+    worker.engine_events = Some(EngineSocket { port: 20080, by: "the default port of vLLM" });
+    worker.nats = NatsAccess::default();
+    let mut pending = Pod { name: "p".into(), phase: "Pending".into(), ..worker.clone() };
+    pending.ip = Some("10.0.0.2".into());
+    let heard = wanted(&seen(&[worker, pending]), &deep);
+    let found: Vec<_> = heard.zmq.iter().map(|to| (&*to.endpoint, &*to.from)).collect();
+    assert_eq!(found, [("tcp://10.0.0.1:20080", "engine, by the default port of vLLM of pod w")]);
+    // The sockets of engines are no event plane.
+    assert_eq!(heard.notes.len(), 1, "{:?}", heard.notes);
+    assert!(heard.notes[0].contains("NATS_SERVER"), "{:?}", heard.notes);
 }

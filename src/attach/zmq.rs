@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Choice, Seen};
+use super::{Choice, Seen, has_started};
 use crate::domain::{Advertised, Channel, Pod, Transport};
 
 /// Topics that kvtop reads, the most important first. Each has a socket of its own.
@@ -78,7 +78,8 @@ pub fn published(seen: &Seen<'_>, pods: &[&Pod], choice: &Choice) -> Vec<ZmqTarg
 /// Returns the sockets of engines that publish their own events, which name the tokens in a block.
 pub(super) fn engines(pods: &[&Pod]) -> Vec<ZmqTarget> {
     let of_pod = |pod: &&Pod| {
-        let (ip, port) = (pod.ip.as_ref()?, pod.engine_events?);
+        let (ip, socket) = (pod.ip.as_ref()?, pod.engine_events?);
+        let port = socket.port;
         let ip = if ip.contains(':') { format!("[{ip}]") } else { ip.to_string() };
         Some(ZmqTarget {
             endpoint: format!("tcp://{ip}:{port}").into(),
@@ -86,10 +87,10 @@ pub(super) fn engines(pods: &[&Pod]) -> Vec<ZmqTarget> {
             broker: false,
             events: false,
             engine: true,
-            from: format!("engine, by --kv-events-config of pod {}", pod.name).into(),
+            from: format!("engine, by {} of pod {}", socket.by, pod.name).into(),
         })
     };
-    pods.iter().filter_map(of_pod).collect()
+    pods.iter().filter(|pod| has_started(pod)).filter_map(of_pod).collect()
 }
 
 fn from(channel: &Channel, record: &Advertised, broker: bool) -> String {

@@ -220,14 +220,23 @@ pub struct Pod {
     pub nats: NatsAccess,
     /// How it publishes or receives events, when it was told.
     pub event_plane: Option<Arc<str>>,
-    /// The port at which its engine publishes events of its own.
-    pub engine_events: Option<u16>,
+    /// Where its engine publishes events of its own.
+    pub engine_events: Option<EngineSocket>,
     /// Where its discovery records are in etcd (`ETCD_ENDPOINTS`); none with discovery by Kubernetes.
     pub etcd: Option<Arc<str>>,
     /// Where brokers of ZMQ pass events on (`DYN_ZMQ_BROKER_URL`).
     pub zmq_brokers: Vec<Arc<str>>,
     /// The configuration file of its engine.
     pub engine_file: Option<EngineFile>,
+}
+
+/// The socket at which an engine publishes events of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineSocket {
+    /// Its port.
+    pub port: u16,
+    /// What says so, for people.
+    pub by: &'static str,
 }
 
 /// A component of a graph deployment.

@@ -22,27 +22,53 @@ fn stored(sequence: u64) -> Parts {
     vec![Vec::new(), sequence.to_be_bytes().to_vec(), payload]
 }
 
+/// How a worker is told where its engine publishes.
+#[derive(Clone, Copy)]
+enum By {
+    Flag,
+    Variable,
+}
+
 /// Returns the recorded deployment of vLLM whose worker publishes its engine's events at `publisher`.
-fn deployment(publisher: &LibzmqPublisher) -> FakeKube {
+fn deployment(publisher: &LibzmqPublisher, by: By) -> FakeKube {
     let kube = FakeKube::start();
     kube.load("pods/list_gtc-vllm").load("dgd/list");
+    let port = publisher.port();
     let config = json!({
         "enable_kv_cache_events": true,
         "publisher": "zmq",
-        "endpoint": format!("tcp://*:{}", publisher.port()),
+        "endpoint": format!("tcp://*:{port}"),
     });
     kube.edit("Pod", POD, |pod| {
         pod["status"]["podIP"] = "127.0.0.1".into();
-        let args = pod["spec"]["containers"][0]["args"].as_array_mut().unwrap();
-        args.extend(["--kv-events-config".into(), config.to_string().into()]);
+        let main = &mut pod["spec"]["containers"][0];
+        match by {
+            By::Flag => main["args"]
+                .as_array_mut()
+                .unwrap()
+                .extend(["--kv-events-config".into(), config.to_string().into()]),
+            By::Variable => main["env"]
+                .as_array_mut()
+                .unwrap()
+                .push(json!({"name": "DYN_VLLM_KV_EVENT_PORT", "value": port.to_string()})),
+        }
     });
     kube
 }
 
 #[test]
 fn an_engine_names_its_block_size_and_no_token_reaches_a_recording() {
+    listens(By::Flag);
+}
+
+#[test]
+fn an_engine_of_0_9_is_found_without_the_flag() {
+    listens(By::Variable);
+}
+
+fn listens(by: By) {
     let mut publisher = LibzmqPublisher::start();
-    let kube = deployment(&publisher);
+    let kube = deployment(&publisher, by);
     let file = scratch().join("deep.frames");
     let config = kube.kubeconfig().display().to_string();
     let kvtop = Command::new(env!("CARGO_BIN_EXE_kvtop"))
@@ -75,7 +101,7 @@ fn an_engine_names_its_block_size_and_no_token_reaches_a_recording() {
 #[test]
 fn without_the_flag_no_engine_is_listened_to() {
     let mut publisher = LibzmqPublisher::start();
-    let kube = deployment(&publisher);
+    let kube = deployment(&publisher, By::Flag);
     let config = kube.kubeconfig().display().to_string();
     let output = Command::new(env!("CARGO_BIN_EXE_kvtop"))
         .args(["snapshot", "-o", "json", "-n", "gtc-vllm", "--kubeconfig", &config, "--for", "3s"])

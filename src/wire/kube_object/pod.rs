@@ -13,13 +13,17 @@ use super::settings::{Process, role_of};
 use super::volume::{Mounted, mounted};
 use super::{Object, list, raw, shared, string};
 use crate::domain::{
-    Backend, Basis, Claim, ConfigSource, Container, EngineFile, Fact, Pod, Port, Role, Subject,
+    Backend, Basis, Claim, ConfigSource, Container, EngineFile, EngineSocket, Fact, Pod, Port,
+    Role, Subject,
 };
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
 
 /// Most brokers that are kept of a pod.
 const BROKER_LIMIT: usize = 16;
+
+/// The variable that moves the events of vLLM's engine.
+const VLLM_PORT: &str = "DYN_VLLM_KV_EVENT_PORT";
 
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let object = Object::read(frame)?;
@@ -137,8 +141,7 @@ impl<'a> Reading<'a> {
             self.pod.backend = backend;
             self.pod.engine_file = file;
             self.pod.event_plane = command.env().plain("DYN_EVENT_PLANE").map(shared);
-            let config = command.flag(&["--kv-events-config"]).and_then(|found| found.value);
-            self.pod.engine_events = config.and_then(engine_events);
+            self.pod.engine_events = engine_socket(command, backend, version, role);
             let brokers = command.env().plain("DYN_ZMQ_BROKER_URL");
             self.pod.zmq_brokers = brokers.map(brokers_for_subscribers).unwrap_or_default();
         }
@@ -173,8 +176,35 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// Returns where an engine publishes events of its own. Up to 1.0 vLLM does so without being asked, but
+/// for decode workers and without a prefix cache (ai-dynamo 0.9.0 and 1.0.2, `vllm/args.py`,
+/// `create_kv_events_config`).
+fn engine_socket(
+    command: &Command,
+    backend: Option<Backend>,
+    version: Option<Version>,
+    role: Role,
+) -> Option<EngineSocket> {
+    if let Some(config) = command.flag(&["--kv-events-config"]) {
+        return Some(EngineSocket { port: port_of(config.value?)?, by: "--kv-events-config" });
+    }
+    let by_itself = backend == Some(Backend::Vllm)
+        && version.is_some_and(|version| version < Version::new(1, 1))
+        && role != Role::Decode
+        && command.flag(&["--no-enable-prefix-caching"]).is_none();
+    if !by_itself {
+        return None;
+    }
+    match command.variable(&[VLLM_PORT]) {
+        Some(found) => {
+            Some(EngineSocket { port: found.value?.trim().parse().ok()?, by: VLLM_PORT })
+        }
+        None => Some(EngineSocket { port: 20080, by: "the default port of vLLM" }),
+    }
+}
+
 /// Reads the port of `{"publisher": "zmq", "endpoint": "tcp://*:20080"}`.
-fn engine_events(config: &str) -> Option<u16> {
+fn port_of(config: &str) -> Option<u16> {
     let config: Value = serde_json::from_str(config).ok()?;
     if config["publisher"] == "null" || config["enable_kv_cache_events"] == false {
         return None;
@@ -249,4 +279,47 @@ pub(super) fn engine_file(
     let overridden = overrides.is_some_and(|json| json.contains("tokens_per_block"));
     let followed = version.is_some_and(|version| version >= Version::new(1, 4));
     Some(EngineFile { path: raw(path), source, decides_block_size: !overridden, followed })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Returns the port at which vLLM's engine publishes.
+    fn socket(release: &str, role: Role, container: &Value) -> Option<u16> {
+        let mut env = Env::default();
+        env.add(&container["env"], |_| None);
+        let command = Command::all_of(container, &env).remove(0);
+        let version = Version::parse(release);
+        engine_socket(&command, Some(Backend::Vllm), version, role).map(|socket| socket.port)
+    }
+
+    #[test]
+    fn vllm_has_a_socket_by_itself_up_to_1_0() {
+        let run = json!({"args": ["-m", "dynamo.vllm"]});
+        let moved = json!({"args": ["-m", "dynamo.vllm"],
+            "env": [{"name": "DYN_VLLM_KV_EVENT_PORT", "value": "20090"}]});
+        let told = json!({"args": ["-m", "dynamo.vllm", "--kv-events-config",
+            r#"{"publisher":"zmq","endpoint":"tcp://*:5557"}"#]});
+        let denied = json!({"args": ["-m", "dynamo.vllm", "--kv-events-config",
+            r#"{"enable_kv_cache_events":false}"#]});
+        let uncached = json!({"args": ["-m", "dynamo.vllm", "--no-enable-prefix-caching"]});
+
+        for release in ["0.9.0", "1.0.2"] {
+            assert_eq!(socket(release, Role::Worker, &run), Some(20080));
+            assert_eq!(socket(release, Role::Worker, &moved), Some(20090));
+            assert_eq!(socket(release, Role::Decode, &run), None);
+            assert_eq!(socket(release, Role::Worker, &uncached), None);
+        }
+        for release in ["1.1.0", "1.6.1", "my-tag"] {
+            assert_eq!(socket(release, Role::Worker, &run), None);
+            assert_eq!(socket(release, Role::Worker, &moved), None);
+        }
+        for release in ["0.9.0", "1.6.1"] {
+            assert_eq!(socket(release, Role::Worker, &told), Some(5557));
+            assert_eq!(socket(release, Role::Worker, &denied), None);
+        }
+    }
 }
