@@ -112,6 +112,13 @@ pub enum Origin {
         /// True when it was written, false when it was deleted.
         put: bool,
     },
+    /// A discovery record in a folder.
+    File {
+        /// The key that its name stands for.
+        key: Arc<str>,
+        /// True when it was written, false when it is gone.
+        put: bool,
+    },
     /// All that a standalone indexer holds.
     Indexer {
         /// Its address.
@@ -135,6 +142,7 @@ impl Origin {
             Self::Metrics { .. } => "metrics",
             Self::Kube { .. } => "kube",
             Self::Etcd { .. } => "etcd",
+            Self::File { .. } => "file",
             Self::Indexer { .. } => "indexer",
             Self::Health { .. } => "health",
         }

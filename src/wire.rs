@@ -122,7 +122,7 @@ pub const DECODERS: &[Decoder] = &[
     Decoder { id: "event-plane-nats", accepts: is_event_plane, decode: event_plane::decode_nats },
     Decoder { id: "router-log", accepts: is_log, decode: router_log::decode },
     Decoder { id: "prometheus", accepts: is_metrics, decode: prometheus_text::decode },
-    Decoder { id: "discovery-etcd", accepts: is_etcd, decode: discovery::decode_etcd },
+    Decoder { id: "discovery-etcd", accepts: is_record, decode: discovery::decode },
     Decoder { id: "indexer-dump", accepts: is_dump, decode: indexer_dump::decode },
     KUBE[0],
     KUBE[1],
@@ -152,8 +152,8 @@ fn is_metrics(frame: &Frame) -> bool {
     matches!(frame.origin, Origin::Metrics { .. })
 }
 
-fn is_etcd(frame: &Frame) -> bool {
-    matches!(frame.origin, Origin::Etcd { .. })
+fn is_record(frame: &Frame) -> bool {
+    matches!(frame.origin, Origin::Etcd { .. } | Origin::File { .. })
 }
 
 fn is_dump(frame: &Frame) -> bool {

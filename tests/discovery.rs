@@ -28,7 +28,9 @@ fn records() -> BTreeMap<String, String> {
 fn state(delivered: &Delivered) -> BTreeMap<String, String> {
     let mut state = BTreeMap::new();
     for frame in &delivered.frames {
-        let Origin::Etcd { key, put } = &frame.origin else { panic!("{:?}", frame.origin) };
+        let (Origin::Etcd { key, put } | Origin::File { key, put }) = &frame.origin else {
+            panic!("{:?}", frame.origin)
+        };
         let Body::Whole(value) = &frame.body else { panic!("one part") };
         let value = String::from_utf8(value.to_vec()).unwrap();
         let before = match put {

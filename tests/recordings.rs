@@ -57,6 +57,7 @@ fn frame() -> impl Strategy<Value = Frame> {
         (texts(), prop::sample::select(KubeChange::ALL.to_vec()))
             .prop_map(|(kind, change)| Origin::Kube { kind, change }),
         (texts(), any::<bool>()).prop_map(|(key, put)| Origin::Etcd { key, put }),
+        (texts(), any::<bool>()).prop_map(|(key, put)| Origin::File { key, put }),
         texts().prop_map(|url| Origin::Indexer { url }),
         texts().prop_map(|source| Origin::Health { source }),
     ];

@@ -23,6 +23,7 @@ pub(super) fn carries_kv(origin: &Origin) -> bool {
         | Origin::Metrics { .. }
         | Origin::Kube { .. }
         | Origin::Etcd { .. }
+        | Origin::File { .. }
         | Origin::Indexer { .. }
         | Origin::Health { .. } => false,
     }
@@ -31,9 +32,19 @@ pub(super) fn carries_kv(origin: &Origin) -> bool {
 /// Returns the name under which the frames of `origin` are shown.
 pub(super) fn source_name(origin: &Origin) -> Arc<str> {
     use std::sync::LazyLock;
-    static NAMES: LazyLock<[Arc<str>; 8]> = LazyLock::new(|| {
-        ["nats", "jetstream", "zmq", "logs", "metrics", "kubernetes", "etcd", "indexer"]
-            .map(Arc::from)
+    static NAMES: LazyLock<[Arc<str>; 9]> = LazyLock::new(|| {
+        [
+            "nats",
+            "jetstream",
+            "zmq",
+            "logs",
+            "metrics",
+            "kubernetes",
+            "etcd",
+            "discovery",
+            "indexer",
+        ]
+        .map(Arc::from)
     });
     let index = match origin {
         Origin::Nats { .. } => 0,
@@ -43,7 +54,8 @@ pub(super) fn source_name(origin: &Origin) -> Arc<str> {
         Origin::Metrics { .. } => 4,
         Origin::Kube { .. } => 5,
         Origin::Etcd { .. } => 6,
-        Origin::Indexer { .. } => 7,
+        Origin::File { .. } => 7,
+        Origin::Indexer { .. } => 8,
         Origin::Health { source } => return Arc::clone(source),
     };
     Arc::clone(&NAMES[index])
@@ -61,7 +73,7 @@ pub(super) fn clean(frame: &Frame) -> Cow<'_, Frame> {
         Origin::Log { namespace, pod, .. } => [namespace, pod],
         Origin::Metrics { pod, url } => [pod, url],
         Origin::Kube { kind, .. } => [kind, kind],
-        Origin::Etcd { key, .. } => [key, key],
+        Origin::Etcd { key, .. } | Origin::File { key, .. } => [key, key],
         Origin::Indexer { url } => [url, url],
         Origin::Health { source } => [source, source],
     };
@@ -77,7 +89,7 @@ pub(super) fn clean(frame: &Frame) -> Cow<'_, Frame> {
         Origin::Log { namespace, pod, .. } => [namespace, pod].into_iter().for_each(scrub),
         Origin::Metrics { pod, url } => [pod, url].into_iter().for_each(scrub),
         Origin::Kube { kind, .. } => scrub(kind),
-        Origin::Etcd { key, .. } => scrub(key),
+        Origin::Etcd { key, .. } | Origin::File { key, .. } => scrub(key),
         Origin::Indexer { url } => scrub(url),
         Origin::Health { source } => scrub(source),
     }

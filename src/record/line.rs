@@ -84,6 +84,10 @@ enum WireOrigin {
         key: Arc<str>,
         change: String,
     },
+    File {
+        key: Arc<str>,
+        change: String,
+    },
     Indexer {
         url: Arc<str>,
     },
@@ -148,9 +152,8 @@ impl From<&Origin> for WireOrigin {
             Origin::Log { namespace, pod, container } => Self::Log { namespace, pod, container },
             Origin::Metrics { pod, url } => Self::Metrics { pod, url },
             Origin::Kube { kind, change } => Self::Kube { kind, change: change.name().to_owned() },
-            Origin::Etcd { key, put } => {
-                Self::Etcd { key, change: if put { "put" } else { "delete" }.to_owned() }
-            }
+            Origin::Etcd { key, put } => Self::Etcd { key, change: change_of(put) },
+            Origin::File { key, put } => Self::File { key, change: change_of(put) },
             Origin::Indexer { url } => Self::Indexer { url },
             Origin::Health { source } => Self::Health { source },
         }
@@ -176,13 +179,22 @@ impl TryFrom<WireOrigin> for Origin {
                 let change = known.ok_or_else(|| format!("unknown kube change `{change}`"))?;
                 Self::Kube { kind, change }
             }
-            WireOrigin::Etcd { key, change } => match change.as_str() {
-                "put" => Self::Etcd { key, put: true },
-                "delete" => Self::Etcd { key, put: false },
-                other => return Err(format!("unknown etcd change `{other}`")),
-            },
+            WireOrigin::Etcd { key, change } => Self::Etcd { key, put: is_put("etcd", &change)? },
+            WireOrigin::File { key, change } => Self::File { key, put: is_put("file", &change)? },
             WireOrigin::Indexer { url } => Self::Indexer { url },
             WireOrigin::Health { source } => Self::Health { source },
         })
+    }
+}
+
+fn change_of(put: bool) -> String {
+    if put { "put" } else { "delete" }.to_owned()
+}
+
+fn is_put(store: &str, change: &str) -> Result<bool, String> {
+    match change {
+        "put" => Ok(true),
+        "delete" => Ok(false),
+        other => Err(format!("unknown {store} change `{other}`")),
     }
 }

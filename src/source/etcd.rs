@@ -13,6 +13,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::domain::SourceState;
+use crate::frame::Origin;
 use crate::source::nats::Secret;
 use crate::source::notes::Notes;
 use crate::source::reach::Reach;
@@ -56,7 +57,7 @@ impl EtcdSpec {
 pub fn spawn(spec: EtcdSpec, emitter: Emitter) -> SourceHandle {
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
-    let known = Known::new(emitter.counting_apart());
+    let known = Known::new(emitter.counting_apart(), |key, put| Origin::Etcd { key, put });
     let notes = Notes::new(NAME.into(), emitter, shown);
     let source = Source { spec, wanted, notes, known, interruptions: 0, failures: 0 };
     let task = tokio::spawn(source.run());

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::clock;
 use crate::domain::{SourceState, Timestamp};
+use crate::frame::Origin;
 use crate::source::etcd::Known;
 use crate::source::notes::{Notes, shortened};
 use crate::source::{Desired, Emitter, SourceHandle};
@@ -45,7 +46,7 @@ const LARGEST: u64 = 4 << 20;
 pub fn spawn(folder: PathBuf, emitter: Emitter) -> SourceHandle {
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
-    let known = Known::new(emitter.counting_apart());
+    let known = Known::new(emitter.counting_apart(), |key, put| Origin::File { key, put });
     let notes = Notes::new(NAME.into(), emitter, shown);
     let source = Source { folder, wanted, notes, known };
     let task = tokio::spawn(source.run());

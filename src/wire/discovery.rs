@@ -1,4 +1,5 @@
-//! Discovery records: model cards, instances and event channels, as etcd keys (`v1/…`).
+//! Discovery records: model cards, instances and event channels, as etcd keys (`v1/…`) or as files that
+//! are named after them.
 //!
 //! Values are the JSON of `DiscoveryInstance` (dynamo-runtime 0.9.0, `discovery/kv_store.rs:19` and
 //! `discovery/mod.rs:408`; `EventChannel` changed in 1.4, `discovery/mod.rs:243`).
@@ -21,10 +22,14 @@ const NAME_LIMIT: usize = 200;
 /// Most brokers that are kept of a channel.
 const BROKER_LIMIT: usize = 16;
 
-pub(super) fn decode_etcd(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
-    let Origin::Etcd { key, put } = &frame.origin else { return Ok(()) };
+pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let (store, key, put) = match &frame.origin {
+        Origin::Etcd { key, put } => ("etcd", key, put),
+        Origin::File { key, put } => ("file", key, put),
+        _ => return Ok(()),
+    };
     if !put {
-        facts.other.extend(withdrawn(key));
+        facts.other.extend(withdrawn(store, key));
         return Ok(());
     }
     if !key.starts_with("v1/") {
@@ -32,7 +37,7 @@ pub(super) fn decode_etcd(frame: &Frame, facts: &mut Facts) -> Result<(), Reject
     }
     let value: Value = serde_json::from_slice(whole(frame)?)
         .map_err(|_| Reject::new("discovery record: invalid JSON"))?;
-    let source: Arc<str> = source_of(key).into();
+    let source: Arc<str> = source_of(store, key).into();
     record(&value, &source, facts);
     if let Some(channel) = channel(&value) {
         let channels = vec![channel];
@@ -42,8 +47,8 @@ pub(super) fn decode_etcd(frame: &Frame, facts: &mut Facts) -> Result<(), Reject
 }
 
 /// Returns where a record was read.
-fn source_of(key: &str) -> String {
-    format!("etcd {}", printable(key, NAME_LIMIT))
+fn source_of(store: &str, key: &str) -> String {
+    format!("{store} {}", printable(key, NAME_LIMIT))
 }
 
 /// Adds what a discovery record says of processes and models; `source` is where it was read.
@@ -63,9 +68,9 @@ pub(super) fn record(value: &Value, source: &str, facts: &mut Facts) {
 
 /// Reads a key whose value is gone: `v1/instances/{namespace}/{component}/{endpoint}/{id:x}`, or that
 /// of a channel.
-fn withdrawn(key: &str) -> Option<Fact> {
+fn withdrawn(store: &str, key: &str) -> Option<Fact> {
     if key.starts_with("v1/event_channels/") {
-        let record = source_of(key).into();
+        let record = source_of(store, key).into();
         return Some(Fact::Advertised(Advertised { record, pod: None, channels: Vec::new() }));
     }
     let mut parts = key.strip_prefix("v1/instances/")?.split('/');

@@ -109,5 +109,30 @@ fn publishers_are_found_in_a_folder() {
         publisher.wait_for("subscribed kv-events");
         publisher.publish(messages);
     }
-    compare(kvtop);
+    let value = compare(kvtop);
+    let frames = |name: &str| {
+        let sources = value["sources"].as_array().unwrap();
+        sources.iter().find(|row| row["name"] == name).map(|row| row["frames"].as_u64().unwrap())
+    };
+    assert_eq!((frames("discovery"), frames("etcd")), (Some(records.len() as u64), None));
+    let claims = value["claims"].as_array().unwrap();
+    let source = |claim: &serde_json::Value| claim["source"].as_str().unwrap().to_owned();
+    assert!(claims.iter().any(|claim| source(claim).starts_with("file v1/mdc/")), "{claims:?}");
+    assert!(!claims.iter().any(|claim| source(claim).contains("etcd")), "{claims:?}");
+}
+
+#[test]
+fn doctor_names_the_folder_and_no_etcd() {
+    let folder = Folder::new();
+    for (key, value) in &records() {
+        super::folder::write(folder.path(), key, value);
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.args(["doctor", "--discovery-dir"]).arg(folder.path());
+    command.env_remove("NATS_URL").env_remove("NATS_SERVER").stdin(Stdio::null());
+    let said = String::from_utf8(command.output().unwrap().stdout).unwrap();
+
+    let line = said.lines().find(|line| line.contains(" discovery ")).unwrap_or_default();
+    assert!(line.contains("ok") && line.contains("discovery records"), "{said}");
+    assert!(!said.contains("etcd"), "{said}");
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use kvtop::domain::SourceState;
+use kvtop::frame::{Frame, Origin};
 use kvtop::source::FRAME_BUFFER;
 use kvtop::source::files::spawn;
 
@@ -57,6 +58,9 @@ async fn records_in_files_come_change_expire_and_go() {
     delivered.until("what changed", |it| state(it) == expected).await;
     let note = delivered.notes.last().unwrap();
     assert_eq!((note.state, note.dropped), (SourceState::Live, 0));
+    // No etcd is there, and none is spoken of.
+    let of_files = |frame: &Frame| matches!(frame.origin, Origin::File { .. });
+    assert!(delivered.frames.iter().all(of_files));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -77,6 +77,9 @@ fn origin(origin: &Origin) -> String {
         Origin::Etcd { key, put } => {
             format!("etcd key {key}, {}", if *put { "written" } else { "deleted" })
         }
+        Origin::File { key, put } => {
+            format!("discovery record {key}, {}", if *put { "written" } else { "gone" })
+        }
         Origin::Indexer { url } => format!("dump of the indexer at {url}"),
         Origin::Health { source } => format!("kvtop's own note about {source}"),
     }

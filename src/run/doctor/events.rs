@@ -16,7 +16,8 @@ pub(super) fn checks(seen: &Seen) -> Vec<Check> {
         checks.push(none.advise("name one with --nats-url; without events no cache is shown"));
     }
     checks.extend(planes);
-    checks.extend(row(&seen.snapshot, "etcd").map(of_plane));
+    let records = ["etcd", "discovery"].into_iter();
+    checks.extend(records.filter_map(|name| row(&seen.snapshot, name)).map(of_plane));
     // Without Kubernetes there are neither.
     if let Some(wanted) = &seen.wanted {
         checks.push(of_pods(row(&seen.snapshot, "logs"), "logs", wanted.logs.len()));

@@ -31,6 +31,8 @@ struct Entry {
 /// The keys that exist.
 pub(in crate::source) struct Known {
     emitter: Emitter,
+    /// Makes the origin of a change.
+    origin: fn(Arc<str>, bool) -> Origin,
     entries: HashMap<Arc<str>, Entry>,
     /// Lists so far.
     list: u64,
@@ -38,8 +40,8 @@ pub(in crate::source) struct Known {
 
 impl Known {
     /// Returns none yet; `emitter` counts what is dropped of them.
-    pub(in crate::source) fn new(emitter: Emitter) -> Self {
-        Self { emitter, entries: HashMap::new(), list: 0 }
+    pub(in crate::source) fn new(emitter: Emitter, origin: fn(Arc<str>, bool) -> Origin) -> Self {
+        Self { emitter, origin, entries: HashMap::new(), list: 0 }
     }
 
     /// Begins a list of all keys.
@@ -117,6 +119,6 @@ impl Known {
 
     /// Passes a change on. That nobody listens shows elsewhere.
     fn emit(&self, key: Arc<str>, put: bool, value: Bytes) {
-        self.emitter.emit(Frame::new(clock::now(), Origin::Etcd { key, put }, value));
+        self.emitter.emit(Frame::new(clock::now(), (self.origin)(key, put), value));
     }
 }
