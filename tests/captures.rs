@@ -203,7 +203,7 @@ fn a_late_attach_says_how_much_of_what_engines_use_it_holds() {
     let covered = |frames: &[Frame]| {
         let (_, snapshot) = played(frames);
         let reason = snapshot.tree.incomplete.iter().find(|why| why.contains("engines report"));
-        let percent = reason?.split("; held ").nth(1)?.split(' ').next()?.parse::<u64>().ok();
+        let percent = reason?.strip_prefix("held ")?.split(' ').next()?.parse::<u64>().ok();
         Some((percent?, snapshot.tree.held_blocks))
     };
 

@@ -147,12 +147,13 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
     if unknown > 0 {
         let coverage = workers::coverage(engine).map(|(held, used)| {
             let percent = held.saturating_mul(100) / used;
-            format!("; held {percent} % of the blocks that their engines report in use")
+            format!("held {percent} % of the blocks that engines report in use; ")
         });
+        // The numbers first: they are what is left where there is little room.
         reasons.push(format!(
-            "blocks stored before kvtop attached are unknown for {unknown} of {} ranks{}",
+            "{}{unknown} of {} ranks: blocks stored before kvtop attached are unknown",
+            coverage.as_deref().unwrap_or_default(),
             ranks.len(),
-            coverage.unwrap_or_default()
         ));
     }
     if engine.history.lost > 0 {

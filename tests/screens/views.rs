@@ -494,3 +494,38 @@ fn what_is_opened_offers_no_key_of_the_list_behind_it() {
         assert_eq!(footer(&mut seat), list);
     }
 }
+
+/// Returns the row of the sources and of what is looked at.
+fn status(text: &str) -> &str {
+    text.lines().next().unwrap()
+}
+
+#[test]
+fn the_version_is_shown_at_any_size_of_work_also_while_a_source_fails() {
+    for mut picture in [pictures::healthy(), pictures::replay(), pictures::late_attach()] {
+        picture.deployment.version = Some("1.6.1".to_owned());
+        for size in [(80, 24), (120, 36), (200, 60)] {
+            let text = draw(&mut shell(), &picture, size);
+            assert!(status(&text).contains("dynamo 1.6.1"), "{text}");
+        }
+        let text = draw(&mut shell(), &picture, (200, 60));
+        let router = text.lines().find(|line| line.contains(" Router ")).unwrap();
+        assert!(router.contains("dynamo 1.6.1"), "{text}");
+    }
+}
+
+#[test]
+fn what_is_known_of_the_past_is_said_by_number_at_any_size_of_work() {
+    let why = "held 78 % of the blocks that engines report in use; 2 of 2 ranks: blocks stored before \
+               kvtop attached are unknown";
+    let mut picture = pictures::late_attach();
+    picture.tree.incomplete = vec![why.to_owned()];
+    for size in [(80, 24), (120, 36), (200, 60)] {
+        let text = draw(&mut shell(), &picture, size);
+        assert!(text.contains("○ held 78 % of the blocks that"), "{text}");
+    }
+    // Where there are rows left nothing of it is cut.
+    let text = draw(&mut shell(), &picture, (200, 60));
+    let whole = ["report in use; 2 of 2", "stored before kvtop", "attached are unknown"];
+    assert!(whole.iter().all(|part| text.contains(part)), "{text}");
+}

@@ -16,6 +16,8 @@ use crate::tui::widgets::canvas::{Canvas, Part, part};
 
 /// Columns of a fact's name.
 const LABEL: usize = 12;
+/// Columns by which a sentence goes on further right.
+const INDENT: usize = 2;
 
 /// A fact: its name, and what is known.
 struct Fact {
@@ -40,19 +42,50 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let height = usize::from(area.height.saturating_sub(2)).max(1);
     let first = scene.look.first_router.min(facts.len().saturating_sub(height));
     let mut notes = Vec::new();
-    if let Some(plane) = &scene.snapshot.deployment.event_plane {
+    let deployment = &scene.snapshot.deployment;
+    if let Some(plane) = &deployment.event_plane {
         notes.push(part(format!("events by {plane}"), Role::Muted));
     }
     let below = facts.len().saturating_sub(first + height);
     if below > 0 {
         notes.push(part(format!("  {below} more {}", glyphs.down), Role::Muted));
     }
+    if let Some(version) = &deployment.version {
+        notes.push(part(format!("  dynamo {}", text::clean(version)), Role::Muted));
+    }
     let inner = scene.frame(canvas, area, PanelId::Router, title, notes);
+    let facts = unfolded(facts, inner);
     for (y, fact) in facts.iter().skip(first).take(inner.height.into()).enumerate() {
         let y = text::coordinate(y);
         let x = canvas.put(inner, 0, y, &text::pad(fact.label, LABEL), Role::Title);
         fit(canvas, inner, x, y, &fact.parts);
     }
+}
+
+/// Gives sentences that are too long for a row the rows that are left over.
+fn unfolded(facts: Vec<Fact>, area: Rect) -> Vec<Fact> {
+    let mut spare = usize::from(area.height).saturating_sub(facts.len());
+    let room = usize::from(area.width).saturating_sub(LABEL);
+    let mut rows = Vec::new();
+    for row in facts {
+        let [sentence] = row.parts.as_slice() else {
+            rows.push(row);
+            continue;
+        };
+        let said = text::clean(&sentence.text);
+        // What follows stands below the words, not below the mark before them.
+        let mut lines = text::wrap(&said, room.saturating_sub(INDENT));
+        if lines.len() > spare + 1 || text::width(&said) <= room {
+            rows.push(row);
+            continue;
+        }
+        spare -= lines.len() - 1;
+        let role = sentence.role;
+        rows.push(Fact { parts: vec![part(lines.remove(0), role)], ..row });
+        let below = |line| part(format!("{:INDENT$}{line}", ""), role);
+        rows.extend(lines.into_iter().map(|line| fact("", vec![below(line)])));
+    }
+    rows
 }
 
 /// Returns how many facts there are to scroll through.

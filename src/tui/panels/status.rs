@@ -17,18 +17,24 @@ const STALE: Duration = Duration::from_secs(3);
 const REASON: usize = 40;
 
 /// How much is said of the deployment, and of each source, from the most to the least.
-const FORMS: [(Label, Detail); 16] = [
+const FORMS: [(Label, Detail); 22] = [
     (Label::Full, Detail::Reason(REASON)),
     (Label::Full, Detail::Reason(20)),
-    (Label::Name, Detail::Reason(REASON)),
-    (Label::Name, Detail::Reason(20)),
+    (Label::Version, Detail::Reason(REASON)),
+    (Label::Version, Detail::Reason(20)),
     (Label::Full, Detail::Word),
-    (Label::Name, Detail::Word),
+    (Label::Version, Detail::Word),
     (Label::Full, Detail::Trouble(REASON)),
+    (Label::Version, Detail::Trouble(REASON)),
+    (Label::Version, Detail::Trouble(20)),
     (Label::Name, Detail::Trouble(REASON)),
     (Label::Name, Detail::Trouble(20)),
+    (Label::Version, Detail::Trouble(0)),
     (Label::Name, Detail::Trouble(0)),
     (Label::Full, Detail::Mark),
+    (Label::Version, Detail::Mark),
+    (Label::Name, Detail::Word),
+    (Label::Version, Detail::Count),
     (Label::Name, Detail::Mark),
     (Label::Name, Detail::Count),
     (Label::Short, Detail::Trouble(20)),
@@ -38,8 +44,13 @@ const FORMS: [(Label, Detail); 16] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Label {
+    /// Name, version and Dynamo's namespace.
     Full,
+    /// Name and version.
+    Version,
+    /// The name.
     Name,
+    /// The name, without kvtop's.
     Short,
 }
 
@@ -95,7 +106,11 @@ pub fn draw(
         width(left) + width(right) + width(&time) + 2 <= room
     };
     let trouble = snapshot.sources.iter().any(is_troubled);
-    let found = FORMS.into_iter().filter(|form| form.1.suits(trouble)).map(build).find(fits);
+    let suits = |form: &(Label, Detail)| {
+        // A version is not worth the name of what fails.
+        form.1.suits(trouble) && !(trouble && *form == (Label::Version, Detail::Count))
+    };
+    let found = FORMS.into_iter().filter(suits).map(build).find(fits);
     if let Some((left, mut right)) = found {
         canvas.parts(area, 0, 0, &left);
         right.extend(time);
@@ -133,14 +148,12 @@ fn left(snapshot: &Snapshot, label: Label, glyphs: &Glyphs) -> Vec<Part> {
     if !name.is_empty() {
         parts.extend([bar(), part(name, Role::Fg)]);
     }
-    if label == Label::Full {
-        if let Some(version) = &deployment.version {
-            parts.extend([bar(), part(format!("dynamo {version}"), Role::Fg)]);
-        }
-        if let Some(namespace) = deployment.namespace.as_ref().filter(|it| **it != deployment.label)
-        {
-            parts.extend([bar(), part(format!("ns {namespace}"), Role::Fg)]);
-        }
+    if let Some(version) = deployment.version.as_ref().filter(|_| label != Label::Name) {
+        parts.extend([bar(), part(format!("dynamo {version}"), Role::Fg)]);
+    }
+    let namespace = deployment.namespace.as_ref().filter(|it| **it != deployment.label);
+    if let Some(namespace) = namespace.filter(|_| label == Label::Full) {
+        parts.extend([bar(), part(format!("ns {namespace}"), Role::Fg)]);
     }
     match &snapshot.feed {
         Feed::Live => parts.extend([bar(), part("RO", Role::Muted)]),

@@ -6,12 +6,14 @@ use super::{PanelId, Scene};
 use crate::tui::judge::State;
 use crate::tui::text;
 use crate::tui::theme::Role;
-use crate::tui::widgets::canvas::{Canvas, part};
+use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::widgets::{gauge, sparkline};
 
 /// Columns of a label, and of a value with its mark.
 const LABEL: usize = 12;
 const VALUE: usize = 12;
+/// Columns from which on the router's panel stands beside, which says more.
+const ROUTED: u16 = 100;
 
 struct Trend {
     label: &'static str,
@@ -24,7 +26,8 @@ struct Trend {
 /// Draws one row for each trend that fits; the most telling ones where few do.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let title = format!("Last {}", text::span(scene.look.window));
-    let inner = scene.frame(canvas, area, PanelId::Trends, title, Vec::new());
+    let notes = unknown(canvas, area, scene, &title).into_iter().collect();
+    let inner = scene.frame(canvas, area, PanelId::Trends, title, notes);
     let mut trends = trends(canvas, scene);
     match inner.height {
         0 => return,
@@ -36,6 +39,21 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     for (y, trend) in trends.iter().enumerate() {
         row(canvas, inner, text::coordinate(y), trend);
     }
+}
+
+/// Returns why not every block is known, where no other panel says so.
+fn unknown(canvas: &Canvas<'_>, area: Rect, scene: &Scene<'_>, title: &str) -> Option<Part> {
+    let glyphs = canvas.glyphs();
+    let tree = &scene.snapshot.tree;
+    let why = tree.incomplete.first().filter(|_| scene.snapshot.hears_events())?;
+    if area.width >= ROUTED {
+        return None;
+    }
+    // Frame, blanks around title and note, and some of the edge between them.
+    let room = usize::from(area.width).saturating_sub(text::width(title) + 12);
+    let said =
+        text::cut_words(&format!("{} {}", glyphs.unknown, text::clean(why)), room, glyphs.ellipsis);
+    Some(part(said, Role::Unknown))
 }
 
 fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, trend: &Trend) {
