@@ -196,6 +196,7 @@ impl Player {
             speed: self.speed,
             paused: self.is_still(),
             bad_lines: self.recording.bad().count,
+            first_bad_line: self.recording.bad().first_line,
             torn: self.recording.torn(),
         }
     }

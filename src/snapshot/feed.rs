@@ -31,6 +31,8 @@ pub struct Playback {
     pub paused: bool,
     /// Lines of the file that could not be read.
     pub bad_lines: u64,
+    /// Number of the first of them, from 1; 0 while there is none.
+    pub first_bad_line: u64,
     /// True when the file ended within a line.
     pub torn: bool,
 }

@@ -529,3 +529,14 @@ fn what_is_known_of_the_past_is_said_by_number_at_any_size_of_work() {
     let whole = ["report in use; 2 of 2", "stored before kvtop", "attached are unknown"];
     assert!(whole.iter().all(|part| text.contains(part)), "{text}");
 }
+
+#[test]
+fn lines_that_could_not_be_read_are_shown_with_the_number_of_the_first() {
+    let mut picture = pictures::replay();
+    let Feed::Replay(playback) = &mut picture.feed else { panic!("a replay") };
+    (playback.bad_lines, playback.first_bad_line) = (3, 17);
+    assert!(draw(&mut shell(), &picture, (80, 24)).contains("3 bad lines, first 17"));
+    let Feed::Replay(playback) = &mut picture.feed else { panic!("a replay") };
+    playback.bad_lines = 1;
+    assert!(draw(&mut shell(), &picture, (80, 24)).contains("▲ bad line 17"));
+}

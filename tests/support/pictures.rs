@@ -325,6 +325,7 @@ pub(crate) fn replay() -> Snapshot {
         speed: 4.0,
         paused: false,
         bad_lines: 0,
+        first_bad_line: 0,
         torn: true,
     });
     picture.deployment.label = String::from("incident-0412");

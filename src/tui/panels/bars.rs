@@ -63,8 +63,12 @@ pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
     let mut right =
         vec![part(format!(" {} / {}  {times}", text::span(done), text::span(total)), Role::Fg)];
     if playback.bad_lines > 0 {
-        let bad = text::count(playback.bad_lines);
-        right.push(part(format!("  {} {bad} bad lines", glyphs.warn), Role::Warn));
+        let first = playback.first_bad_line;
+        let said = match playback.bad_lines {
+            1 => format!("bad line {first}"),
+            bad => format!("{} bad lines, first {first}", text::count(bad)),
+        };
+        right.push(part(format!("  {} {said}", glyphs.warn), Role::Warn));
     }
     if playback.torn {
         right.push(part(format!("  {} file ends within a line", glyphs.warn), Role::Warn));
