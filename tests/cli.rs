@@ -132,6 +132,23 @@ fn years_without_a_frame_are_not_printed_line_by_line() {
 }
 
 #[test]
+fn no_second_has_two_lines_and_no_warning_is_counted_that_was_not_seen() {
+    let file = capture("0.9.0-incident_load10");
+    let lines = stdout(&kvtop(&["stat", "--replay", &file, "--interval", "1s"]));
+    let times: Vec<&str> = lines.lines().skip(1).map(|line| &line[..8]).collect();
+    assert!(times.len() > 3, "{lines}");
+    assert!(times.windows(2).all(|pair| pair[0] != pair[1]), "{lines}");
+
+    let json = stdout(&kvtop(&["snapshot", "--replay", &file, "-o", "json"]));
+    let router = &serde_json::from_str::<serde_json::Value>(&json).unwrap()["router"];
+    let count = |key: &str| router[key].as_u64().unwrap();
+    let all = count("log_parent_warnings") + count("log_remove_warnings");
+    let last = lines.lines().last().and_then(|line| line.split_whitespace().last()).unwrap();
+    // The recording is shorter than a minute.
+    assert_eq!(last.parse(), Ok(all), "{lines}");
+}
+
+#[test]
 fn a_screen_is_refused_where_none_can_be_drawn() {
     let piped = kvtop(&["demo"]);
 

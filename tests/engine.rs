@@ -158,8 +158,6 @@ fn an_old_message_of_a_stream_does_not_thin_out_what_logs_say() {
 
     let snapshot = engine.snapshot(&ViewQuery::default(), Timestamp(AT.0 + 3_000_000));
 
-    let warnings = snapshot.router.parent_warnings_per_minute;
-    assert!((warnings - 600.0).abs() < 1.0, "{warnings}");
     let router = &snapshot.router;
     let recent = (router.recent_parent_warnings, router.recent_remove_warnings, router.recent);
     assert_eq!(recent, (30, 0, Duration::from_secs(3)), "a count is of what was seen");

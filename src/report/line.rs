@@ -21,7 +21,8 @@ pub fn stat_header() -> String {
     )
 }
 
-/// Returns the figures of `snapshot` over the last ten seconds, in one line.
+/// Returns the figures of `snapshot` over the last ten seconds, in one line; warnings are those of the last
+/// minute, or of what was seen of it.
 pub fn stat_line(snapshot: &Snapshot) -> String {
     let rates = &snapshot.totals.rates.ten_seconds;
     let router = &snapshot.router;
@@ -31,9 +32,10 @@ pub fn stat_line(snapshot: &Snapshot) -> String {
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     let hits = (router.overlap_known > 0)
         .then(|| 1.0 - router.overlap_zero as f64 / router.overlap_known as f64);
+    // A count of what was seen: a few seconds say nothing of a minute.
     let warnings = router
         .log_parent_warnings
-        .map(|_| router.parent_warnings_per_minute + router.remove_warnings_per_minute);
+        .map(|_| router.recent_parent_warnings + router.recent_remove_warnings);
     format!(
         "{:<8} {:>8} {:>8} {:>8} {:>8} {:>9} {:>9} {:>6} {:>8} {:>8} {:>8}",
         rfc3339(snapshot.at).get(11..19).unwrap_or("--:--:--"),
@@ -46,6 +48,6 @@ pub fn stat_line(snapshot: &Snapshot) -> String {
         snapshot.totals.kv_utilization.map_or_else(unknown, percent),
         per_second.map_or_else(unknown, |rate| format!("{rate:.1}")),
         hits.map_or_else(unknown, percent),
-        warnings.map_or_else(unknown, |rate| format!("{rate:.0}")),
+        warnings.map_or_else(unknown, |count| count.to_string()),
     )
 }

@@ -69,6 +69,8 @@ fn line_query() -> ViewQuery {
 /// After this long without a frame nothing is left to say until the next one.
 const IDLE: Duration = Duration::from_secs(3600);
 
+const SECOND: Duration = Duration::from_secs(1);
+
 /// Returns the whole intervals that nothing happens in, when they are many.
 fn idle(player: &Player, interval: Duration) -> Duration {
     let wait = player.next_at().map_or(Duration::ZERO, |next| next.since(player.position()));
@@ -89,6 +91,9 @@ fn stat_of(path: &Path, args: &StatArgs, source: &SourceArgs) -> Result<Exit, Ru
     let mut printed = 0;
     while player.position() < player.end() {
         let target = player.position().after(args.interval + idle(&player, args.interval));
+        // What is left of the last second has no line of its own: it would bear the same time.
+        let rest = player.end().since(target);
+        let target = if rest < SECOND.min(args.interval) { player.end() } else { target };
         player.seek(target)?;
         let at = player.position();
         print(&line_of(player.engine(), at))?;

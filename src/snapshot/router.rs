@@ -35,10 +35,6 @@ pub struct RouterSummary {
     pub log_parent_warnings: Option<u64>,
     /// `Failed to find block to remove` in routers' logs; none while no router's log is read.
     pub log_remove_warnings: Option<u64>,
-    /// Parent warnings per minute.
-    pub parent_warnings_per_minute: f64,
-    /// Remove warnings per minute.
-    pub remove_warnings_per_minute: f64,
     /// Parent warnings of the time that `recent` says.
     pub recent_parent_warnings: u64,
     /// Remove warnings of the time that `recent` says.

@@ -258,8 +258,6 @@ pub(crate) fn mismatch() -> Snapshot {
     picture.router.last_tree_size = Some(0);
     picture.router.log_parent_warnings = Some(41_234);
     picture.router.log_remove_warnings = Some(40_112);
-    picture.router.parent_warnings_per_minute = 5_496.0;
-    picture.router.remove_warnings_per_minute = 5_460.0;
     picture.router.recent_parent_warnings = 5_404;
     picture.router.recent_remove_warnings = 5_369;
     picture.router.recent = Duration::from_secs(59);

@@ -2,7 +2,6 @@
 
 use crate::domain::{SourceState, Subject, Timestamp, WorkerId, WorkerRank};
 use crate::engine::{Engine, MINUTE};
-use crate::metrics::CountSeries;
 use crate::model::{DecisionRecord, PodWarnings, RankRecord};
 use crate::snapshot::{
     DecisionRow, RouterSummary, RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
@@ -20,7 +19,6 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         read.then(|| routers.iter().map(|(_, warnings)| count(warnings)).sum())
     };
     let overlap = router.overlaps.best();
-    let per_minute = |series: &CountSeries| series.rate(at, since, MINUTE) * 60.0;
     let (recent_parent_warnings, recent) = engine.meters.parent_warnings.recent(at, since, MINUTE);
     RouterSummary {
         routers: routers.iter().map(|(pod, _)| pod.to_string()).collect(),
@@ -36,8 +34,6 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         quiet: routers.is_empty() && all_followed(engine),
         log_parent_warnings: sum(|warnings| warnings.parent),
         log_remove_warnings: sum(|warnings| warnings.remove),
-        parent_warnings_per_minute: per_minute(&engine.meters.parent_warnings),
-        remove_warnings_per_minute: per_minute(&engine.meters.remove_warnings),
         recent_parent_warnings,
         recent_remove_warnings: engine.meters.remove_warnings.recent(at, since, MINUTE).0,
         recent,
