@@ -163,3 +163,20 @@ async fn nothing_but_ranges_watches_and_logins_is_ever_sent() {
     let paths = ["/v3/auth/authenticate", "/v3/kv/range", "/v3/watch"];
     assert!(asked.iter().eq(&paths.map(|path| format!("POST {path} HTTP/1.1"))), "{asked:?}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_etcd_is_named_with_its_address() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut line, _)) = listener.accept().await {
+            // As a NATS server greets.
+            drop(line.write_all(b"INFO {\"server_id\":\"x\"}\r\n").await);
+            drop(line.read_to_end(&mut Vec::new()).await);
+        }
+    });
+    let (_handle, mut delivered) = attached(&format!("http://{address}"), None);
+    let note = delivered.until_noted("does not speak HTTP").await;
+    assert_eq!(note.state, SourceState::Down);
+    assert!(note.why.starts_with(&format!("{address}: ")), "{}", note.why);
+}

@@ -204,7 +204,8 @@ impl Api {
             "start_revision": (revision + 1).to_string(),
         }});
         let asked = timeout(ANSWER, self.post("/v3/watch", &question)).await;
-        let response = asked.map_err(|_| late())??;
+        let asked = asked.unwrap_or_else(|_| Err(late()));
+        let response = asked.map_err(|why| format!("{}: {why}", self.host))?;
         Ok(Watch { body: response.into_body(), buffer: BytesMut::new() })
     }
 
@@ -226,7 +227,8 @@ impl Api {
             serde_json::from_slice(&body.to_bytes())
                 .map_err(|_| format!("{path} answered something that is not etcd's"))
         };
-        timeout(ANSWER, asking).await.map_err(|_| late())?
+        let asked = timeout(ANSWER, asking).await.unwrap_or_else(|_| Err(late()));
+        asked.map_err(|why| format!("{}: {why}", self.host))
     }
 
     async fn post(
@@ -234,7 +236,10 @@ impl Api {
         path: &str,
         question: &Value,
     ) -> Result<http::Response<Incoming>, String> {
-        let words = |error: hyper::Error| deepest(&error);
+        let words = |error: hyper::Error| {
+            let other = if error.is_parse() { "what is there does not speak HTTP: " } else { "" };
+            format!("{other}{}", deepest(&error))
+        };
         self.sender.ready().await.map_err(words)?;
         let mut request = http::Request::post(path)
             .header(http::header::HOST, &self.host)
