@@ -34,6 +34,8 @@ impl Signs {
 #[derive(Debug, Default)]
 pub struct Versions {
     known: BTreeMap<Subject, Signs>,
+    /// The last that went, while nobody is left.
+    last: Option<Signs>,
 }
 
 /// What the signs say together.
@@ -68,7 +70,11 @@ impl Versions {
 
     /// Forgets a process.
     pub fn forget(&mut self, subject: &Subject) {
-        self.known.remove(subject);
+        let gone = self.known.remove(subject);
+        // What was counted of the deployment stays, and so does whose it is.
+        if self.known.is_empty() {
+            self.last = gone.or(self.last.take());
+        }
     }
 
     /// Forgets a pod of which only the name stayed.
@@ -87,7 +93,8 @@ impl Versions {
     pub fn family(&self) -> Family {
         let mut family = Family::default();
         let mut all = Some(Releases::default());
-        for signs in self.known.values() {
+        let left = self.last.as_ref().filter(|_| self.known.is_empty());
+        for signs in self.known.values().chain(left) {
             all = all.and_then(|all| all.meet(signs.releases()));
             let tag = signs.tag.map(|_| "image tag");
             for by in signs.by.iter().copied().chain(tag) {
@@ -157,6 +164,22 @@ mod tests {
         assert_eq!(new.2, "image tag");
         versions.forget(&pod("worker-b"));
         assert_eq!(versions.family().releases.single(), Some(Release::new(1, 6)));
+    }
+
+    #[test]
+    fn the_release_stays_known_when_the_last_process_went() {
+        let mut versions = Versions::default();
+        versions.sign(&sign(pod("worker-a"), Releases::from(1, 5), "KV events"));
+        versions.sign(&sign(pod("worker-b"), Releases::from(1, 4), "KV events"));
+        versions.forget(&pod("worker-b"));
+        versions.forget(&pod("worker-a"));
+        versions.forget(&pod("never-seen"));
+
+        assert_eq!(versions.family().releases.to_string(), "1.5 or later");
+        // Whoever comes next counts alone.
+        versions.tag(&pod("worker-c"), "1.2.0");
+        assert_eq!(versions.family().releases.to_string(), "1.2");
+        assert_eq!(versions.family().mixed, None);
     }
 
     #[test]
