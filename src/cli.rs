@@ -533,6 +533,9 @@ pub struct RbacArgs {
     /// Add the opt-in role for port-forwards
     #[arg(long)]
     pub port_forward: bool,
+    /// With --port-forward: the namespace of NATS, when it is another one, such as `dynamo-system`
+    #[arg(long, value_name = "NAME", value_parser = label, requires = "port_forward")]
+    pub nats_namespace: Option<String>,
     /// Add the opt-in role for reading this one Secret, such as the login of NATS
     #[arg(long, value_name = "NAME")]
     pub secret: Option<String>,

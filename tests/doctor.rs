@@ -123,6 +123,34 @@ async fn each_missing_right_is_named_with_what_is_less_without_it() {
     }
 }
 
+/// Returns what `kvtop rbac` prints for the namespace of the deployment.
+fn printed_roles(more: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    let output = command.args(["rbac", "-n", "gtc-demo"]).args(more).output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_the_printed_roles_everything_is_reached_and_without_one_it_is_named() {
+    let it = Deployment::start();
+    it.kube.permit_only(&printed_roles(&["--port-forward", "--nats-namespace", "dynamo-system"]));
+
+    let (code, report) = examined(&it.kube).await;
+    assert_eq!((code, failed(&report)), (0, vec![]), "{report:#}");
+    assert_eq!(check(&report, "nats").0, "ok");
+
+    it.kube.permit_only(&printed_roles(&["--port-forward"]));
+    let (code, report) = examined(&it.kube).await;
+    assert_eq!((code, failed(&report)), (1, vec!["get on services", "nats"]), "{report:#}");
+    let (_, seen, advice) = check(&report, "get on services");
+    assert!(seen.contains("in namespace `dynamo-system`"), "{seen}");
+    assert!(advice.contains("`kvtop rbac --port-forward --nats-namespace dynamo-system`"));
+    // What is open says nothing of what is refused.
+    let (verdict, seen, _) = check(&report, "create on pods/portforward");
+    assert!(verdict == "ok" && !seen.contains("needs"), "{seen}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cluster_that_cannot_be_asked_is_one_sentence() {
     let kube = crate::forward::platform();

@@ -2806,12 +2806,16 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__rbac)
-            opts="-n -h --port-forward --secret --user --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-n -h --port-forward --nats-namespace --secret --user --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --indexer-url --discovery-dir --dynamo-namespace --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --nats-namespace)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --secret)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -466,6 +466,7 @@ false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-namespace -d 'With --port-forward: the namespace of NATS, when it is another one, such as `dynamo-system`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l secret -d 'Add the opt-in role for reading this one Secret, such as the login of NATS' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l user -d 'The user who gets the role; a service account `kvtop` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r

@@ -257,6 +257,7 @@ pub(super) fn rbac(args: &RbacArgs, source: &SourceArgs) -> Result<Exit, RunErro
     let parts = RbacParts {
         user: args.user.clone(),
         port_forward: args.port_forward,
+        nats_namespace: args.nats_namespace.clone(),
         secret: args.secret.clone(),
     };
     let options = KubeOptions {

@@ -392,6 +392,25 @@ fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
     assert!(["DynamoWorkerMetadata", "--etcd-url", "--zmq"].iter().all(|way| fix.contains(way)));
 }
 
+/// Returns what KVT004 says to do about a source that is down for this reason.
+fn way_out(why: &str) -> String {
+    let mut evidence = no_events();
+    evidence.plane.down.push(why.to_owned());
+    blind(&evidence).fix.unwrap().sentence
+}
+
+#[test]
+fn the_role_that_reaches_nats_is_named_with_its_namespace() {
+    let rights =
+        ["`get services` or `list endpointslices`", "`get` and `create` on `pods/portforward`"];
+    for right in rights {
+        let fix = way_out(&format!(
+            "nats: nats.sys:4222: no route; needs {right} in namespace `sys`: no"
+        ));
+        assert!(fix.contains("kvtop rbac --port-forward --nats-namespace sys"), "{fix}");
+    }
+}
+
 #[test]
 fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
     let mut evidence = healthy();

@@ -244,6 +244,13 @@ impl FakeKube {
         self
     }
 
+    /// Permits from now on what the Roles among `manifest`'s documents allow, and nothing else.
+    pub(crate) fn permit_only(&self, manifest: &str) -> &Self {
+        let permitted = store::permissions(manifest);
+        self.shared.change(|state| state.permitted = Some(permitted));
+        self
+    }
+
     /// Refuses every request with 403 for a while, as a server does that has just started.
     pub(crate) fn deny_everything_for(&self, span: Duration) -> &Self {
         let until = kvtop::clock::now().0 + u64::try_from(span.as_micros()).unwrap();

@@ -190,9 +190,25 @@ fn reasons(why: &str) -> &str {
     why.split_once(" publishers connected; ").map_or(why, |(_, reasons)| reasons)
 }
 
+/// Rights without which a pod is not reached from outside, as sources name them.
+const PORT_FORWARD: &str = "pods/portforward";
+const ENDPOINTS: &str = "`list endpointslices`";
+
+/// Returns the namespace that a source says it needs a right in.
+fn namespace_of(why: &str) -> Option<&str> {
+    why.split_once("in namespace `")?.1.split('`').next()
+}
+
 /// Returns how to reach what a source says that it does not.
 fn reach(why: &str) -> String {
-    let fix = if why.contains("pods/portforward") {
+    if why.starts_with("nats:") && (why.contains(PORT_FORWARD) || why.contains(ENDPOINTS)) {
+        let place = namespace_of(why).unwrap_or("NAMESPACE");
+        return format!(
+            "Grant what `kvtop rbac --port-forward --nats-namespace {place}` prints, or run kvtop \
+             inside the cluster; --nats-url names another address of the server."
+        );
+    }
+    let fix = if why.contains(PORT_FORWARD) {
         "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), \
          or run kvtop where the addresses of pods can be reached, as inside the cluster."
     } else if why.contains("right to read") {

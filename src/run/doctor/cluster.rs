@@ -119,21 +119,58 @@ fn unasked(seen: &Seen, all: &[Right]) -> Vec<Check> {
             checks.push(Check::new(RIGHTS, name, Verdict::Unknown, format!("not asked: {why}")));
         }
     }
+    checks.extend(forwarding(seen));
+    checks
+}
+
+/// What sources say they need to find the pods of a service.
+const ENDPOINTS: &str = "`list endpointslices`";
+
+/// Returns what became of port-forwards: of the right to them, and of that to find where they lead.
+fn forwarding(seen: &Seen) -> Vec<Check> {
     let name = "create on pods/portforward";
-    checks.push(match row(&seen.snapshot, "port-forward") {
-        None => Check::new(RIGHTS, name, Verdict::Unknown, "not asked: nothing needed it"),
-        Some(row) if row.why.contains("pods/portforward") => {
-            Check::new(RIGHTS, name, Verdict::Failed, row.why.as_str()).advise(
-                "addresses of the cluster are reached directly or not at all; \
-                 `kvtop rbac --port-forward` prints the Role",
-            )
-        }
-        Some(row) if row.state == SourceState::Live => {
-            Check::new(RIGHTS, name, Verdict::Ok, row.why.as_str())
-        }
-        Some(row) => Check::new(RIGHTS, name, Verdict::Warning, row.why.as_str()),
+    let Some(row) = row(&seen.snapshot, "port-forward") else {
+        return vec![Check::new(RIGHTS, name, Verdict::Unknown, "not asked: nothing needed it")];
+    };
+    let mut checks = Vec::new();
+    // What is open is told first, then what is refused.
+    let (refused, open): (Vec<&str>, Vec<&str>) =
+        row.why.split("; ").partition(|part| part.contains(ENDPOINTS));
+    if let Some(why) = refused.first() {
+        let advice = format!(
+            "a server behind a service is reached directly or not at all; {}",
+            role_for(why)
+        );
+        let missing = format!("missing, as is list on endpointslices: {why}");
+        let services = "get on services";
+        checks.push(Check::new(RIGHTS, services, Verdict::Failed, missing).advise(advice));
+    }
+    let open = open.join("; ");
+    checks.push(if open.contains("pods/portforward") {
+        Check::new(RIGHTS, name, Verdict::Failed, open.as_str()).advise(format!(
+            "addresses of the cluster are reached directly or not at all; {}",
+            role_for(&open)
+        ))
+    } else if open.is_empty() {
+        Check::new(RIGHTS, name, Verdict::Unknown, "not asked: no pod to connect to was found")
+    } else if row.state == SourceState::Live {
+        Check::new(RIGHTS, name, Verdict::Ok, open)
+    } else {
+        Check::new(RIGHTS, name, Verdict::Warning, open)
     });
     checks
+}
+
+/// Returns which Role gives the right that `why` asks for. A deployment's own namespace may be named
+/// as that of NATS as well: then there is one Role.
+fn role_for(why: &str) -> String {
+    let place = why.split_once("in namespace `").and_then(|(_, rest)| rest.split('`').next());
+    match place {
+        Some(place) => {
+            format!("`kvtop rbac --port-forward --nats-namespace {place}` prints the Role")
+        }
+        None => "`kvtop rbac --port-forward` prints the Role".to_owned(),
+    }
 }
 
 fn deployment(client: &KubeClient, seen: &Seen) -> Vec<Check> {

@@ -7,6 +7,9 @@ pub struct RbacParts {
     pub user: Option<String>,
     /// Also the right to reach addresses in the cluster through the API server.
     pub port_forward: bool,
+    /// The namespace of NATS, for the right to reach it as well; with [`Self::port_forward`] only, and
+    /// as an example in comments when it is not named.
+    pub nats_namespace: Option<String>,
     /// Also the right to read this one Secret, for the credentials of NATS.
     pub secret: Option<String>,
 }
@@ -27,12 +30,25 @@ const LOOK: &str = r#"
   verbs: [get, list, watch]
 "#;
 
-/// Servers up to 1.34 ask for `get`, later ones for `create` as well.
+/// Servers up to 1.34 ask for `get`, later ones for `create` as well. The service says which port of
+/// its pods a port of its own is.
 const FORWARD: &str = r#"
+- apiGroups: [""]
+  resources: [services]
+  verbs: [get]
 - apiGroups: [""]
   resources: [pods/portforward]
   verbs: [get, create]
 "#;
+
+/// From the name of a service to a ready pod of it, where nothing else may be read.
+const FIND: &str = "
+- apiGroups: [discovery.k8s.io]
+  resources: [endpointslices]
+  verbs: [get, list]";
+
+/// Where Dynamo's platform is installed in its documentation.
+const PLATFORM: &str = "dynamo-system";
 
 /// Returns Roles and `RoleBinding`s with the least that kvtop needs in `namespace`, as YAML.
 pub fn role(namespace: &str, parts: &RbacParts) -> String {
@@ -63,15 +79,48 @@ pub fn role(namespace: &str, parts: &RbacParts) -> String {
     }
     for (number, (name, why, rules)) in roles.iter().enumerate() {
         let separator = if number == 0 { "" } else { "---\n" };
-        let head = object(RBAC, "Role", name, namespace);
-        let binding = object(RBAC, "RoleBinding", name, namespace);
-        let role = format!(
-            "{separator}{why}{head}rules:{rules}---\n{binding}roleRef:\n  apiGroup: {GROUP}\n  \
-             kind: Role\n  name: {name}\nsubjects:\n{subject}"
-        );
-        text.push_str(&role);
+        text.push_str(separator);
+        text.push_str(why);
+        text.push_str(&bound(name, namespace, rules, &subject));
+    }
+    if parts.port_forward {
+        text.push_str(&of_nats(namespace, parts.nats_namespace.as_deref(), &subject));
     }
     text
+}
+
+/// Returns the rights in the namespace of NATS; comments, when it is not known which one that is.
+fn of_nats(home: &str, named: Option<&str>, subject: &str) -> String {
+    let role = |place: &str| bound("kvtop-nats", place, &format!("{FIND}{FORWARD}"), subject);
+    match named {
+        Some(place) if place == home => String::new(),
+        Some(place) => {
+            format!("---\n# Opt-in: reach NATS, which is in namespace {place}.\n{}", role(place))
+        }
+        None if home == PLATFORM => String::new(),
+        None => {
+            let mut text = format!(
+                "# Where NATS is in another namespace, as {PLATFORM}, kvtop needs this there; with\n\
+                 # --nats-namespace {PLATFORM} it is printed without the comment signs.\n# ---\n"
+            );
+            for line in role(PLATFORM).lines() {
+                text.push_str("# ");
+                text.push_str(line);
+                text.push('\n');
+            }
+            text
+        }
+    }
+}
+
+/// Returns a Role with its binding.
+fn bound(name: &str, namespace: &str, rules: &str, subject: &str) -> String {
+    let head = object(RBAC, "Role", name, namespace);
+    let binding = object(RBAC, "RoleBinding", name, namespace);
+    format!(
+        "{head}rules:{rules}---\n{binding}roleRef:\n  apiGroup: {GROUP}\n  kind: Role\n  \
+         name: {name}\nsubjects:\n{subject}"
+    )
 }
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -99,8 +148,12 @@ mod tests {
 
     #[test]
     fn nothing_is_granted_that_changes_anything() {
-        let parts =
-            RbacParts { user: None, port_forward: true, secret: Some("nats-auth".to_owned()) };
+        let parts = RbacParts {
+            port_forward: true,
+            nats_namespace: Some("gtc-demo".to_owned()),
+            secret: Some("nats-auth".to_owned()),
+            ..RbacParts::default()
+        };
 
         let text = role("gtc-demo", &parts);
 
@@ -114,6 +167,21 @@ mod tests {
         assert!(!text.contains("ClusterRole"), "{text}");
         // Nothing is asked of these.
         assert!(!text.contains("dynamocomponentdeployments"), "{text}");
+    }
+
+    #[test]
+    fn the_namespace_of_nats_gets_a_role_of_its_own_or_an_example() {
+        let mut parts = RbacParts { port_forward: true, ..RbacParts::default() };
+        let example = role("gtc-demo", &parts);
+        assert!(example.contains("\n#   namespace: dynamo-system\n"), "{example}");
+        assert!(!example.contains("\n  namespace: dynamo-system"), "{example}");
+
+        parts.nats_namespace = Some("dynamo-system".to_owned());
+        let named = role("gtc-demo", &parts);
+        // Whoever gets it is still the account of the deployment's namespace.
+        assert_eq!(named.matches("  namespace: dynamo-system\n").count(), 2, "{named}");
+        assert!(named.contains("- kind: ServiceAccount\n  name: kvtop\n  namespace: gtc-demo\n"));
+        assert_eq!(role("dynamo-system", &parts).matches("kind: RoleBinding").count(), 2);
     }
 
     #[test]

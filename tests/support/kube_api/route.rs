@@ -140,6 +140,7 @@ fn of_resource(state: &State, head: &Head, target: &Target, user: &str) -> Answe
     };
     let resource = target.resource();
     let denied = state.denied.contains(&(verb.to_owned(), resource.clone()))
+        || !permitted(state, target, verb)
         || kvtop::clock::now().0 < state.denied_until;
     if denied {
         return Answer::Now(forbidden(target, verb, &resource, user));
@@ -152,12 +153,19 @@ fn of_resource(state: &State, head: &Head, target: &Target, user: &str) -> Answe
     }
     match (&target.name, target.sub.as_deref()) {
         (Some(pod), Some("log")) => log(state, head, pod),
-        (Some(pod), Some("portforward")) => port_forward(state, head, pod),
+        (Some(pod), Some("portforward")) => port_forward(state, head, target, pod),
         (Some(name), None) => Answer::Now(get(state, target, name)),
         (Some(_), Some(_)) => Answer::Now(Response::text(404, "404 page not found\n")),
         (None, _) if head.flag("watch") => watch(head, target),
         (None, _) => list(state, head, target),
     }
+}
+
+/// Returns true when a Role permits `verb`, or nothing is said of Roles.
+fn permitted(state: &State, target: &Target, verb: &str) -> bool {
+    let Some(permitted) = &state.permitted else { return true };
+    let namespace = target.namespace.clone().unwrap_or_default();
+    permitted.contains(&(namespace, target.resource(), verb.to_owned()))
 }
 
 fn wanted(head: &Head, target: &Target) -> Wanted {
@@ -275,9 +283,11 @@ fn log(state: &State, head: &Head, pod: &str) -> Answer {
     }
 }
 
-fn port_forward(state: &State, head: &Head, pod: &str) -> Answer {
+fn port_forward(state: &State, head: &Head, target: &Target, pod: &str) -> Answer {
     // From 1.35 on both verbs are needed; with `get` alone the message has no reason.
-    if state.denied.contains(&("create".to_owned(), "pods/portforward".to_owned())) {
+    if state.denied.contains(&("create".to_owned(), "pods/portforward".to_owned()))
+        || !permitted(state, target, "create")
+    {
         return Answer::Recorded(recorded_response("portforward/rbac_pf-get-only"));
     }
     if state.find("Pod", pod).is_none() {

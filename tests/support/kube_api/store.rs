@@ -31,6 +31,30 @@ fn plural_of(kind: &str) -> &'static str {
     KINDS.iter().find(|known| known.0 == kind).unwrap_or_else(|| panic!("unknown kind {kind}")).1
 }
 
+/// Returns what the Roles of `manifest` permit: namespace, resource, verb.
+pub(super) fn permissions(manifest: &str) -> BTreeSet<(String, String, String)> {
+    let mut permitted = BTreeSet::new();
+    for document in manifest.split("---\n") {
+        let Ok(object) = serde_saphyr::from_str::<Value>(document) else { continue };
+        if object["kind"] != "Role" {
+            continue;
+        }
+        let namespace = object["metadata"]["namespace"].as_str().unwrap();
+        let texts = |list: &Value| -> Vec<String> {
+            let list = list.as_array().into_iter().flatten();
+            list.map(|text| text.as_str().unwrap().to_owned()).collect()
+        };
+        for rule in object["rules"].as_array().unwrap() {
+            for resource in texts(&rule["resources"]) {
+                for verb in texts(&rule["verbs"]) {
+                    permitted.insert((namespace.to_owned(), resource.clone(), verb));
+                }
+            }
+        }
+    }
+    permitted
+}
+
 /// What happened to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
@@ -59,6 +83,8 @@ pub(super) struct State {
     pub(super) oldest: u64,
     pub(super) denied: BTreeSet<(String, String)>,
     pub(super) denied_until: u64,
+    /// All that is permitted: namespace, resource, verb. Everything, when there is none.
+    pub(super) permitted: Option<BTreeSet<(String, String, String)>>,
     pub(super) missing: BTreeSet<String>,
     pub(super) v1beta1: bool,
     pub(super) token: String,
@@ -82,6 +108,7 @@ impl Default for State {
             oldest: 500,
             denied: BTreeSet::new(),
             denied_until: 0,
+            permitted: None,
             missing: BTreeSet::new(),
             v1beta1: false,
             token: super::TOKEN.to_owned(),
