@@ -20,6 +20,9 @@ pub use zmq::{ZmqTarget, published};
 /// Most logs that are followed, and most endpoints that are scraped; the rest is named in a note.
 pub const TARGET_LIMIT: usize = 512;
 
+/// How the note begins that nothing of Dynamo is seen; false where pods may not be listed.
+pub const EMPTY: &str = "no pod of Dynamo is in namespace";
+
 /// Port of a frontend where nobody says otherwise.
 const HTTP_PORT: u16 = 8000;
 
@@ -225,7 +228,7 @@ fn chosen<'a>(seen: &Seen<'a>, choice: &Choice, wanted: &mut Wanted) -> Vec<&'a 
         )),
     }
     if pods.is_empty() {
-        wanted.notes.push(format!("no pod of Dynamo is in namespace `{}`", seen.namespace));
+        wanted.notes.push(format!("{EMPTY} `{}`", seen.namespace));
     }
     pods.sort_by_key(|pod| (rank(pod.role), Arc::clone(&pod.name)));
     pods

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::live::Attach;
 use super::output::tell;
+use crate::attach;
 use crate::domain::SourceState;
 use crate::snapshot::{Snapshot, SourceRow};
 
@@ -16,6 +17,9 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Most sentences; what changes all the time must not flood a terminal.
 const MOST: usize = 24;
+
+/// The right without which nothing is known of pods, as the source names it.
+const NO_PODS: &str = "list on pods";
 
 /// What has been said.
 #[derive(Debug, Default)]
@@ -44,16 +48,20 @@ impl Waiting {
             );
             self.once(&format!("{}: {why}; {more}", row.name));
         }
+        let Some(attach) = attach.filter(|_| waited >= PATIENCE) else { return };
+        let cluster = snapshot.sources.iter().find(|row| row.name == "kubernetes");
         // What was not listed may be there.
-        let listed = !snapshot
-            .sources
-            .iter()
-            .any(|row| row.name == "kubernetes" && row.state == SourceState::Down);
-        if let Some(attach) = attach.filter(|_| listed && waited >= PATIENCE) {
-            let notes = attach.wanted.borrow().notes.clone();
-            for note in &notes {
-                self.once(note);
-            }
+        if cluster.is_some_and(|row| row.state == SourceState::Down) {
+            return;
+        }
+        let listed = cluster.filter(|row| row.state == SourceState::Live);
+        if let Some(row) = listed.filter(|row| !row.why.is_empty()) {
+            self.once(&format!("{}: {}", row.name, row.why));
+        }
+        let shown = listed.is_some_and(|row| !row.why.contains(NO_PODS));
+        let notes = attach.wanted.borrow().notes.clone();
+        for note in notes.iter().filter(|note| shown || !note.starts_with(attach::EMPTY)) {
+            self.once(note);
         }
     }
 

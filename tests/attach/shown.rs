@@ -194,3 +194,15 @@ async fn a_certificate_behind_a_forward_is_checked_for_the_name_that_pods_use() 
         assert_eq!(text.contains("TLS with"), code == 1, "{text}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pods_that_may_not_be_listed_are_not_called_missing() {
+    let it = Deployment::start();
+    it.kube.deny("list", "pods");
+
+    let output = run(&it, &["snapshot", "-o", "json", "--for", "1s"]).await;
+
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("kubernetes: no permission: needs list on pods"), "{told}");
+    assert!(!told.contains("no pod of Dynamo"), "{told}");
+}

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Seen, row};
+use crate::attach;
 use crate::domain::{Role, SourceState};
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::PodRow;
@@ -55,7 +56,7 @@ pub(super) async fn checks(client: &KubeClient, seen: &Seen) -> Vec<Check> {
     checks.extend(installed(&all));
     checks.extend(all.iter().filter_map(of_right));
     checks.extend(unasked(seen, &all));
-    checks.extend(deployment(client, seen));
+    checks.extend(deployment(client, seen, &all));
     checks
 }
 
@@ -173,7 +174,7 @@ fn role_for(why: &str) -> String {
     }
 }
 
-fn deployment(client: &KubeClient, seen: &Seen) -> Vec<Check> {
+fn deployment(client: &KubeClient, seen: &Seen, all: &[Right]) -> Vec<Check> {
     let mut checks = Vec::new();
     let graphs: Vec<&str> =
         seen.snapshot.deployment.graphs.iter().map(|graph| graph.name.as_str()).collect();
@@ -184,7 +185,12 @@ fn deployment(client: &KubeClient, seen: &Seen) -> Vec<Check> {
         some => Check::new(DEPLOYMENT, name, Verdict::Ok, some.join(", ")),
     });
     let name = "pods of Dynamo";
-    checks.push(if pods.is_empty() {
+    let hidden = all.iter().any(|it| {
+        it.standing == Standing::Missing && (it.right.verb, &*it.right.resource) == ("list", "pods")
+    });
+    checks.push(if pods.is_empty() && hidden {
+        Check::new(DEPLOYMENT, name, Verdict::Unknown, "pods may not be listed")
+    } else if pods.is_empty() {
         let why = row(&seen.snapshot, "kubernetes").map(|row| row.why.as_str());
         let none = format!("none in namespace {}", client.namespace());
         let why = why.filter(|why| why.contains("no Dynamo deployment")).unwrap_or(&none);
@@ -204,7 +210,7 @@ fn deployment(client: &KubeClient, seen: &Seen) -> Vec<Check> {
     });
     let notes = seen.wanted.iter().flat_map(|wanted| &wanted.notes);
     // Of pods there is a line already.
-    let notes = notes.filter(|note| !note.starts_with("no pod of Dynamo"));
+    let notes = notes.filter(|note| !note.starts_with(attach::EMPTY));
     checks.extend(notes.map(|note| Check::new(DEPLOYMENT, "note", Verdict::Warning, note)));
     checks
 }

@@ -111,6 +111,11 @@ impl Board {
         self.watches.values().any(|(_, dynamo)| *dynamo)
     }
 
+    /// Returns true while pods may not be listed: what is not seen may be there.
+    pub(super) fn is_blind(&self) -> bool {
+        self.missing_rights().iter().any(|right| &*right.resource == "pods" && right.verb == "list")
+    }
+
     /// Returns the rights that are missing.
     pub(super) fn missing_rights(&self) -> Vec<MissingRight> {
         let mut rights: Vec<MissingRight> = self

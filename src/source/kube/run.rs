@@ -249,6 +249,7 @@ impl Errands {
         if board.is_settled()
             && is_complete
             && !board.has_dynamo()
+            && !board.is_blind()
             && board.empty.is_none()
             && !self.searching
         {
