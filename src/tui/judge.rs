@@ -145,12 +145,23 @@ pub fn disagree(claims: &BlockSizes) -> bool {
     sizes(claims).len() > 1
 }
 
+/// Returns true when Kubernetes complains of more than resources that are not installed: those that
+/// deployments without the operator never have.
+fn lacks(why: &str) -> bool {
+    why.split("; ")
+        .any(|part| !part.is_empty() && !part.ends_with("is not installed in this cluster"))
+}
+
 /// Returns how a source is doing.
 pub fn source(row: &SourceRow) -> Verdict {
     let lost = row.gaps > 0 || row.dropped > 0 || row.drops_uncounted;
     match row.state {
         SourceState::Connecting => verdict(State::Unknown, "connecting"),
         SourceState::Live if lost => verdict(State::Warn, "live"),
+        // It answers, and is asked for more than it may say, or has.
+        SourceState::Live if row.name == "kubernetes" && lacks(&row.why) => {
+            verdict(State::Warn, "limited")
+        }
         SourceState::Live => verdict(State::Ok, "live"),
         SourceState::Lossy => verdict(State::Warn, "lossy"),
         SourceState::Down => verdict(State::Fail, "down"),

@@ -88,6 +88,10 @@ async fn another_namespace_is_picked_and_the_first_one_typed() {
     pty.wait_for("the other namespace", |screen| {
         screen.contains("kvtop │ other-team") && rows(screen, [false, false])
     });
+    pty.wait_for("where there is a deployment, and a header that is not well", |screen| {
+        screen.contains("no Dynamo deployment in namespace other-team; there is one in gtc-demo")
+            && screen.contains("kubernetes ▲ limited")
+    });
     let asks_there = |path: &str| path.contains("/namespaces/other-team/");
     assert!(it.kube.requests().iter().any(|request| asks_there(&request.path)));
 

@@ -1,7 +1,8 @@
 //! Lists of what can be looked at.
 
-use kvtop::snapshot::{ComponentRow, DemoState, Feed, GraphRow, Playback, Snapshot};
-use kvtop::tui::command::{Action, Command, Edit, Scroll};
+use kvtop::domain::SourceState;
+use kvtop::snapshot::{ComponentRow, DemoState, Feed, GraphRow, Playback, Snapshot, SourceRow};
+use kvtop::tui::command::{Action, Command, Edit, Scroll, View};
 use kvtop::tui::scope::{Aim, Notice, Scope};
 use kvtop::tui::shell::Shell;
 
@@ -196,6 +197,39 @@ fn a_demo_and_a_recording_say_why_there_is_nothing_to_pick() {
             let mut shell = shell();
             assert_eq!(shell.update(Command::LookAt(scope), &picture), None);
             assert!(draw(&mut shell, &picture, SIZE).contains(why), "{scope:?}");
+        }
+    }
+}
+
+#[test]
+fn what_kubernetes_lacks_stands_where_workers_would() {
+    let mut picture = pictures::healthy();
+    picture.workers.clear();
+    let lacks = "no permission: needs list on pods: `kvtop rbac` prints the Role";
+    let missing = "dynamographdeployments.nvidia.com is not installed in this cluster";
+    let elsewhere = "no Dynamo deployment in namespace nosuch; there is one in gtc-demo: use -n";
+    let unreachable = "could not reach the API server";
+    let cases = [
+        (SourceState::Live, lacks, true),
+        (SourceState::Live, elsewhere, true),
+        (SourceState::Down, unreachable, true),
+        (SourceState::Live, missing, false),
+    ];
+    for (state, why, told) in cases {
+        let cluster = SourceRow { state, why: why.to_owned(), ..pictures::source("kubernetes") };
+        picture.sources = vec![cluster, pictures::source("nats")];
+        for size in [SIZE, (120, 36)] {
+            for view in [View::Overview, View::Workers] {
+                let mut shell = shell();
+                shell.update(Command::Show(view), &picture);
+                let screen = draw(&mut shell, &picture, size);
+                // The text is wrapped to the panel.
+                let words: Vec<&str> =
+                    screen.split([' ', '│', '\n']).filter(|word| !word.is_empty()).collect();
+                assert_eq!(words.join(" ").contains(why), told, "{why}: {screen}");
+                let header = screen.lines().next().unwrap();
+                assert_eq!(header.contains('▲') || header.contains('✗'), told, "{screen}");
+            }
         }
     }
 }

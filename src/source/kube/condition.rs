@@ -172,7 +172,10 @@ impl Board {
         let rights = self.missing_rights();
         if !rights.is_empty() {
             let list: Vec<String> = rights.iter().map(ToString::to_string).collect();
-            complaints.push(format!("no permission: needs {}", list.join(", ")));
+            complaints.push(format!(
+                "no permission: needs {}: `kvtop rbac` prints the Role",
+                list.join(", ")
+            ));
         }
         for condition in self.conditions() {
             match condition {

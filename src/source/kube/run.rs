@@ -220,7 +220,9 @@ impl Source {
                 errands.searching = false;
                 let here = self.client.namespace();
                 let mut why = format!("no Dynamo deployment in namespace {here}");
-                if !names.is_empty() {
+                if names.is_empty() {
+                    why.push_str(": name another one with -n");
+                } else {
                     let shown: Vec<&str> = names.iter().take(NAMED).map(String::as_str).collect();
                     let more = if names.len() > NAMED { ", …" } else { "" };
                     why = format!("{why}; there is one in {}{more}: use -n", shown.join(", "));

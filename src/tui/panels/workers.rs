@@ -14,7 +14,7 @@ use room::least;
 
 use super::{PanelId, Scene};
 use crate::domain::WorkerRank;
-use crate::snapshot::{Gravity, PodRow, Snapshot, WorkerRow};
+use crate::snapshot::{Gravity, PodRow, Snapshot, SourceRow, WorkerRow};
 use crate::tui::filter::{Filter, Target};
 use crate::tui::judge::{self, Named, State, Verdict};
 use crate::tui::text;
@@ -86,7 +86,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     }
     let inner = scene.frame(canvas, area, PanelId::Workers, format!("Workers {count}"), notes);
     if count == 0 {
-        canvas.put(inner, 0, 0, waiting(scene), Role::Muted);
+        wait(canvas, inner, scene);
         return;
     }
     // Two rows of names would leave none for workers.
@@ -127,9 +127,12 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         format!("Workers, {count} of {all} match {}", state.typed)
     };
     let inner = scene.frame(canvas, area, PanelId::WorkerTable, title, notes);
+    if all == 0 {
+        wait(canvas, inner, scene);
+        return;
+    }
     if count == 0 {
-        let none = "no worker matches; Esc clears the filter";
-        canvas.put(inner, 0, 0, if all == 0 { waiting(scene) } else { none }, Role::Muted);
+        canvas.put(inner, 0, 0, "no worker matches; Esc clears the filter", Role::Muted);
         return;
     }
     table.draw(canvas, inner, inner.height >= 3, 0);
@@ -148,11 +151,24 @@ fn inside(area: Rect, framed: bool) -> (usize, u16) {
     (area.width.saturating_sub(around.0).into(), area.height.saturating_sub(around.1))
 }
 
-fn waiting(scene: &Scene<'_>) -> &'static str {
-    if scene.snapshot.frames == 0 {
-        "no data yet: waiting for the first event"
-    } else {
-        "no worker seen yet: they appear with their first KV event"
+/// Says why there are no workers: what Kubernetes complains of, or that none has been seen yet.
+fn wait(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+    let complains = |row: &&SourceRow| row.name == "kubernetes" && !row.why.is_empty();
+    let found = scene.snapshot.sources.iter().find(complains);
+    let found = found.filter(|row| matches!(judge::source(row).state, State::Warn | State::Fail));
+    let Some(row) = found else {
+        let why = if scene.snapshot.frames == 0 {
+            "no data yet: waiting for the first event"
+        } else {
+            "no worker seen yet: they appear with their first KV event"
+        };
+        canvas.put(area, 0, 0, why, Role::Muted);
+        return;
+    };
+    let said = format!("kubernetes: {}", text::clean(&row.why));
+    let lines = text::wrap(&said, area.width.into());
+    for (y, line) in (0..area.height).zip(&lines) {
+        canvas.put(area, 0, y, line, judge::source(row).state.role());
     }
 }
 
