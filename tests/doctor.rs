@@ -163,7 +163,10 @@ async fn a_cluster_that_cannot_be_asked_is_one_sentence() {
     let (code, report) = examined(&kube).await;
     assert_eq!(code, 1);
     let told = report.to_string();
-    assert!(told.contains("does not accept the credentials (401): log in again"), "{report:#}");
+    assert!(
+        told.contains("credentials not accepted by the API server (401): log in again"),
+        "{report:#}"
+    );
 
     kube.stop();
     let (code, report) = examined(&kube).await;

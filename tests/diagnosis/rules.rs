@@ -412,6 +412,19 @@ fn the_role_that_reaches_nats_is_named_with_its_namespace() {
 }
 
 #[test]
+fn what_keeps_kvtop_from_the_cluster_is_mended_there() {
+    let refused = "kubernetes: credentials not accepted by the API server (401): log in again";
+    assert!(way_out(refused).starts_with("Log in again"));
+    let away = "kubernetes: could not reach the API server at https://x (refused): check VPN";
+    assert!(way_out(away).contains("`kubectl get pods`"));
+    let barred = "kubernetes: no permission: needs list on pods";
+    assert!(way_out(barred).contains("`kvtop rbac`"));
+    for why in [refused, away, barred] {
+        assert!(!way_out(why).contains("DYN_EVENT_PLANE"), "{why}");
+    }
+}
+
+#[test]
 fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
     let mut evidence = healthy();
     evidence.ranks[1].tally.counters = Counters::default();

@@ -233,3 +233,23 @@ fn what_kubernetes_lacks_stands_where_workers_would() {
         }
     }
 }
+
+#[test]
+fn the_header_says_why_a_source_is_down_beside_others_that_wait_for_it() {
+    let mut picture = pictures::healthy();
+    let why = "credentials not accepted by the API server (401): log in again";
+    let down = SourceRow {
+        state: SourceState::Down,
+        why: why.to_owned(),
+        ..pictures::source("kubernetes")
+    };
+    let waits = |name: &str| SourceRow {
+        state: SourceState::Connecting,
+        why: "nothing to follow yet".to_owned(),
+        ..pictures::source(name)
+    };
+    picture.sources = vec![down, waits("logs"), waits("metrics"), waits("port-forward")];
+    let screen = draw(&mut shell(), &picture, (120, 36));
+    let header = screen.lines().next().unwrap();
+    assert!(header.contains("✗ down credentials not acc"), "{header}");
+}

@@ -208,7 +208,9 @@ fn reach(why: &str) -> String {
              inside the cluster; --nats-url names another address of the server."
         );
     }
-    let fix = if why.contains(PORT_FORWARD) {
+    let fix = if let Some(why) = why.strip_prefix("kubernetes: ") {
+        cluster(why)
+    } else if why.contains(PORT_FORWARD) {
         "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), \
          or run kvtop where the addresses of pods can be reached, as inside the cluster."
     } else if why.contains("right to read") {
@@ -224,4 +226,18 @@ fn reach(why: &str) -> String {
          account, --dynamo-namespace; and whether workers publish at all."
     };
     fix.to_owned()
+}
+
+/// Returns how to reach what Kubernetes says that it does not.
+fn cluster(why: &str) -> &'static str {
+    if why.contains("log in again") {
+        "Log in again, as `kubectl get pods` asks for; kvtop goes on by itself."
+    } else if why.contains("no permission") {
+        "Grant what `kvtop rbac` prints, or name a server of events with --nats-url or --zmq."
+    } else if why.contains("certificate") {
+        "Set the cluster's certificate-authority in the kubeconfig to the one that the API server has."
+    } else {
+        "Make `kubectl get pods` work from here (address in the kubeconfig, VPN, proxy); kvtop goes on \
+         by itself. Or name a server of events with --nats-url or --zmq."
+    }
 }

@@ -15,7 +15,7 @@ const MESSAGE: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The credentials are not accepted (401).
-    #[error("the API server does not accept the credentials (401): log in again")]
+    #[error("credentials not accepted by the API server (401): log in again")]
     Unauthorized,
     /// The credentials cannot be renewed.
     #[error("{0}")]
@@ -46,7 +46,10 @@ pub enum Refusal {
         message: String,
     },
     /// The server cannot be reached.
-    #[error("could not reach the API server at {server}: {why}")]
+    #[error(
+        "could not reach the API server at {server} ({why}): check its address in the kubeconfig, \
+         VPN and proxy"
+    )]
     Unreachable {
         /// Its address.
         server: Arc<str>,

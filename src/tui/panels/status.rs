@@ -17,7 +17,7 @@ const STALE: Duration = Duration::from_secs(3);
 const REASON: usize = 40;
 
 /// How much is said of the deployment, and of each source, from the most to the least.
-const FORMS: [(Label, Detail); 22] = [
+const FORMS: [(Label, Detail); 26] = [
     (Label::Full, Detail::Reason(REASON)),
     (Label::Full, Detail::Reason(20)),
     (Label::Version, Detail::Reason(REASON)),
@@ -29,6 +29,10 @@ const FORMS: [(Label, Detail); 22] = [
     (Label::Version, Detail::Trouble(20)),
     (Label::Name, Detail::Trouble(REASON)),
     (Label::Name, Detail::Trouble(20)),
+    (Label::Version, Detail::Failed(REASON)),
+    (Label::Version, Detail::Failed(20)),
+    (Label::Name, Detail::Failed(REASON)),
+    (Label::Name, Detail::Failed(20)),
     (Label::Version, Detail::Trouble(0)),
     (Label::Name, Detail::Trouble(0)),
     (Label::Full, Detail::Mark),
@@ -62,6 +66,8 @@ enum Detail {
     Word,
     /// Word and reason of those that are not well, and how many are; only while some are not.
     Trouble(usize),
+    /// The same of those that are down alone, and marks of others that are not well.
+    Failed(usize),
     /// A mark for each.
     Mark,
     /// How many are in which state.
@@ -73,7 +79,7 @@ impl Detail {
     const fn suits(self, trouble: bool) -> bool {
         match self {
             Self::Word => !trouble,
-            Self::Trouble(_) => trouble,
+            Self::Trouble(_) | Self::Failed(_) => trouble,
             Self::Reason(_) | Self::Mark | Self::Count => true,
         }
     }
@@ -187,7 +193,7 @@ fn sources(snapshot: &Snapshot, now: Timestamp, detail: Detail, glyphs: &Glyphs)
         return counts(snapshot, glyphs);
     }
     let mut parts = Vec::new();
-    let trouble = matches!(detail, Detail::Trouble(_));
+    let trouble = matches!(detail, Detail::Trouble(_) | Detail::Failed(_));
     // It was live when it was recorded.
     let recorded = matches!(snapshot.feed, Feed::Replay(_));
     for row in snapshot.sources.iter().filter(|row| !trouble || is_troubled(row)) {
@@ -200,8 +206,9 @@ fn sources(snapshot: &Snapshot, now: Timestamp, detail: Detail, glyphs: &Glyphs)
         parts.push(part(format!("{name} "), Role::Fg));
         let said = match detail {
             Detail::Mark | Detail::Count => mark.to_owned(),
+            Detail::Failed(_) if verdict.state != State::Fail => mark.to_owned(),
             Detail::Word => format!("{mark} {}", verdict.word),
-            Detail::Reason(longest) | Detail::Trouble(longest) => {
+            Detail::Reason(longest) | Detail::Trouble(longest) | Detail::Failed(longest) => {
                 format!("{mark} {}{}", verdict.word, reason(row, now, longest, glyphs))
             }
         };
