@@ -14,7 +14,7 @@ use std::sync::Arc;
 use crate::domain::{Advertised, Channel, ConfigSource, Container, Graph, Pod, Role};
 use crate::model::{Channels, Cluster};
 
-pub use nats::{Login, NatsTarget};
+pub use nats::{Login, NatsTarget, NatsUser};
 pub use zmq::{ZmqTarget, published};
 
 /// Most logs that are followed, and most endpoints that are scraped; the rest is named in a note.

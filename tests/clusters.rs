@@ -133,7 +133,7 @@ fn planted_secrets_reach_neither_facts_nor_reports() {
     assert_eq!(
         wanted.nats.unwrap().login,
         attach::Login::Password {
-            user: Some(SecretRef { name: "nats".into(), key: "user".into() }),
+            user: Some(attach::NatsUser::In(SecretRef { name: "nats".into(), key: "user".into() })),
             password: SecretRef { name: "nats".into(), key: "password".into() },
         }
     );

@@ -13,8 +13,8 @@ pub enum Login {
     Unset,
     /// A user and a password.
     Password {
-        /// Where the user is; none when it is given as a plain value.
-        user: Option<SecretRef>,
+        /// The user; none when it is not known.
+        user: Option<NatsUser>,
         /// Where the password is.
         password: SecretRef,
     },
@@ -28,6 +28,15 @@ pub enum Login {
     Withheld,
 }
 
+/// The user of a password.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NatsUser {
+    /// Its name.
+    Named(Arc<str>),
+    /// Where its name is.
+    In(SecretRef),
+}
+
 /// A NATS server to listen to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NatsTarget {
@@ -35,6 +44,8 @@ pub struct NatsTarget {
     pub servers: Arc<str>,
     /// How to log in.
     pub login: Login,
+    /// True when the address itself carried a login, which is withheld.
+    pub in_address: bool,
     /// Kubernetes namespace of the Secrets that the login refers to.
     pub secrets_in: Arc<str>,
     /// True when an address asks for TLS.
@@ -88,7 +99,14 @@ pub(super) fn target(pods: &[&Pod], alone: bool, notes: &mut Vec<String>) -> Opt
         ));
     }
     let login = login(pod);
-    if login == Login::Withheld {
+    let in_address = login == Login::Withheld && pod.nats.login_in_address;
+    if in_address {
+        notes.push(format!(
+            "NATS_SERVER of pod `{}` carries a login, which kvtop does not keep; give it with \
+             --nats-user and --nats-password-file",
+            pod.name
+        ));
+    } else if login == Login::Withheld {
         notes.push(format!(
             "pod `{}` logs in to NATS with something that kvtop cannot take over; give it \
              with --nats-creds, --nats-nkey or --nats-password-file",
@@ -104,6 +122,7 @@ pub(super) fn target(pods: &[&Pod], alone: bool, notes: &mut Vec<String>) -> Opt
         tls: servers.split(',').any(|s| s.starts_with("tls://") || s.starts_with("wss://")),
         servers,
         login,
+        in_address,
         secrets_in: Arc::clone(&pod.namespace),
         dynamo_namespaces: namespaces.into_iter().cloned().collect(),
         from: format!("NATS_SERVER of pod {}", pod.name),
@@ -115,7 +134,9 @@ fn login(pod: &Pod) -> Login {
     let nats = &pod.nats;
     let plain = |name: &str| nats.inline.iter().any(|inline| inline.as_ref() == name);
     if let Some(password) = &nats.password {
-        return Login::Password { user: nats.user.clone(), password: password.clone() };
+        let named = nats.user_name.clone().map(NatsUser::Named);
+        let user = named.or_else(|| nats.user.clone().map(NatsUser::In));
+        return Login::Password { user, password: password.clone() };
     }
     if plain("NATS_AUTH_PASSWORD") || nats.login_in_address {
         return Login::Withheld;
@@ -162,6 +183,7 @@ mod tests {
         NatsTarget {
             servers: "nats://nats:4222".into(),
             login: Login::Unset,
+            in_address: false,
             secrets_in: "gtc-demo".into(),
             tls: false,
             dynamo_namespaces: namespaces.iter().map(|name| Arc::from(*name)).collect(),

@@ -125,12 +125,17 @@ fn logins_are_references_or_nothing() {
         change(&mut access);
         access
     };
-    let user = Some(secret("u"));
+    let user = Some(NatsUser::In(secret("u")));
+    let named = Some(NatsUser::Named("alice".into()));
     let cases = [
         (with(|_| {}), Login::Unset),
         (
             with(|n| (n.user, n.password) = (Some(secret("u")), Some(secret("p")))),
             Login::Password { user, password: secret("p") },
+        ),
+        (
+            with(|n| (n.user_name, n.password) = (Some("alice".into()), Some(secret("p")))),
+            Login::Password { user: named, password: secret("p") },
         ),
         (with(|n| n.token = Some(secret("t"))), Login::Token(secret("t"))),
         (with(|n| n.nkey = Some(secret("n"))), Login::Nkey(secret("n"))),

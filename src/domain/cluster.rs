@@ -107,8 +107,10 @@ pub struct NatsAccess {
     pub servers: Option<Arc<str>>,
     /// True when the address itself held credentials, which were taken out.
     pub login_in_address: bool,
-    /// `NATS_AUTH_USERNAME`.
+    /// `NATS_AUTH_USERNAME`, by reference.
     pub user: Option<SecretRef>,
+    /// `NATS_AUTH_USERNAME` as a plain value, which is no secret.
+    pub user_name: Option<Arc<str>>,
     /// `NATS_AUTH_PASSWORD`.
     pub password: Option<SecretRef>,
     /// `NATS_AUTH_TOKEN`.

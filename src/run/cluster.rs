@@ -15,7 +15,7 @@ use tokio::sync::watch;
 
 use super::ending;
 use super::publishers::Publishers;
-use crate::attach::{Login, NatsTarget, Wanted};
+use crate::attach::{Login, NatsTarget, NatsUser, Wanted};
 use crate::clock;
 use crate::domain::{SecretRef, SourceNote, SourceState};
 use crate::source::forward::Forwarder;
@@ -235,11 +235,13 @@ impl Cluster {
         let mut resolved =
             nats::resolve(&options, &env, &read).map_err(|error| crate::exit::chain(&error))?;
         resolved.tls.name = reached.name;
-        resolved.provenance =
-            format!("{}, {}; {}", target.from, reached.provenance, resolved.provenance);
+        // Who named the address is said already, and it is not what was resolved.
+        let login = resolved.provenance.split_once(", ").map_or("", |(_, login)| login);
+        resolved.provenance = format!("{}, {}; {login}", target.from, reached.provenance);
         if resolved.credential == Credential::None {
             resolved.credential = self.login(target).await?;
         }
+        resolved.withheld = target.in_address.then(|| target.from.clone());
         // Workers of one deployment may have a namespace each; then all of them are heard.
         let namespace = match (&self.dynamo_namespace, target.dynamo_namespaces.as_slice()) {
             (Some(named), _) => Some(Arc::clone(named)),
@@ -255,12 +257,17 @@ impl Cluster {
         Ok(match &target.login {
             Login::Unset | Login::Withheld => Credential::None,
             Login::Password { user, password } => {
-                let Some(user) = user else {
-                    return Err("the pods log in to NATS with a user that is not in a Secret; \
-                                give it with --nats-user and --nats-password-file"
-                        .to_owned());
+                let user = match user {
+                    Some(NatsUser::Named(name)) => name.to_string(),
+                    Some(NatsUser::In(secret)) => self.secret(target, secret).await?,
+                    None => {
+                        return Err(
+                            "the pods have a password for NATS, and the user is not known; \
+                                    give both with --nats-user and --nats-password-file"
+                                .to_owned(),
+                        );
+                    }
                 };
-                let user = self.secret(target, user).await?;
                 Credential::User { user, password: self.hidden(target, password).await? }
             }
             Login::Token(secret) => Credential::Token(self.hidden(target, secret).await?),

@@ -109,3 +109,63 @@ async fn a_secret_in_a_script_costs_no_flag_of_the_command_after_it() {
         .collect();
     assert_eq!(sizes, [(Some(64), Some("setting")); 2], "{text}");
 }
+
+/// Sets variables of every pod.
+fn set(it: &Deployment, variables: &[(&str, serde_json::Value)]) {
+    for pod in WORKERS.map(|(pod, _)| pod).into_iter().chain([FRONTEND.0]) {
+        it.kube.edit("Pod", pod, |pod| {
+            let env = pod["spec"]["containers"][0]["env"].as_array_mut().unwrap();
+            for (name, value) in variables {
+                env.retain(|variable| variable["name"] != *name);
+                let mut variable = value.clone();
+                variable["name"] = (*name).into();
+                env.push(variable);
+            }
+        });
+    }
+}
+
+/// Returns verdict and text of what the doctor says of NATS.
+async fn nats_by_doctor(it: &Deployment, more: &[&str]) -> (String, String) {
+    let output = run(it, &[&["doctor", "-o", "json"], more].concat()).await;
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(!report.to_string().contains(PLANTED), "{report:#}");
+    let mut checks = report["checks"].as_array().unwrap().iter();
+    let nats = checks.find(|check| check["name"] == "nats").unwrap();
+    let text = |key: &str| nats[key].as_str().unwrap_or_default().to_owned();
+    (text("verdict"), text("seen"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plain_user_goes_with_a_password_from_a_secret() {
+    let it = careless();
+    set(&it, &[("NATS_AUTH_USERNAME", json!({ "value": "alice" }))]);
+
+    assert_eq!(nats_by_doctor(&it, &[]).await.0, "ok");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_in_the_address_is_not_kept_and_it_is_said_whose_and_how_to_give_it() {
+    const NATS: &str = "dynamo-platform-nats.dynamo-system.svc.cluster.local";
+    let it = Deployment::with(NatsServer::start(&["--user", "alice", "--pass", PLANTED], ""));
+    let address = format!("nats://alice:{PLANTED}@{NATS}:4222");
+    set(&it, &[("NATS_SERVER", json!({ "value": address }))]);
+
+    let (verdict, seen) = nats_by_doctor(&it, &[]).await;
+    assert_eq!(verdict, "failed");
+    let parts = [NATS, FRONTEND.0, "carries one, which kvtop does not keep", "--nats-user"];
+    assert!(parts.iter().all(|part| seen.contains(part)), "{seen}");
+    // The port of the forward is nobody's address.
+    assert!(!seen.contains("127.0.0.1"), "{seen}");
+
+    let folder = scratch();
+    let file = folder.join("password");
+    std::fs::write(&file, "wrong").unwrap();
+    let flags = ["--nats-user", "alice", "--nats-password-file", file.to_str().unwrap()];
+    let (verdict, seen) = nats_by_doctor(&it, &flags).await;
+    assert_eq!(verdict, "failed");
+    assert!(seen.contains("user and password from the command line"), "{seen}");
+    assert!(seen.contains(FRONTEND.0) && !seen.contains("address from"), "{seen}");
+    std::fs::write(&file, PLANTED).unwrap();
+    assert_eq!(nats_by_doctor(&it, &flags).await.0, "ok");
+}

@@ -55,6 +55,12 @@ pub(super) fn redact(value: &mut Value) {
         Value::Object(map) => {
             let variable = map.get("name").and_then(Value::as_str).map(str::to_owned);
             for (key, inner) in map.iter_mut() {
+                if let (Value::String(text), "value", Some("NATS_SERVER")) =
+                    (&mut *inner, key.as_str(), variable.as_deref())
+                {
+                    *text = servers(text);
+                    continue;
+                }
                 let secret = match inner {
                     Value::String(text) => match (key.as_str(), &variable) {
                         ("value", Some(name)) => is_secret_variable(name, text),
@@ -70,6 +76,19 @@ pub(super) fn redact(value: &mut Value) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Returns addresses of NATS without logins, with a mark where there was one: whoever is refused
+/// learns from it that the pods have a login.
+fn servers(text: &str) -> String {
+    let Some((_, last)) = text.rsplit_once('@') else { return text.to_owned() };
+    // Without a scheme nothing tells where a login begins.
+    let plain = if text.contains("://") { scrub(text) } else { Some(last.to_owned()) };
+    let plain = plain.unwrap_or_else(|| text.to_owned());
+    match plain.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{REDACTED}@{rest}"),
+        None => format!("{REDACTED}@{plain}"),
     }
 }
 

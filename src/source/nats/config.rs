@@ -20,6 +20,8 @@ pub struct Resolved {
     pub tls: Tls,
     /// Who named the address and the credentials, for the status bar.
     pub provenance: String,
+    /// Whose address carries a login that was not kept, for people.
+    pub withheld: Option<String>,
 }
 
 /// Returns what to connect to, the first of these that says so, for address, credentials and TLS
@@ -55,7 +57,7 @@ pub fn resolve(
         Credential::None => format!("address from {address_from}, no credentials"),
         _ => format!("address from {address_from}, {} from {credential_from}", credential.kind()),
     };
-    Ok(Resolved { servers, credential, tls: tls(&levels)?, provenance })
+    Ok(Resolved { servers, credential, tls: tls(&levels)?, provenance, withheld: None })
 }
 
 /// Returns the server that the config file describes, else the selected context.

@@ -107,7 +107,8 @@ fn secured(mut options: ConnectOptions, tls: &Tls) -> Result<ConnectOptions, Str
 /// Returns why connecting failed and what to do about it.
 fn explain(error: &ConnectError, resolved: &Resolved) -> String {
     let hosts: Vec<&str> = resolved.servers.iter().map(super::secret::Address::host).collect();
-    let host = hosts.join(", ");
+    // Behind a forward the address is one of this machine, which tells nobody anything.
+    let host = resolved.tls.name.clone().unwrap_or_else(|| hosts.join(", "));
     match error.kind() {
         ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
             refused_login(&host, resolved)
@@ -132,12 +133,16 @@ fn explain(error: &ConnectError, resolved: &Resolved) -> String {
 }
 
 fn refused_login(host: &str, resolved: &Resolved) -> String {
-    match &resolved.credential {
-        Credential::None => format!(
+    match (&resolved.credential, &resolved.withheld) {
+        (Credential::None, Some(from)) => format!(
+            "{host} wants a login; {from} carries one, which kvtop does not keep: give it with \
+             --nats-user and --nats-password-file"
+        ),
+        (Credential::None, None) => format!(
             "{host} wants a login and none was given; Dynamo's default is user/user: pass --nats-user user \
              with a password file (--nats-password-file), or the credentials the workers use"
         ),
-        credential => {
+        (credential, _) => {
             format!("{host} refused the {}; check it ({})", credential.kind(), resolved.provenance)
         }
     }

@@ -33,6 +33,20 @@ fn settings_that_sound_like_secrets_stay() {
 }
 
 #[test]
+fn addresses_of_nats_keep_a_mark_where_a_login_was() {
+    let rows = [
+        ("nats://u:PLANTED@nats:4222", "nats://(redacted)@nats:4222"),
+        ("nats://a:4222, nats://u:PLANTED@b:4222", "nats://(redacted)@a:4222, nats://b:4222"),
+        ("u:PLANTED@nats:4222", "(redacted)@nats:4222"),
+        ("nats:4222", "nats:4222"),
+    ];
+    for (given, expected) in rows {
+        let value = redacted(json!([{ "name": "NATS_SERVER", "value": given }]));
+        assert_eq!(value[0]["value"], expected);
+    }
+}
+
+#[test]
 fn texts_lose_secrets_and_nothing_else() {
     let rows = [
         ("nats://u:PLANTED@nats:4222", "nats://nats:4222"),

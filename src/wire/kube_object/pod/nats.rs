@@ -11,6 +11,9 @@ use crate::wire::kube_object::volume::{Mounted, mounted};
 /// The variable that names a file of credentials.
 const CREDS: &str = "NATS_AUTH_CREDENTIALS_FILE";
 
+/// The variable that names the user of a password.
+const USER: &str = "NATS_AUTH_USERNAME";
+
 pub(super) fn access(env: &Env, container: &Value, volumes: &Value) -> NatsAccess {
     let mut access = NatsAccess::default();
     if let Some(servers) = env.plain("NATS_SERVER") {
@@ -26,7 +29,11 @@ pub(super) fn access(env: &Env, container: &Value, volumes: &Value) -> NatsAcces
         }
         None => None,
     };
-    access.user = reference("NATS_AUTH_USERNAME");
+    access.user_name = env.plain(USER).filter(|name| !name.is_empty()).map(shared);
+    access.user = match access.user_name {
+        Some(_) => None,
+        None => reference(USER),
+    };
     access.password = reference("NATS_AUTH_PASSWORD");
     access.token = reference("NATS_AUTH_TOKEN");
     access.nkey = reference("NATS_AUTH_NKEY");
