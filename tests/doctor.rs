@@ -120,6 +120,10 @@ async fn each_missing_right_is_named_with_what_is_less_without_it() {
         assert!(advice.contains(less), "{name}: {advice}");
         let rights = failed(&report).into_iter().filter(|failed| failed.contains(" on "));
         assert_eq!(rights.collect::<Vec<_>>(), [name], "only that one: {report:#}");
+        if name == "create on pods/portforward" {
+            let nats = check(&report, "nats").1;
+            assert_eq!(nats.matches("a port-forward needs").count(), 1, "said once: {nats}");
+        }
         // What may not be listed is not called missing.
         if name == "list on pods" {
             let pods = check(&report, "pods of Dynamo");
@@ -192,6 +196,19 @@ async fn without_dynamo_it_says_where_there_is_one() {
     let (verdict, why, _) = check(&report, "pods of Dynamo");
     assert_eq!(verdict, "failed");
     assert!(why.contains("there is one in elsewhere: use -n"), "{why}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_is_not_there_is_said_once() {
+    let mut it = Deployment::start();
+    it.server.crash();
+
+    let (code, report) = examined(&it.kube).await;
+
+    assert_eq!(code, 1);
+    let (verdict, seen, _) = check(&report, "nats");
+    assert_eq!(verdict, "failed");
+    assert_eq!(seen.matches("nothing listens on port 4222 of pod").count(), 1, "{seen}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

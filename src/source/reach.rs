@@ -54,7 +54,7 @@ pub enum ReachError {
         direct: String,
     },
     /// Neither works.
-    #[error("{address}: {direct}; through port-forward: {forward}")]
+    #[error("{address}: {direct}; through port-forward")]
     Forward {
         /// The address, without credentials.
         address: String,
