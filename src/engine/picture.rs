@@ -12,7 +12,7 @@ mod workers;
 use std::sync::Arc;
 
 use super::Engine;
-use crate::domain::{SourceState, Subject, Timestamp, WorkerRank};
+use crate::domain::{SourceNote, SourceState, Subject, Timestamp, WorkerRank};
 use crate::metrics::Window;
 use crate::model::OverlapBy;
 use crate::snapshot::{
@@ -187,10 +187,12 @@ fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
     use std::time::Duration;
     let row = |(name, record): (&std::sync::Arc<str>, &crate::model::SourceRecord)| {
         let note = record.note.as_ref();
+        // History comes over the connection to NATS and has no note of its own.
+        let carrier = note.or_else(|| carrier(engine, name));
         let frames = engine.meters.frames.get(name);
         SourceRow {
             name: name.to_string(),
-            state: note.map_or(SourceState::Live, |note| note.state),
+            state: carrier.map_or(SourceState::Live, |note| note.state),
             why: note.map(|note| note.why.to_string()).unwrap_or_default(),
             retry_at: note
                 .and_then(|note| note.retry_ms.map(|ms| note.at.after(Duration::from_millis(ms)))),
@@ -208,6 +210,12 @@ fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
         }
     };
     engine.sources.all().map(row).collect()
+}
+
+/// Returns what is said of the source that `name` is read through.
+fn carrier<'a>(engine: &'a Engine, name: &str) -> Option<&'a SourceNote> {
+    let mut all = engine.sources.all().filter(|_| name == "jetstream");
+    all.find(|(known, _)| known.as_ref() == "nats")?.1.note.as_ref()
 }
 
 fn rejects(engine: &Engine) -> Rejects {

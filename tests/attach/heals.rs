@@ -73,7 +73,10 @@ async fn a_restart_of_nats_heals_whether_it_ended_properly_or_was_killed() {
         } else {
             it.server.stop();
         }
-        pty.wait_for("the loss", |screen| screen.contains("nats ✗"));
+        // The history comes over the same connection.
+        pty.wait_for("the loss", |screen| {
+            screen.contains("nats ✗") && screen.contains("jetstream ✗")
+        });
         it.server.restart();
 
         it.publish(&late).await;
