@@ -410,9 +410,7 @@ impl Engine {
         }
         let name = Arc::clone(&note.source);
         let Some(record) = self.sources.record(&name) else { return };
-        let before = record.note.as_ref().map(|known| (known.state, known.why.clone()));
-        let news = before.is_none_or(|before| before != (note.state, note.why.clone()));
-        record.note = Some(note.clone());
+        let news = record.say(note);
         let short = note.peers.is_some_and(|peers| peers.reached < peers.wanted);
         record.short_since = short.then(|| record.short_since.unwrap_or(note.at));
         if !news {

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::{DpRank, Envelope, SourceNote, Timestamp};
 
@@ -18,6 +19,13 @@ const RESTART_FALL: u64 = 128;
 
 /// No interruption loses as many messages: a jump over more is another publisher under the same id.
 const RESTART_JUMP: u64 = 1 << 32;
+
+/// The source that tells which connections are open. Each scrape may open one and close it.
+const FORWARDS: &str = "port-forward";
+
+/// What it says again within so long is no news, and most of that which is remembered.
+const LATELY: Duration = Duration::from_secs(600);
+const SAID_LIMIT: usize = 1024;
 
 /// One source.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +42,35 @@ pub struct SourceRecord {
     pub short_since: Option<Timestamp>,
     /// When the last frame arrived.
     pub last_frame: Option<Timestamp>,
+    /// What a port-forward said last of each connection, and when.
+    said: HashMap<String, Timestamp>,
+}
+
+impl SourceRecord {
+    /// Takes in what it says of itself. Returns true when that is news.
+    pub fn say(&mut self, note: &SourceNote) -> bool {
+        let before = self.note.replace(note.clone());
+        let same = |before: &SourceNote| before.state == note.state && before.why == note.why;
+        if before.as_ref().is_some_and(same) {
+            return false;
+        }
+        note.source.as_ref() != FORWARDS || self.tells_more(note)
+    }
+
+    /// Returns true when a part of `note` was not said lately.
+    fn tells_more(&mut self, note: &SourceNote) -> bool {
+        self.said.retain(|_, at| note.at.since(*at) < LATELY);
+        let mut more = false;
+        for part in note.why.split("; ") {
+            let said = format!("{} {part}", note.state.name());
+            let known = self.said.contains_key(&said);
+            if known || self.said.len() < SAID_LIMIT {
+                more |= !known;
+                self.said.insert(said, note.at);
+            }
+        }
+        more
+    }
 }
 
 /// All sources by name.
@@ -92,6 +129,42 @@ fn step<K: Eq + Hash>(last: &mut HashMap<K, u64>, key: K, now: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::SourceState;
+
+    #[test]
+    fn connections_that_open_and_close_again_and_again_are_news_once() {
+        let news = |source: &str, minutes: u64, said: &[(SourceState, &str)]| -> usize {
+            let mut record = SourceRecord::default();
+            let notes = (0..minutes * 12).flat_map(|scrape| {
+                let at = Timestamp(scrape * 5_000_000);
+                said.iter().map(move |(state, why)| (at, *state, *why))
+            });
+            let note = |(at, state, why): (Timestamp, SourceState, &str)| SourceNote {
+                source: source.into(),
+                state,
+                why: why.into(),
+                retry_ms: None,
+                rtt_us: None,
+                dropped: 0,
+                drops_uncounted: 0,
+                interruptions: 0,
+                history: None,
+                peers: None,
+                at,
+            };
+            notes.map(note).filter(|note| record.say(note)).count()
+        };
+        let nats = (SourceState::Live, "nats-0:4222 on 127.0.0.1:4");
+        let scrape = (SourceState::Live, "nats-0:4222 on 127.0.0.1:4; worker-1:9090");
+        let failed =
+            (SourceState::Live, "nats-0:4222 on 127.0.0.1:4; nothing listens on port 9090");
+
+        assert_eq!(news(FORWARDS, 30, &[nats, scrape, failed]), 3);
+        assert_eq!(news("nats", 30, &[nats, scrape, failed]), 3 * 30 * 12, "others tell each");
+        // A change of its state is news as well.
+        let lost = (SourceState::Down, "nothing listens on port 9090");
+        assert_eq!(news(FORWARDS, 1, &[nats, lost]), 2);
+    }
 
     #[test]
     fn holes_in_a_publishers_numbers_are_counted_once() {
