@@ -34,4 +34,25 @@ impl Pace {
     pub(super) fn after(&self, failures: u32) -> Duration {
         self.first.saturating_mul(1 << failures.min(8)).min(self.last)
     }
+
+    /// Returns the wait before a list that a watch asked for, after as many in a row: short for the
+    /// first, which is part of the work, and then as after failures.
+    pub(super) fn before_list(&self, failures: u32) -> Duration {
+        let wait = self.after(failures);
+        if failures == 0 { wait / 5 } else { wait }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_that_always_wants_a_list_gets_one_ever_more_rarely() {
+        let pace = Pace::default();
+
+        let waits: Vec<u128> = (0..7).map(|it| pace.before_list(it).as_millis()).collect();
+
+        assert_eq!(waits, [50, 500, 1_000, 2_000, 4_000, 5_000, 5_000]);
+    }
 }

@@ -163,7 +163,7 @@ impl Watch {
                 self.failures += 1;
             }
         }
-        sleep(self.pace.after(self.failures) / 5).await;
+        sleep(self.pace.before_list(self.failures)).await;
         self.failures += 1;
         Ok(true)
     }
