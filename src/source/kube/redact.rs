@@ -136,5 +136,10 @@ fn is_secret_key(name: &str) -> bool {
     AT_END.iter().any(|end| bare.ends_with(end)) && !REFERENCES.contains(&bare.as_str())
 }
 
+/// Returns true when the file `name` holds a secret, whatever its kind: `secret.txt`.
+pub(super) fn is_secret_file(name: &str) -> bool {
+    name.split('.').any(is_secret_key)
+}
+
 #[cfg(test)]
 mod tests;

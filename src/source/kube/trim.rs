@@ -160,10 +160,48 @@ fn config(value: Value) -> Value {
         return value;
     };
     let texts = map.into_iter().map(|(key, text)| match text {
-        Value::String(text) if text.len() > LARGEST => {
+        Value::String(_) if redact::is_secret_file(&key) => (key, redact::REDACTED.into()),
+        Value::String(text) if text.len() > LARGEST || !is_configuration(&text) => {
             (key, Value::String(format!("({} bytes left out)", text.len())))
         }
         other => (key, other),
     });
     texts.collect()
+}
+
+/// Returns true for what may be names and values, or none: any other text may be anything.
+fn is_configuration(text: &str) -> bool {
+    let written = |line: &&str| !line.is_empty() && !line.starts_with('#');
+    let mut lines = text.lines().map(str::trim).filter(written);
+    text.contains(':') || lines.all(|line| ["{}", "---"].contains(&line))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_a_config_map_only_configurations_are_passed_on() {
+        let text = "kv_cache_config:\n  tokens_per_block: 32\n";
+        let data = json!({
+            "agg.yaml": text,
+            "secret.txt": "PLANTED: PLANTED",
+            "hf-token.json": "{\"x\": \"PLANTED\"}",
+            "api_key": "PLANTED: x",
+            "notes": "PLANTED",
+            "empty.yaml": "# nothing\n{}\n",
+            "tokenizer.json": "{\"version\": 1}",
+        });
+
+        let trimmed = trim("ConfigMap", "v1", json!({ "data": data }));
+
+        assert_eq!(trimmed["data"]["agg.yaml"], text);
+        assert_eq!(trimmed["data"]["tokenizer.json"], "{\"version\": 1}");
+        assert_eq!(trimmed["data"]["empty.yaml"], "# nothing\n{}\n");
+        assert_eq!(trimmed["data"]["secret.txt"], redact::REDACTED);
+        assert_eq!(trimmed["data"]["notes"], "(7 bytes left out)");
+        assert!(!trimmed.to_string().contains("PLANTED"), "{trimmed}");
+    }
 }
