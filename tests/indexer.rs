@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kvtop::domain::{KvKind, SequenceHash, SourceState, TokensHash, WorkerRank};
 use kvtop::frame::{Body, Frame, Origin};
+use kvtop::snapshot::Snapshot;
 use kvtop::source::indexer::{IndexerSpec, spawn};
 use kvtop::source::reach::Reach;
 use kvtop::wire::{self, Facts};
@@ -121,46 +122,55 @@ impl Index {
     }
 }
 
+/// What kvtop holds of a recording when it attaches, is given a dump and hears what comes then, each at
+/// one of the recording's events, by tenths.
+fn attached_late(name: &str, attached: usize, dumped: usize, arrived: usize) -> Snapshot {
+    let all = frames(&fixture(&format!("captures/{name}.frames.gz")));
+    let plane = |frame: &&Frame| matches!(frame.origin, Origin::Nats { .. } | Origin::Zmq { .. });
+    let events: Vec<&Frame> = all.iter().filter(plane).collect();
+    let [attached, dumped, arrived] =
+        [attached, dumped, arrived].map(|tenths| events.len() * tenths / 10);
+    let mut index = Index::default();
+    events[..dumped].iter().for_each(|frame| index.apply(frame));
+    let at = events[attached].at;
+    let note = Frame::new(
+        at,
+        Origin::Health { source: "indexer".into() },
+        "{\"state\":\"connecting\"}".to_owned(),
+    );
+    let dump = Frame::new(
+        events[arrived].at,
+        Origin::Indexer { url: "http://indexer:8090".into() },
+        index.dump().to_string(),
+    );
+    let mut seen = vec![note];
+    seen.extend(events[attached..arrived].iter().map(|frame| (*frame).clone()));
+    seen.push(dump);
+    seen.extend(events[arrived..].iter().map(|frame| (*frame).clone()));
+    played(&seen).1
+}
+
 #[test]
 fn a_late_attach_with_a_dump_holds_what_somebody_who_saw_everything_holds() {
     for name in ["1.6.1-evict", "1.6.1-dp", "1.6.1-default_healthy"] {
-        let all = frames(&fixture(&format!("captures/{name}.frames.gz")));
-        let plane =
-            |frame: &&Frame| matches!(frame.origin, Origin::Nats { .. } | Origin::Zmq { .. });
-        let events: Vec<&Frame> = all.iter().filter(plane).collect();
-        // Attached, dumped by the indexer, and arrived: each some time after the other.
-        let (attached, dumped, arrived) =
-            (events.len() * 4 / 10, events.len() * 5 / 10, events.len() * 6 / 10);
-        let mut index = Index::default();
-        events[..dumped].iter().for_each(|frame| index.apply(frame));
-        let at = events[attached].at;
-        let note = Frame::new(
-            at,
-            Origin::Health { source: "indexer".into() },
-            "{\"state\":\"connecting\"}".to_owned(),
-        );
-        let dump = Frame::new(
-            events[arrived].at,
-            Origin::Indexer { url: "http://indexer:8090".into() },
-            index.dump().to_string(),
-        );
-        let mut seen = vec![note];
-        seen.extend(events[attached..arrived].iter().map(|frame| (*frame).clone()));
-        seen.push(dump);
-        seen.extend(events[arrived..].iter().map(|frame| (*frame).clone()));
+        // Attached, dumped by the indexer, and arrived: each some time after the other; and all at
+        // once, while nobody publishes.
+        for [attached, dumped, arrived] in [[4, 5, 6], [5, 5, 5]] {
+            let snapshot = attached_late(name, attached, dumped, arrived);
 
-        let (_, snapshot) = played(&seen);
-
-        let found = kvtop::report::json::snapshot(&snapshot);
-        let accepted: Vec<String> = worker_differences(name, &found)
-            .into_iter()
-            .filter(|difference| difference.contains(" accepted:"))
-            .collect();
-        assert!(accepted.is_empty(), "{}", accepted.join("\n"));
-        assert_eq!(snapshot.rejects.count, 0, "{name}: {:?}", snapshot.rejects);
-        let unknown =
-            snapshot.tree.incomplete.iter().any(|why| why.contains("before kvtop attached"));
-        assert!(!unknown, "{name}: {:?}", snapshot.tree.incomplete);
+            let found = kvtop::report::json::snapshot(&snapshot);
+            let accepted: Vec<String> = worker_differences(name, &found)
+                .into_iter()
+                .filter(|difference| difference.contains(" accepted:"))
+                .collect();
+            assert!(accepted.is_empty(), "{}", accepted.join("\n"));
+            assert_eq!(snapshot.rejects.count, 0, "{name}: {:?}", snapshot.rejects);
+            let unknown =
+                snapshot.tree.incomplete.iter().any(|why| why.contains("before kvtop attached"));
+            assert!(!unknown, "{name}: {:?}", snapshot.tree.incomplete);
+            let lost = snapshot.findings.iter().any(|finding| finding.id == "KVT014");
+            assert!(!lost, "{name}: {:?}", snapshot.findings);
+        }
     }
 }
 

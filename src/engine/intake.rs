@@ -170,10 +170,11 @@ impl Engine {
         });
         let Some(shape) = self.facts.shape else { return };
         if self.deployment.shape.is_none() {
-            // Before the first event is applied the mirror is empty and may still be chosen.
-            let semantics =
-                if shape == Shape::Plain { Semantics::PerBlock } else { Semantics::EdgeTruncating };
-            self.mirror = Mirror::new(semantics, self.options.memory_limit);
+            self.choose_mirror(if shape == Shape::Plain {
+                Semantics::PerBlock
+            } else {
+                Semantics::EdgeTruncating
+            });
         }
         if let Some(event) = self.facts.kv.events().get(self.frame_from) {
             let subject = Subject::Worker(event.rank.worker);
@@ -186,6 +187,14 @@ impl Engine {
         let before = self.deployment.shape.unwrap_or(shape);
         self.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);
         self.deployment.shape = Some(before.max(shape));
+    }
+
+    /// Makes the mirror treat events like the deployment's routers, while nothing was applied to it.
+    /// One that a dump filled stays: blocks do not say how they would be treated.
+    pub(super) fn choose_mirror(&mut self, semantics: Semantics) {
+        if self.mirror.ranks().next().is_none() {
+            self.mirror = Mirror::new(semantics, self.options.memory_limit);
+        }
     }
 }
 

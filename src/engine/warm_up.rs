@@ -12,6 +12,7 @@ use super::journal::Head;
 use super::kv::copy_event;
 use crate::domain::{KvBatch, SourceNote, SourceState, WorkerRank};
 use crate::frame::Frame;
+use crate::mirror::Semantics;
 use crate::snapshot::{EventKind, Gravity};
 use crate::wire;
 
@@ -83,6 +84,10 @@ impl Engine {
             copy_event(event, &warm_up.live, &mut joined);
         }
         let tick = u32::try_from(self.times.cursor.seconds()).unwrap_or(u32::MAX);
+        if self.deployment.shape.is_none() {
+            // No event told the version yet, but indexers have `/dump` from 1.1 on.
+            self.choose_mirror(Semantics::EdgeTruncating);
+        }
         for rank in &ranks {
             self.mirror.forget_rank(*rank);
         }
@@ -93,6 +98,10 @@ impl Engine {
         for rank in &ranks {
             if let Some(record) = self.workers.rank_mut(*rank) {
                 record.complete = true;
+                // Refused for want of what the dump tells: that proves nothing.
+                let counters = &mut record.counters;
+                (counters.refused_stores, counters.refused_blocks) = (0, 0);
+                counters.unknown_removals = 0;
             }
         }
         let head = Head {
