@@ -185,6 +185,20 @@ async fn a_live_deployment_is_judged_after_it_was_listened_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_that_may_not_subscribe_is_named_with_what_it_lacks() {
+    let accounts = r#"authorization { users: [ { user: deaf, password: deaf,
+        permissions: { subscribe: ["_INBOX.>"] } } ] }"#;
+    let server = NatsServer::start(&["-js"], accounts);
+    let url = format!("nats://deaf:deaf@{}", server.host());
+
+    let (code, line) = code(command(&["--for", "1s", "--nats-url", &url]).spawn().unwrap());
+
+    assert_eq!(code, Some(3), "{line}");
+    assert!(line.starts_with("KVTOP UNKNOWN - KVT004 event-plane-not-visible"), "{line}");
+    assert!(line.contains("may not subscribe to `*.kv-events` and `namespace.>`"), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_ends_when_all_is_well_and_not_before() {
     let messages = recording("0.9.0-healthy");
     let server = NatsServer::with_jetstream();

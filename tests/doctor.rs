@@ -238,6 +238,14 @@ async fn without_kubernetes_it_looks_at_the_server_alone() {
     assert_eq!(code, 1);
     assert!(text.contains("failed   nats") && text.contains("nothing listens"), "{text}");
     assert!(!text.contains("PLANTED"), "{text}");
+
+    let accounts = r#"authorization { users: [ { user: deaf, password: deaf,
+        permissions: { subscribe: ["_INBOX.>"] } } ] }"#;
+    let server = NatsServer::start(&["-js"], accounts);
+    let url = format!("nats://deaf:deaf@{}", server.host());
+    let (code, text) = doctor(vec!["--nats-url".to_owned(), url]).await;
+    assert_eq!(code, 1);
+    assert!(text.contains("failed   nats") && text.contains("may not subscribe to"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

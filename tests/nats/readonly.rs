@@ -20,6 +20,9 @@ accounts {
       { user: deaf, password: deaf, permissions: {
           publish: ["$JS.API.>"], subscribe: ["_INBOX.>"]
       } }
+      { user: half, password: half, permissions: {
+          publish: { deny: ">" }, subscribe: ["namespace.>", "_INBOX.>"]
+      } }
     ]
   }
 }
@@ -87,11 +90,29 @@ async fn a_login_that_may_not_ask_jetstream_still_gets_live_messages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_login_that_may_not_subscribe_is_told_what_it_lacks() {
+async fn a_login_that_may_not_subscribe_is_told_what_it_lacks_and_is_down() {
     let server = NatsServer::start(&["-js"], ACCOUNTS);
     let mut attached = Attached::to(&at(&url(&server, "deaf")));
 
-    attached.until_note("needs to subscribe to").await;
+    attached.until_note("may not subscribe to `*.kv-events` and `namespace.>`").await;
 
+    let note = attached.notes.last().unwrap();
+    assert_eq!(note.state, SourceState::Down, "{note:?}");
+    assert!(note.why.contains("kvtop needs to subscribe to"), "{note:?}");
+    attached.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_subject_of_two_is_enough_once_something_comes_by_it() {
+    let server = NatsServer::start(&["-js"], ACCOUNTS);
+    let mut attached = Attached::to(&at(&url(&server, "half")));
+    attached.until_note("may not subscribe to `*.kv-events`; ").await;
+    assert_eq!(attached.notes.last().unwrap().state, SourceState::Down);
+
+    let messages = recording("1.2.1-healthy");
+    worker(&server).await.publish(&messages).await;
+
+    attached.until_delivered(messages.len()).await;
+    attached.wait_for(SourceState::Lossy).await;
     attached.end().await;
 }

@@ -215,6 +215,9 @@ fn reach(why: &str) -> String {
          or run kvtop where the addresses of pods can be reached, as inside the cluster."
     } else if why.contains("right to read") {
         "Give kvtop a user of etcd that may read `v1/`: --etcd-user and --etcd-password-file."
+    } else if why.contains("needs to subscribe") {
+        "Let the account that kvtop logs in with subscribe to these subjects and to `_INBOX.>`, or \
+         give it another one (--nats-user, --nats-creds)."
     } else if why.starts_with("nats:") {
         "See that the address is the server's and that it can be reached from here; --nats-url \
          names another one."

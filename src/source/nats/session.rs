@@ -5,6 +5,7 @@
 
 mod arrived;
 mod history;
+mod rights;
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -24,12 +25,16 @@ use crate::source::{Desired, Emitter};
 
 use arrived::arrived;
 use history::{Reader, next_answers};
+use rights::Rights;
 
 use super::connect::Connection;
 use super::feed::Feed;
 use super::status::Status;
 use super::stream::{self as jetstream, Absent, Survey};
 use super::subject::{durable_stream, headers, is_wanted, stream_prefix};
+
+/// KV events that streams store.
+const STREAMS: &str = "*.kv-events";
 
 /// Messages taken at a time.
 const CHUNK: usize = 1024;
@@ -118,7 +123,7 @@ pub(super) struct Session<'a> {
     /// The feed whose history is being read, and the answers.
     reader: Option<Reader>,
     /// What the server refused, and what keeps history from being read.
-    refused: String,
+    rights: Rights,
     trouble: String,
 }
 
@@ -133,8 +138,9 @@ impl<'a> Session<'a> {
             Some(namespace) => format!("namespace.{namespace}.>"),
             None => "namespace.>".to_owned(),
         };
+        let rights = Rights::new([STREAMS, &plane]);
         // Not `>`: what JetStream delivers to the routers' consumers would come a second time.
-        let durable = subscribe(&client, "*.kv-events").await?;
+        let durable = subscribe(&client, STREAMS).await?;
         let plane = subscribe(&client, &plane).await?;
         let live = stream::select(durable, plane).ready_chunks(CHUNK);
         let now = clock::now();
@@ -149,7 +155,7 @@ impl<'a> Session<'a> {
             look_at: now,
             mute_since: None,
             reader: None,
-            refused: String::new(),
+            rights,
             trouble: String::new(),
         })
     }
@@ -233,7 +239,10 @@ impl<'a> Session<'a> {
         let status = &mut self.memory.status;
         let lossy = status.is_lossy(now);
         let state = if lossy { SourceState::Lossy } else { SourceState::Live };
-        let why = [self.refused.as_str(), self.trouble.as_str(), status.loss(now)];
+        self.rights.heard |= !self.memory.feeds.is_empty();
+        let state = self.rights.state().unwrap_or(state);
+        let refused = self.rights.why();
+        let why = [refused.as_str(), self.trouble.as_str(), status.loss(now)];
         let why = why.into_iter().find(|why| !why.is_empty()).unwrap_or_default().to_owned();
         status.set(state, &why, None);
     }
@@ -272,9 +281,7 @@ impl<'a> Session<'a> {
             self.survey = None;
             self.surveyed(Survey::None { rtt: None, why: Absent::Denied });
         } else {
-            self.refused = format!(
-                "the server says: {error}; kvtop needs to subscribe to `*.kv-events` and `namespace.>`"
-            );
+            self.rights.refused(error);
         }
     }
 
@@ -291,6 +298,7 @@ impl<'a> Session<'a> {
 
     fn receive(&mut self, messages: Vec<Message>) {
         let now = clock::now();
+        self.rights.heard = true;
         for message in messages {
             self.receive_one(message, now);
         }

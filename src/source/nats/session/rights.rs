@@ -1,0 +1,63 @@
+//! What the server lets kvtop subscribe to.
+
+use crate::domain::SourceState;
+
+/// The subjects of one connection, and which of them were refused.
+pub(super) struct Rights {
+    subjects: [(String, bool); 2],
+    /// What the server refused besides.
+    other: String,
+    /// True once anything came by what is left.
+    pub(super) heard: bool,
+}
+
+impl Rights {
+    pub(super) fn new(subjects: [&str; 2]) -> Self {
+        let subjects = subjects.map(|subject| (subject.to_owned(), false));
+        Self { subjects, other: String::new(), heard: false }
+    }
+
+    /// Notes that the server refused something, in its words.
+    pub(super) fn refused(&mut self, error: &str) {
+        let mut known = false;
+        for (subject, refused) in &mut self.subjects {
+            if error.contains(&format!("\"{subject}\"")) {
+                (*refused, known) = (true, true);
+            }
+        }
+        if !known {
+            let [(streams, _), (plane, _)] = &self.subjects;
+            self.other = format!(
+                "the server says: {error}; kvtop needs to subscribe to `{streams}`, `{plane}` and `_INBOX.>`"
+            );
+        }
+    }
+
+    /// Returns what is refused, empty when nothing is.
+    pub(super) fn why(&self) -> String {
+        let refused: Vec<String> = self.refusals().map(|subject| format!("`{subject}`")).collect();
+        if refused.is_empty() {
+            return self.other.clone();
+        }
+        let [(streams, _), (plane, _)] = &self.subjects;
+        format!(
+            "the login may not subscribe to {}; kvtop needs to subscribe to `{streams}` and `{plane}`",
+            refused.join(" and ")
+        )
+    }
+
+    /// Returns how the source is when subjects were refused: down until something comes by the other.
+    /// Which of them a deployment uses depends on its version.
+    pub(super) fn state(&self) -> Option<SourceState> {
+        let count = self.refusals().count();
+        if count == 0 {
+            return None;
+        }
+        let all = count == self.subjects.len();
+        Some(if all || !self.heard { SourceState::Down } else { SourceState::Lossy })
+    }
+
+    fn refusals(&self) -> impl Iterator<Item = &str> {
+        self.subjects.iter().filter(|(_, refused)| *refused).map(|(subject, _)| subject.as_str())
+    }
+}
