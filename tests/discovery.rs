@@ -13,8 +13,12 @@ use crate::support::{fixture, frames};
 
 /// Returns the records of the recorded deployment, by key, as they were in etcd.
 fn records() -> BTreeMap<String, String> {
+    records_of("1.6.1-default_healthy")
+}
+
+fn records_of(capture: &str) -> BTreeMap<String, String> {
     let mut records = BTreeMap::new();
-    for frame in frames(&fixture("captures/1.6.1-default_healthy.frames.gz")) {
+    for frame in frames(&fixture(&format!("captures/{capture}.frames.gz"))) {
         if let (Origin::Etcd { key, put: true }, Body::Whole(value)) = (&frame.origin, &frame.body)
         {
             records.insert(key.to_string(), String::from_utf8(value.to_vec()).unwrap());

@@ -14,7 +14,7 @@ use tape::Tape;
 use super::RunError;
 use super::doctor;
 use super::ending;
-use super::headless::{REACH_WITHIN, ended, follow, is_ready, take_each};
+use super::headless::{ended, follow, is_ready, reach_within, take_each};
 use super::live::{self, Live};
 use super::output::tell;
 use super::player::options_for;
@@ -143,7 +143,7 @@ async fn listened(
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
     let mut waiting = Waiting::default();
-    let patience = length.max(REACH_WITHIN);
+    let patience = length.max(reach_within(source));
     let ended = ended();
     tokio::pin!(ended);
     loop {
@@ -160,7 +160,7 @@ async fn listened(
         }
         let enough = match ready {
             Some(ready) => now.since(ready) >= length,
-            None => now.since(started) >= patience,
+            None => waiting.waited(&snapshot, started, now) >= patience,
         };
         if enough || over {
             engine.settle();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::RunError;
 use super::ending;
-use super::headless::{REACH_WITHIN, at_the_end_of, ended, follow, is_ready, take};
+use super::headless::{at_the_end_of, ended, follow, is_ready, reach_within, take};
 use super::live::{self, Live};
 use super::log_files;
 use super::output::{print, printable_lines};
@@ -68,6 +68,7 @@ async fn listened(
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
     let mut waiting = Waiting::default();
+    let patience = args.wait.unwrap_or_else(|| reach_within(source));
     let ended = ended();
     tokio::pin!(ended);
     let snapshot = loop {
@@ -78,13 +79,16 @@ async fn listened(
         follow(attach.as_ref(), &engine);
         let now = clock::now();
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
-        let patience = args.wait.unwrap_or(REACH_WITHIN);
         waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(patience));
         if ready.is_none() && is_ready(&snapshot) {
             ready = Some(now);
         }
         let listened = ready.map(|ready| now.since(ready));
-        if is_enough(args, &snapshot, listened, now.since(started)) {
+        let enough = match listened {
+            Some(listened) => is_enough(args, &snapshot, listened),
+            None => waiting.waited(&snapshot, started, now) >= patience,
+        };
+        if enough {
             break snapshot;
         }
     };
@@ -93,13 +97,7 @@ async fn listened(
 }
 
 /// Returns true when there is nothing to wait for any more.
-fn is_enough(
-    args: &CheckArgs,
-    snapshot: &Snapshot,
-    listened: Option<Duration>,
-    waited: Duration,
-) -> bool {
-    let Some(listened) = listened else { return waited >= args.wait.unwrap_or(REACH_WITHIN) };
+fn is_enough(args: &CheckArgs, snapshot: &Snapshot, listened: Duration) -> bool {
     let judged = listened >= args.length;
     match args.wait {
         None => judged,

@@ -33,7 +33,16 @@ const LOT: usize = 1024;
 const STEP: Duration = Duration::from_millis(100);
 
 /// How long to wait for a server before the state is printed without one.
-pub(super) const REACH_WITHIN: Duration = Duration::from_secs(10);
+const REACH_WITHIN: Duration = Duration::from_secs(10);
+
+/// How often rules judge when nothing comes.
+const JUDGED_EVERY: Duration = Duration::from_secs(1);
+
+/// Returns how long to wait for a server: until rules have an opinion on its silence, too.
+pub(super) fn reach_within(source: &SourceArgs) -> Duration {
+    let silence = Duration::from_secs(thresholds::of(source).unreached_seconds);
+    REACH_WITHIN.max(silence) + JUDGED_EVERY
+}
 
 /// Waits until the process is asked to end, and returns how.
 pub(super) async fn ended() -> Exit {
@@ -104,6 +113,7 @@ pub(super) async fn listened(
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
     let mut waiting = Waiting::default();
+    let patience = reach_within(source);
     let ended = ended();
     tokio::pin!(ended);
     loop {
@@ -114,13 +124,13 @@ pub(super) async fn listened(
         let now = clock::now();
         follow(attach.as_ref(), &engine);
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
-        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(REACH_WITHIN));
+        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(patience));
         if ready.is_none() && is_ready(&snapshot) {
             ready = Some(now);
         }
         let enough = match ready {
             Some(ready) => now.since(ready) >= length,
-            None => now.since(started) >= REACH_WITHIN,
+            None => waiting.waited(&snapshot, started, now) >= patience,
         };
         if enough {
             break;

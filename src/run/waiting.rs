@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::live::Attach;
 use super::output::tell;
 use crate::attach;
-use crate::domain::SourceState;
+use crate::domain::{SourceState, Timestamp};
 use crate::snapshot::{Snapshot, SourceRow};
 
 /// Sources without which there is nothing to print.
@@ -25,9 +25,26 @@ const NO_PODS: &str = "list on pods";
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     told: BTreeSet<String>,
+    /// When the first picture with anything in it was made.
+    heard: Option<Timestamp>,
 }
 
 impl Waiting {
+    /// Returns for how long servers that do not answer were waited for at `now`. Rules that wait for
+    /// somebody to answer count from the first frame, which comes after `started`; whoever gives up
+    /// must not do so a moment before they speak.
+    pub(super) fn waited(
+        &mut self,
+        snapshot: &Snapshot,
+        started: Timestamp,
+        now: Timestamp,
+    ) -> Duration {
+        if self.heard.is_none() && snapshot.frames > 0 {
+            self.heard = Some(now);
+        }
+        now.since(self.heard.unwrap_or(started))
+    }
+
     /// Says what is new about the sources of `snapshot`, for which one waits for `patience` if not for
     /// ever, and about the choice of a deployment.
     pub(super) fn say(
@@ -69,5 +86,30 @@ impl Waiting {
         if self.told.len() < MOST && self.told.insert(sentence.to_owned()) {
             tell(&format!("kvtop: {sentence}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Engine, EngineOptions};
+    use crate::frame::{Frame, Origin};
+    use crate::snapshot::ViewQuery;
+
+    #[test]
+    fn nobody_gives_up_before_rules_may_speak() {
+        let mut engine = Engine::new(EngineOptions::default());
+        let (mut waiting, started) = (Waiting::default(), Timestamp(1_000_000));
+        let mut at = |millis| {
+            let now = started.after(Duration::from_millis(millis));
+            if millis == 300 {
+                let origin = Origin::Health { source: "discovery".into() };
+                engine.ingest(&[Frame::new(now, origin, "{\"state\":\"live\"}".to_owned())]);
+            }
+            waiting.waited(&engine.snapshot(&ViewQuery::default(), now), started, now)
+        };
+        assert_eq!(at(200), Duration::from_millis(200));
+        assert_eq!(at(300), Duration::ZERO);
+        assert_eq!(at(10_000), Duration::from_millis(9_700));
     }
 }

@@ -136,3 +136,36 @@ fn doctor_names_the_folder_and_no_etcd() {
     assert!(line.contains("ok") && line.contains("discovery records"), "{said}");
     assert!(!said.contains("etcd"), "{said}");
 }
+
+/// Runs `kvtop check` and returns its exit code and what it says.
+fn checked(child: Child) -> (Option<i32>, String) {
+    let output = child.wait_with_output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+fn check(arguments: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.arg("check").args(arguments).env_remove("NATS_URL").env_remove("NATS_SERVER");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+#[test]
+fn a_check_ends_after_it_was_said_that_records_name_another_plane() {
+    let folder = Folder::new();
+    for (key, value) in records_of("1.4.2-healthy") {
+        super::folder::write(folder.path(), &key, &value);
+    }
+    let place = folder.path().display().to_string();
+    // Rules judge at each second of the clock: all that counts is when in one a check starts.
+    let lengths = ["1s", "3s", "10s", "25s"];
+    let checks = lengths.map(|length| {
+        std::thread::sleep(std::time::Duration::from_millis(250));
+        check(&["--discovery-dir", &place, "--for", length])
+    });
+    for (length, check) in lengths.iter().zip(checks) {
+        let (code, line) = checked(check);
+        assert_eq!(code, Some(3), "{length}: {line}");
+        assert!(line.contains("advertise KV events over NATS core"), "{length}: {line}");
+        assert!(line.contains("does not listen there"), "{length}: {line}");
+    }
+}
