@@ -35,4 +35,4 @@ pub use tree::{
     TreeRowKind, TreeSearch, TreeSharing, TreeSort,
 };
 pub use unit::{BlockSize, Timestamp, thousands};
-pub use version::{Release, Releases, VersionSign};
+pub use version::{EVENTS_BY_ZMQ, Release, Releases, VersionSign};

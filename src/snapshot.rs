@@ -89,6 +89,9 @@ pub struct Snapshot {
 /// Sources that bring KV events.
 const OF_EVENTS: [&str; 4] = ["nats", "jetstream", "zmq", "simulator"];
 
+/// Seconds without a KV event after which NATS counts as silent.
+const SILENCE: u64 = 10;
+
 impl Snapshot {
     /// Returns true when KV events would be seen if there were any, so that 0 is a count.
     pub fn hears_events(&self) -> bool {
@@ -99,5 +102,17 @@ impl Snapshot {
         self.tree.held_blocks > 0
             || self.workers.iter().any(|row| row.last_event.is_some())
             || self.sources.iter().any(delivers)
+    }
+
+    /// Returns true when NATS is all that is listened to, and no KV event came for 10 s: nothing tells
+    /// a deployment that is idle from one that publishes over ZMQ ([`crate::domain::EVENTS_BY_ZMQ`]).
+    pub fn is_silent_on_nats(&self) -> bool {
+        let others = ["zmq", "etcd", "discovery", "kubernetes", "simulator"];
+        let nats = |row: &SourceRow| row.name == "nats" && row.state == SourceState::Live;
+        self.at.since(self.since).as_secs() >= SILENCE
+            && self.sources.iter().any(nats)
+            && !self.sources.iter().any(|row| others.contains(&row.name.as_str()))
+            && self.tree.held_blocks == 0
+            && self.workers.iter().all(|row| row.last_event.is_none())
     }
 }

@@ -198,6 +198,22 @@ async fn a_login_that_may_not_subscribe_is_named_with_what_it_lacks() {
     assert!(line.contains("may not subscribe to `*.kv-events` and `namespace.>`"), "{line}");
 }
 
+#[test]
+fn a_silent_server_is_no_idle_cluster_without_a_word_on_zmq() {
+    let server = NatsServer::with_jetstream();
+
+    let output = check(&["--for", "11s", "-o", "json", "--nats-url", &server.url()]);
+
+    let report: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(report["exit"], 3, "{report:#}");
+    let mut checks = report["checks"].as_array().unwrap().iter();
+    let blind = checks.find(|check| check["id"] == "KVT004").unwrap();
+    let missing = blind["missing"].as_str().unwrap();
+    for part in ["go by ZMQ", "--zmq", "--etcd-url", "--discovery-dir", "-n "] {
+        assert!(missing.contains(part), "no `{part}` in {missing}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn waiting_ends_when_all_is_well_and_not_before() {
     let messages = recording("0.9.0-healthy");

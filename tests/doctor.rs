@@ -232,6 +232,8 @@ async fn without_kubernetes_it_looks_at_the_server_alone() {
 
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("ok       nats"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("go by ZMQ") && words.contains("--zmq names them"), "{text}");
     assert!(!text.contains("rights"), "{text}");
     let address = ["--nats-url", "nats://someone:PLANTED@127.0.0.1:1"];
     let (code, text) = doctor(address.map(str::to_owned).to_vec()).await;

@@ -110,3 +110,37 @@ fn a_router_whose_log_is_followed_and_empty_is_not_said_to_be_unread() {
     assert!(shown("3 of 3 logs followed").contains("no router logged anything yet"));
     assert!(shown("2 of 3 logs followed").contains("no router's log is read"));
 }
+
+#[test]
+fn a_silent_server_is_said_to_be_no_proof_of_an_idle_deployment() {
+    let path = scratch().join("silent.frames");
+    let mut writer = RecordWriter::create(&path, &Header::default()).unwrap();
+    for seconds in [0, 5, 9] {
+        let at = Timestamp(1_000_000 * (100 + seconds));
+        let origin = Origin::Health { source: "nats".into() };
+        let frame = Frame::new(at, origin, "{\"state\":\"live\"}".to_owned());
+        writer.write(&frame).unwrap();
+    }
+    writer.finish().unwrap();
+    let before = shown(&path, &["-o", "text", "--size", "80x24"]);
+    assert!(before.contains("no worker seen yet"), "{before}");
+
+    let mut all = frames(&path);
+    let later = Frame { at: Timestamp(112_000_000), ..all[2].clone() };
+    all.push(later);
+    let path = scratch().join("later.frames");
+    let mut writer = RecordWriter::create(&path, &Header::default()).unwrap();
+    for frame in &all {
+        writer.write(frame).unwrap();
+    }
+    writer.finish().unwrap();
+
+    for size in ["80x24", "120x36"] {
+        for view in ["overview", "workers"] {
+            let screen = shown(&path, &["-o", "text", "--size", size, "--view", view]);
+            for part in ["from Dynamo 1.3 on they go by ZMQ", "--etcd-url"] {
+                assert!(screen.contains(part), "no `{part}`:\n{screen}");
+            }
+        }
+    }
+}

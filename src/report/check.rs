@@ -6,7 +6,7 @@ mod metrics;
 use serde::Serialize;
 
 use super::json::{CONTRACT, RowOfMemory, memory_ranks};
-use crate::domain::Timestamp;
+use crate::domain::{EVENTS_BY_ZMQ, Timestamp};
 use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Severity, Snapshot};
 pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
@@ -136,6 +136,9 @@ fn line(text: &str) -> String {
 }
 
 fn missing(snapshot: &Snapshot) -> String {
+    if snapshot.is_silent_on_nats() {
+        return format!("KV events: none came by NATS; {EVENTS_BY_ZMQ}");
+    }
     let id = if is_unknown(snapshot, CORE) { CORE } else { HISTORY };
     let core = snapshot.checks.iter().find(|check| check.id == id);
     match core.map(|check| &check.verdict) {

@@ -1,7 +1,7 @@
 //! KVT004: kvtop sees no KV events, or not those of everybody.
 
 use crate::diagnose::{AdvertisedPlane, Evidence, Finding, Proof, Rule, Unheard, Verdict};
-use crate::domain::{Grade, Release, Severity, thousands};
+use crate::domain::{EVENTS_BY_ZMQ, Grade, Release, Severity, thousands};
 
 pub(super) struct EventPlane;
 
@@ -52,7 +52,12 @@ impl Rule for EventPlane {
         // Logs tell of requests from before kvtop listened.
         let served = is_settled(evidence) && tally.routed >= limits.min_silent_routed;
         if !served && plane.down.is_empty() && elsewhere.is_none() && unheard.is_none() {
-            return Verdict::unknown("KV events: none came yet, and few requests did");
+            let missing = "KV events: none came yet, and few requests did";
+            return Verdict::unknown(if may_be_elsewhere(evidence) {
+                format!("{missing}; {EVENTS_BY_ZMQ}")
+            } else {
+                missing.to_owned()
+            });
         }
         if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) && plane.down.is_empty() {
             return Verdict::unknown("KV events: none came in this window");
@@ -67,6 +72,14 @@ impl Rule for EventPlane {
 /// Returns true once kvtop has listened long enough to expect something.
 fn is_settled(evidence: &Evidence) -> bool {
     evidence.at.since(evidence.attached).as_secs() >= evidence.thresholds.unreached_seconds
+}
+
+/// Returns true when only NATS was listened to for a while, and nothing says that events go by it.
+fn may_be_elsewhere(evidence: &Evidence) -> bool {
+    let plane = &evidence.plane;
+    let by_nats = evidence.releases.most.is_some_and(|most| most < Release::new(1, 3));
+    let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats") && !plane.open.is_empty();
+    is_settled(evidence) && only_nats && plane.advertised.is_empty() && !by_nats
 }
 
 /// Returns a plane that discovery names and nobody here listens to.

@@ -1,7 +1,7 @@
 //! Whether events, logs and metrics arrive.
 
 use super::{PLANES, Seen, row};
-use crate::domain::SourceState;
+use crate::domain::{EVENTS_BY_ZMQ, SourceState};
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::SourceRow;
 
@@ -29,11 +29,18 @@ pub(super) fn checks(seen: &Seen) -> Vec<Check> {
 fn plane(seen: &Seen) -> Check {
     let Some(plane) = &seen.snapshot.deployment.event_plane else {
         let told = "not known: no event was heard meanwhile";
-        return Check::new(AREA, "event plane", Verdict::Unknown, told);
+        let check = Check::new(AREA, "event plane", Verdict::Unknown, told);
+        return if listens_to_nats_alone(seen) { check.advise(EVENTS_BY_ZMQ) } else { check };
     };
     let heard = seen.snapshot.workers.iter().filter(|worker| worker.last_event.is_some()).count();
     let told = format!("{plane}; events of {heard} ranks were heard");
     Check::new(AREA, "event plane", Verdict::Ok, told)
+}
+
+/// Returns true when nothing but NATS was asked for events, or where they go.
+fn listens_to_nats_alone(seen: &Seen) -> bool {
+    let there = |name: &str| row(&seen.snapshot, name).is_some();
+    there("nats") && !["zmq", "etcd", "discovery", "kubernetes"].into_iter().any(there)
 }
 
 fn of_plane(row: &SourceRow) -> Check {

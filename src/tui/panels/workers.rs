@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use room::least;
 
 use super::{PanelId, Scene};
-use crate::domain::WorkerRank;
+use crate::domain::{EVENTS_BY_ZMQ, WorkerRank};
 use crate::snapshot::{Gravity, PodRow, Snapshot, SourceRow, WorkerRow};
 use crate::tui::filter::{Filter, Target};
 use crate::tui::judge::{self, Named, State, Verdict};
@@ -86,8 +86,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     }
     let inner = scene.frame(canvas, area, PanelId::Workers, format!("Workers {count}"), notes);
     if count == 0 {
-        wait(canvas, inner, scene);
-        return;
+        return wait(canvas, inner, scene);
     }
     // Two rows of names would leave none for workers.
     let names = inner.height >= 3;
@@ -128,11 +127,11 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     };
     let inner = scene.frame(canvas, area, PanelId::WorkerTable, title, notes);
     if all == 0 {
-        wait(canvas, inner, scene);
-        return;
+        return wait(canvas, inner, scene);
     }
     if count == 0 {
-        canvas.put(inner, 0, 0, "no worker matches; Esc clears the filter", Role::Muted);
+        let none = "no worker matches; Esc clears the filter";
+        canvas.put(inner, 0, 0, none, Role::Muted);
         return;
     }
     table.draw(canvas, inner, inner.height >= 3, 0);
@@ -156,19 +155,24 @@ fn wait(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let complains = |row: &&SourceRow| row.name == "kubernetes" && !row.why.is_empty();
     let found = scene.snapshot.sources.iter().find(complains);
     let found = found.filter(|row| matches!(judge::source(row).state, State::Warn | State::Fail));
-    let Some(row) = found else {
-        let why = if scene.snapshot.frames == 0 {
-            "no data yet: waiting for the first event"
-        } else {
-            "no worker seen yet: they appear with their first KV event"
-        };
-        canvas.put(area, 0, 0, why, Role::Muted);
-        return;
+    let (said, role) = match found {
+        Some(row) => {
+            (format!("kubernetes: {}", text::clean(&row.why)), judge::source(row).state.role())
+        }
+        None => (waiting(scene), Role::Muted),
     };
-    let said = format!("kubernetes: {}", text::clean(&row.why));
-    let lines = text::wrap(&said, area.width.into());
-    for (y, line) in (0..area.height).zip(&lines) {
-        canvas.put(area, 0, y, line, judge::source(row).state.role());
+    for (line, y) in text::wrap(&said, area.width.into()).iter().zip(0..area.height) {
+        canvas.put(area, 0, y, line, role);
+    }
+}
+
+fn waiting(scene: &Scene<'_>) -> String {
+    if scene.snapshot.frames == 0 {
+        String::from("no data yet: waiting for the first event")
+    } else if scene.snapshot.is_silent_on_nats() {
+        format!("no KV event came by NATS yet: {EVENTS_BY_ZMQ}")
+    } else {
+        String::from("no worker seen yet: they appear with their first KV event")
     }
 }
 
