@@ -32,13 +32,14 @@ impl Publishers {
 
     /// Listens to `wanted`, and to nobody else. Must be called within a runtime.
     pub(super) fn follow(&mut self, wanted: &[attach::ZmqTarget]) {
-        let mut targets = Vec::new();
+        let (mut targets, mut unusable) = (Vec::new(), Vec::new());
         for one in wanted {
             match target(one) {
                 Ok(target) => targets.push(target),
-                Err(why) => self.cannot(one, &why),
+                Err(why) => unusable.push((one, why)),
             }
         }
+        self.cannot(unusable, wanted.len());
         if targets.is_empty() && self.source.is_none() {
             return;
         }
@@ -59,16 +60,25 @@ impl Publishers {
         self.source.as_ref()
     }
 
-    fn cannot(&mut self, target: &attach::ZmqTarget, why: &BadEndpoint) {
-        if self.unusable.len() >= attach::TARGET_LIMIT
-            || !self.unusable.insert(Arc::clone(&target.endpoint))
-        {
+    /// Says which of `count` addresses cannot be used, once; that of KV events first.
+    fn cannot(&mut self, mut unusable: Vec<(&attach::ZmqTarget, BadEndpoint)>, count: usize) {
+        unusable.sort_by_key(|(target, _)| !target.events);
+        let known = self.unusable.len();
+        let new = unusable.iter().map(|(target, _)| Arc::clone(&target.endpoint));
+        self.unusable.extend(new.take(attach::TARGET_LIMIT.saturating_sub(known)));
+        let (false, Some((first, why))) = (self.unusable.len() == known, unusable.first()) else {
             return;
-        }
+        };
+        let without = unusable.len();
+        let why = format!(
+            "{without} of {count} publishers have no usable address; {why} ({})",
+            first.from
+        );
         let note = SourceNote {
             source: "zmq".into(),
-            state: SourceState::Down,
-            why: format!("{}: {why}", target.from).into(),
+            // The source itself says how the others are doing.
+            state: if without == count { SourceState::Down } else { SourceState::Lossy },
+            why: why.into(),
             retry_ms: None,
             rtt_us: None,
             dropped: 0,

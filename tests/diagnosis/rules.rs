@@ -362,12 +362,19 @@ fn blind(evidence: &Evidence) -> Box<kvtop::diagnose::Finding> {
 #[test]
 fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
     let mut forbidden = no_events();
-    let why = "zmq: 0 of 1 publishers connected; tcp://10.0.0.1:5 (kv-events, by \
-               DynamoWorkerMetadata a): no route; through port-forward: a port-forward needs \
-               `get` and `create` on `pods/portforward` in namespace `prod`";
+    let why = "zmq: 0 of 6 publishers connected; tcp://10.0.0.1:5: Connection refused (os error \
+               111); through port-forward: a port-forward needs `get` and `create` on \
+               `pods/portforward` in namespace `prod` (kv-events, by etcd v1/event_channels/a)";
     forbidden.plane.down.push(why.to_owned());
     let finding = blind(&forbidden);
-    assert!(finding.summary.contains("tcp://10.0.0.1:5 (kv-events, by DynamoWorkerMetadata a)"));
+    assert_eq!(
+        finding.summary,
+        "kvtop receives no KV events: 0 of 6 publishers connected; tcp://10.0.0.1:5: Connection \
+         refused (os error 111); through port-forward: a port-forward needs `get` and `create` on \
+         `pods/portforward` in namespace `prod`."
+    );
+    let record = "(kv-events, by etcd v1/event_channels/a)";
+    assert!(finding.proofs.iter().any(|proof| proof.source.contains(record)));
     assert!(finding.fix.unwrap().sentence.contains("kvtop rbac --port-forward"));
 
     let mut elsewhere = no_events();
@@ -380,7 +387,8 @@ fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
         record: "etcd v1/event_channels/x".into(),
     });
     let finding = blind(&elsewhere);
-    assert!(finding.summary.contains("over NATS core") && finding.summary.contains("etcd v1/"));
+    assert!(finding.summary.contains("over NATS core"));
+    assert!(finding.proofs.iter().any(|proof| proof.source.contains("etcd v1/")));
     assert!(finding.fix.unwrap().sentence.contains("--nats-url"));
 
     let mut nowhere = no_events();

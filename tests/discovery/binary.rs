@@ -169,3 +169,30 @@ fn a_check_ends_after_it_was_said_that_records_name_another_plane() {
         assert!(line.contains("does not listen there"), "{length}: {line}");
     }
 }
+
+#[test]
+fn addresses_that_are_none_are_told_by_one_of_kv_events_with_a_way_out() {
+    let folder = Folder::new();
+    for (key, value) in records() {
+        super::folder::write(
+            folder.path(),
+            &key,
+            &value.replace("tcp://127.0.0.1", "tcp:/nowhere"),
+        );
+    }
+    let place = folder.path().display().to_string();
+
+    let (code, report) = checked(check(&["--discovery-dir", &place, "--for", "1s", "-o", "json"]));
+
+    assert_eq!(code, Some(3), "{report}");
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    let mut findings = report["findings"].as_array().unwrap().iter();
+    let blind = findings.find(|finding| finding["id"] == "KVT004").unwrap();
+    let summary = blind["summary"].as_str().unwrap();
+    let said =
+        "kvtop receives no KV events: 6 of 6 publishers have no usable address; `tcp:/nowhere";
+    assert!(summary.starts_with(said) && !summary.contains("v1/"), "{summary}");
+    let evidence = blind["evidence"].to_string();
+    assert!(evidence.contains("/topic/kv-events/"), "{evidence}");
+    assert!(blind["fix"]["sentence"].as_str().unwrap().contains("Mend the records"), "{blind}");
+}

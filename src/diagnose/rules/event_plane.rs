@@ -1,7 +1,7 @@
 //! KVT004: kvtop sees no KV events, or not those of everybody.
 
 use crate::diagnose::{AdvertisedPlane, Evidence, Finding, Proof, Rule, Unheard, Verdict};
-use crate::domain::{EVENTS_BY_ZMQ, Grade, Release, Severity, thousands};
+use crate::domain::{EVENTS_BY_ZMQ, Grade, Peers, Release, Severity, thousands};
 
 pub(super) struct EventPlane;
 
@@ -99,7 +99,7 @@ fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
         Grade::Confirmed,
         format!(
             "kvtop hears {reached} of {wanted} publishers of KV events: {}.",
-            reasons(&unheard.why)
+            uncounted(&unheard.why)
         ),
         vec![
             Proof::new(
@@ -160,13 +160,18 @@ fn said(
         return (format!("kvtop receives no KV events: {}.", reasons(why)), reach(why));
     }
     if let Some(it) = unheard {
-        return (format!("kvtop receives no KV events: {}.", reasons(&it.why)), reach(&it.why));
+        let Peers { reached, wanted } = it.peers;
+        let summary = format!(
+            "kvtop receives no KV events: it hears {reached} of {wanted} publishers of them; {}.",
+            uncounted(&it.why)
+        );
+        return (summary, reach(&it.why));
     }
     if let Some(it) = elsewhere {
         let summary = format!(
-            "{} publishers advertise KV events over {} (first {}, by {}), and kvtop does not \
-             listen there.",
-            it.publishers, it.name, it.first, it.record
+            "{} publishers advertise KV events over {}, and kvtop does not listen there (first \
+             {}).",
+            it.publishers, it.name, it.first
         );
         let fix = match it.source {
             "nats" => "Name the server with --nats-url, and a login where it wants one.",
@@ -197,10 +202,29 @@ fn said(
     )
 }
 
-/// Returns what a source says without how many publishers it reaches: a line of a screen has room for
-/// the first address.
-fn reasons(why: &str) -> &str {
-    why.split_once(" publishers connected; ").map_or(why, |(_, reasons)| reasons)
+/// Returns what a source says of itself: how many publishers it reaches, and why not the others. Their
+/// records are left to the evidence: a line of a screen has room for an address and a reason.
+fn reasons(why: &str) -> String {
+    let counted = why.split_once(": ").filter(|(source, rest)| {
+        !source.contains(' ') && rest.starts_with(|first: char| first.is_ascii_digit())
+    });
+    let mut rest = counted.map_or(why, |(_, rest)| rest);
+    let mut said = String::new();
+    while let Some((before, after)) = rest.split_once(" (") {
+        let Some((inside, after)) = after.split_once(')') else { break };
+        said.push_str(before);
+        if !inside.contains(", by ") {
+            said = said + " (" + inside + ")";
+        }
+        rest = after;
+    }
+    said + rest
+}
+
+/// Returns that without how many, where the sentence has said so.
+fn uncounted(why: &str) -> String {
+    let why = why.split_once(" publishers connected; ").map_or(why, |(_, reasons)| reasons);
+    reasons(why)
 }
 
 /// Rights without which a pod is not reached from outside, as sources name them.
@@ -234,6 +258,9 @@ fn reach(why: &str) -> String {
     } else if why.starts_with("nats:") {
         "See that the address is the server's and that it can be reached from here; --nats-url \
          names another one."
+    } else if why.contains("no address of a ZMQ socket") {
+        "Mend the records, or what they are made of: a publisher advertises tcp://host:port, from \
+         1.6 on with the host that DYN_EVENT_PLANE_HOST names."
     } else if why.contains("publishers") {
         "Run kvtop where these addresses can be reached, as inside the cluster, or let it open \
          port-forwards; a record of a worker that is gone disappears by itself."
