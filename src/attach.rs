@@ -143,7 +143,7 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     }
     wanted.etcd = etcd(&pods);
     wanted.zmq = published(seen, &pods, choice);
-    let alone = wanted.zmq.is_empty();
+    let alone = !wanted.zmq.iter().any(|target| target.events);
     if choice.deep {
         wanted.zmq.extend(zmq::engines(&pods));
         if !pods.iter().any(|pod| pod.engine_events.is_some()) {

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::support::deployment::{Deployment, NATS_POD};
 use crate::support::kube_api::{FakeKube, TOKEN};
+use crate::support::libzmq::LibzmqPublisher;
 use crate::support::nats_server::NatsServer;
 
 /// Runs the doctor; returns its exit code and what it wrote.
@@ -276,4 +277,17 @@ async fn publishers_over_zmq_are_looked_at_in_place_of_a_server() {
     assert_eq!(code, 1);
     assert!(text.contains("failed   zmq"), "{text}");
     assert!(!text.contains("no server is known"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn publishers_that_do_not_answer_are_told_beside_one_that_does() {
+    let publisher = LibzmqPublisher::start();
+    let both = ["--zmq", &publisher.endpoint(), "--zmq", "tcp://127.0.0.1:1", "-o", "json"];
+
+    let (_, report) = doctor(both.map(str::to_owned).to_vec()).await;
+
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let (verdict, seen, _) = check(&report, "zmq");
+    assert_eq!(verdict, "warning", "{report:#}");
+    assert!(seen.starts_with("1 of 2 publishers connected; tcp://127.0.0.1:1: "), "{seen}");
 }

@@ -77,7 +77,9 @@ impl NatsTarget {
 /// Returns the server that the most important of `pods` names. Without one nothing is missed where
 /// events are published elsewhere; `alone` is false then.
 pub(super) fn target(pods: &[&Pod], alone: bool, notes: &mut Vec<String>) -> Option<NatsTarget> {
-    note_plane(pods, notes);
+    if alone {
+        note_plane(pods, notes);
+    }
     let Some(pod) = pods.iter().find(|pod| pod.nats.servers.is_some()) else {
         if alone {
             notes.push(
@@ -150,7 +152,7 @@ fn login(pod: &Pod) -> Login {
     }
 }
 
-/// Says so when the workers' events do not go over NATS.
+/// Says so when the workers' events do not go over NATS, and nothing names where they do.
 fn note_plane(pods: &[&Pod], notes: &mut Vec<String>) {
     let over_zmq = |pod: &&&Pod| match pod.event_plane.as_deref() {
         Some(plane) => plane.eq_ignore_ascii_case("zmq"),
@@ -160,7 +162,8 @@ fn note_plane(pods: &[&Pod], notes: &mut Vec<String>) {
     let count = workers.iter().copied().filter(over_zmq).count();
     if count > 0 {
         notes.push(format!(
-            "{count} of {} workers publish events over ZMQ, not over NATS",
+            "{count} of {} workers publish events over ZMQ, not over NATS, and no record that kvtop \
+             reads says where",
             workers.len()
         ));
     }

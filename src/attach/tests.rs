@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{
-    Component, ConfigSource, EngineFile, EngineSocket, NatsAccess, Port, SecretRef,
+    Component, ConfigSource, EngineFile, EngineSocket, NatsAccess, Port, SecretRef, Transport,
 };
 
 const SERVER: &str = "nats://nats.platform:4222";
@@ -207,6 +207,24 @@ fn events_that_nats_does_not_carry_are_said() {
         let said = wanted.notes.iter().any(|note| note.contains("over ZMQ"));
         assert_eq!(said, expected, "{:?}", pods[0].version);
     }
+}
+
+#[test]
+fn events_over_zmq_are_nothing_to_note_once_a_record_says_where() {
+    let pods = [Pod { version: Some("1.6.1".into()), ..pod("w", Role::Worker, Some("g")) }];
+    let channel = Channel {
+        namespace: "".into(),
+        topic: "kv-events".into(),
+        publisher: 7,
+        transport: Transport::Zmq { endpoint: "tcp://10.0.0.1:5".into() },
+    };
+    let record = Advertised { record: "w".into(), pod: Some("w".into()), channels: vec![channel] };
+    let seen = Seen { channels: vec![(&record, &record.channels[0])], ..seen(&pods) };
+
+    let wanted = wanted(&seen, &Choice::default());
+
+    assert_eq!(wanted.zmq.len(), 1);
+    assert!(!wanted.notes.iter().any(|note| note.contains("over ZMQ")), "{:?}", wanted.notes);
 }
 
 #[test]

@@ -50,12 +50,25 @@ fn of_plane(row: &SourceRow) -> Check {
         SourceState::Live | SourceState::Lossy => {
             let rtt =
                 row.rtt.map(|rtt| format!("answers within {:.1} ms", rtt.as_secs_f64() * 1e3));
-            check(Verdict::Ok, rtt.unwrap_or_else(|| said.to_owned()))
+            let why = Some(row.why.clone()).filter(|why| !why.is_empty());
+            let seen = why.into_iter().chain(rtt).collect::<Vec<_>>().join("; ");
+            let seen = if seen.is_empty() { said.to_owned() } else { seen };
+            if row.state == SourceState::Live && !is_short(&row.why) {
+                return check(Verdict::Ok, seen);
+            }
+            check(Verdict::Warning, seen).advise("what does not arrive is missing on every screen")
         }
         SourceState::Connecting => check(Verdict::Failed, format!("no answer yet: {said}")),
         _ => check(Verdict::Failed, said.to_owned())
             .advise("without events no cache is shown; logs and metrics still are"),
     }
+}
+
+/// Returns true when a source says that it reaches fewer than it should, as in `2 of 6 publishers`.
+fn is_short(why: &str) -> bool {
+    let mut words = why.split(' ');
+    let counts = (words.next(), words.next(), words.next());
+    matches!(counts, (Some(reached), Some("of"), Some(wanted)) if reached != wanted)
 }
 
 /// Returns what is said of a source with an endpoint in each of `wanted` pods.
