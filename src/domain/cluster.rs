@@ -279,13 +279,13 @@ pub struct Graph {
     pub components: Vec<Component>,
 }
 
-/// A worker and the pod it runs in.
+/// A worker that serves a model, and the pod it runs in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// The worker.
     pub worker: WorkerId,
-    /// Its pod.
-    pub pod: Arc<str>,
+    /// Its pod; none where discovery does not tell.
+    pub pod: Option<Arc<str>>,
     /// Its data-parallel ranks; empty when the statement does not name them.
     pub ranks: Range<u32>,
 }

@@ -189,7 +189,7 @@ pub struct Workers {
     /// Pods that were seen before the worker whose name hashes to theirs.
     pods: HashMap<WorkerId, Arc<str>>,
     /// Workers that discovery named before anything else did, with their components.
-    announced: HashMap<WorkerId, (Timestamp, Arc<str>)>,
+    announced: HashMap<WorkerId, (Timestamp, Option<Arc<str>>)>,
     refused: u64,
 }
 
@@ -230,7 +230,7 @@ impl Workers {
                 left: None,
                 joined: announced.as_ref().map(|(at, _)| *at),
                 since: announced.as_ref().map(|(at, _)| *at),
-                component: announced.map(|(_, component)| component),
+                component: announced.and_then(|(_, component)| component),
             });
         }
         &mut self.records[index]
@@ -278,7 +278,7 @@ impl Workers {
         let Some(worker) = self.by_id.get(&id).and_then(|index| self.records.get_mut(*index))
         else {
             if membership.present && self.announced.len() < RANK_LIMIT {
-                self.announced.insert(id, (at, Arc::clone(&membership.component)));
+                self.announced.insert(id, (at, Some(Arc::clone(&membership.component))));
             }
             if !membership.present {
                 self.announced.remove(&id);
@@ -288,6 +288,13 @@ impl Workers {
         if membership.present {
             worker.joined.get_or_insert(at);
             worker.component = Some(Arc::clone(&membership.component));
+        }
+    }
+
+    /// Notes that discovery has a model of worker `id`, unless the worker was seen or named before.
+    pub fn announce(&mut self, id: WorkerId, at: Timestamp) {
+        if !self.by_id.contains_key(&id) && self.announced.len() < RANK_LIMIT {
+            self.announced.entry(id).or_insert((at, None));
         }
     }
 

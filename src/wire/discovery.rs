@@ -4,6 +4,7 @@
 //! Values are the JSON of `DiscoveryInstance` (dynamo-runtime 0.9.0, `discovery/kv_store.rs:19` and
 //! `discovery/mod.rs:408`; `EventChannel` changed in 1.4, `discovery/mod.rs:243`).
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -12,12 +13,15 @@ use super::text::printable;
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     Advertised, Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId,
-    Membership, Subject, Transport, WorkerId,
+    Membership, Placement, Subject, Transport, WorkerId,
 };
 use crate::frame::{Frame, Origin};
 
 /// Longest name that is kept.
 const NAME_LIMIT: usize = 200;
+
+/// Most ranks that are believed of one process.
+const RANK_LIMIT: u32 = 1024;
 
 /// Most brokers that are kept of a channel.
 const BROKER_LIMIT: usize = 16;
@@ -39,6 +43,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         .map_err(|_| Reject::new("discovery record: invalid JSON"))?;
     let source: Arc<str> = source_of(store, key).into();
     record(&value, &source, facts);
+    facts.other.extend(served(&value));
     if let Some(channel) = channel(&value) {
         let channels = vec![channel];
         facts.other.push(Fact::Advertised(Advertised { record: source, pod: None, channels }));
@@ -93,6 +98,26 @@ pub(super) fn membership(value: &Value, present: bool) -> Option<Fact> {
         endpoint: text(value, "endpoint"),
         present,
     }))
+}
+
+/// Returns the worker that a model's card is of, at its serving endpoint: it is one before its first
+/// event.
+fn served(value: &Value) -> Option<Fact> {
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    if text("type") != Some("Model") || text("endpoint") != Some("generate") {
+        return None;
+    }
+    let worker = WorkerId(value.get("instance_id")?.as_u64()?);
+    Some(Fact::Placed(Placement { worker, pod: None, ranks: ranks(value) }))
+}
+
+/// Returns the data-parallel ranks of the process that a model's card is of.
+pub(super) fn ranks(card: &Value) -> Range<u32> {
+    let runtime = &card["card_json"]["runtime_config"];
+    let count = |key: &str| runtime[key].as_u64().and_then(|n| u32::try_from(n).ok());
+    let first = count("data_parallel_start_rank").unwrap_or(0);
+    let ranks = count("data_parallel_size").unwrap_or(1).clamp(1, RANK_LIMIT);
+    first..first.saturating_add(ranks)
 }
 
 fn model_card(value: &Value, source: &str, facts: &mut Facts) {

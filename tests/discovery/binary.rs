@@ -196,3 +196,33 @@ fn addresses_that_are_none_are_told_by_one_of_kv_events_with_a_way_out() {
     assert!(evidence.contains("/topic/kv-events/"), "{evidence}");
     assert!(blind["fix"]["sentence"].as_str().unwrap().contains("Mend the records"), "{blind}");
 }
+
+#[test]
+fn registered_workers_are_listed_before_their_first_event() {
+    let folder = Folder::new();
+    let mut expected = Vec::new();
+    for (key, value) in records() {
+        // Where nobody listens.
+        super::folder::write(folder.path(), &key, &value.replace("tcp://127.0.0.1", "tcp://[::1]"));
+        let value: serde_json::Value = serde_json::from_str(&value).unwrap();
+        if value["type"] == "Model" {
+            expected.push(value["instance_id"].as_u64().unwrap());
+        }
+    }
+    assert_eq!(expected.len(), 2);
+    let place = folder.path().display().to_string();
+
+    let output = kvtop(&["--discovery-dir", &place], &[]).wait_with_output().unwrap();
+
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let workers = value["workers"].as_array().unwrap();
+    let mut found: Vec<u64> = workers.iter().map(|it| id_of(&it["id"])).collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected, "{value:#}");
+    assert!(workers.iter().all(|worker| worker["last_event"].is_null()), "{value:#}");
+}
+
+fn id_of(value: &serde_json::Value) -> u64 {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok()).unwrap()
+}

@@ -89,11 +89,14 @@ impl Engine {
 
     pub(super) fn placed(&mut self, placement: &Placement, at: Timestamp, source: &Arc<str>) {
         let worker = placement.worker;
-        self.workers.set_pod(worker, &placement.pod);
+        if let Some(pod) = &placement.pod {
+            self.workers.set_pod(worker, pod);
+        }
         if placement.ranks.is_empty() {
             return;
         }
         // It serves a model, so it is a worker, even before its first event.
+        self.workers.announce(worker, at);
         for rank in placement.ranks.clone() {
             self.workers.index_of(WorkerRank { worker, dp_rank: DpRank(rank) });
         }

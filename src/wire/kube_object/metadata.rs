@@ -9,9 +9,6 @@ use crate::domain::{Advertised, Fact, Placement, WorkerId};
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject, discovery};
 
-/// Most ranks that are believed of one process.
-const RANK_LIMIT: u32 = 1024;
-
 /// Most channels that are kept of one process: a few topics for each rank.
 const CHANNEL_LIMIT: usize = 4096;
 
@@ -39,14 +36,10 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     }));
     for card in records(&data["model_cards"]) {
         if let Some(id) = card["instance_id"].as_u64() {
-            let runtime = &card["card_json"]["runtime_config"];
-            let count = |key: &str| runtime[key].as_u64().and_then(|n| u32::try_from(n).ok());
-            let first = count("data_parallel_start_rank").unwrap_or(0);
-            let ranks = count("data_parallel_size").unwrap_or(1).min(RANK_LIMIT);
             facts.other.push(Fact::Placed(Placement {
                 worker: WorkerId(id),
-                pod: Arc::clone(&pod),
-                ranks: first..first.saturating_add(ranks),
+                pod: Some(Arc::clone(&pod)),
+                ranks: discovery::ranks(card),
             }));
         }
         discovery::record(card, &source, facts);

@@ -158,7 +158,7 @@ pub(super) fn read(text: &str, pod: &Arc<str>, facts: &mut Vec<Fact>) {
     }
     if let Some(worker) = line.integer("KvEventPublisher for worker ") {
         let worker = WorkerId(worker);
-        facts.push(Fact::Placed(Placement { worker, pod: Arc::clone(pod), ranks: 0..0 }));
+        facts.push(Fact::Placed(Placement { worker, pod: Some(Arc::clone(pod)), ranks: 0..0 }));
     }
 }
 

@@ -131,7 +131,10 @@ fn setting_line(fact: &Fact) -> String {
             let news = if member.present { "present" } else { "gone" };
             format!("MEMBER {} {component}/{endpoint} {news}", member.instance.0)
         }
-        Fact::Placed(placed) => format!("PLACED worker {} in {}", placed.worker, placed.pod),
+        Fact::Placed(placed) => match &placed.pod {
+            Some(pod) => format!("PLACED worker {} in {pod}", placed.worker),
+            None => format!("SERVES worker {}, {} ranks", placed.worker, placed.ranks.len()),
+        },
         Fact::Pod(pod) => {
             let ready = if pod.ready { "ready" } else { "not ready" };
             format!("POD {} {} {ready}, {} restarts", pod.name, pod.phase, pod.restarts)
