@@ -8,7 +8,7 @@ use kvtop::snapshot::{
     Answer, DecisionRow, EventDetail, Feed, FindingRow, FixRow, FrameView, Playback, PodRow,
     RoutingDetail, Series, Severity, ShareRow, Snapshot, Sourced, TermRow, WorkerDetail, WorkerRow,
 };
-use kvtop::tui::command::Command;
+use kvtop::tui::command::{Command, View};
 use kvtop::tui::theme::{Glyphs, Level};
 use proptest::prelude::*;
 
@@ -314,6 +314,39 @@ fn every_small_size_is_drawn() {
                 draw_with(&mut shell, &picture, (width, height), &theme);
                 shell.update(Command::TopFinding, &picture);
                 draw_with(&mut shell, &picture, (width, height), &theme);
+            }
+        }
+    }
+}
+
+/// Returns what stands in the row of the worst worker and is a number, with the marks beside it.
+fn numbers(screen: &str) -> Vec<String> {
+    let row = screen.lines().find(|line| line.contains("✗ w0 ")).unwrap_or_default();
+    let is_number = |word: &&str| {
+        word.chars().any(|c| c.is_ascii_digit())
+            && word.chars().all(|c| c.is_ascii_digit() || ".,+-%k✗≠…".contains(c))
+    };
+    row.split_whitespace().filter(is_number).map(|it| it.trim_end_matches('%').to_owned()).collect()
+}
+
+#[test]
+fn no_number_of_a_worker_is_cut_at_any_width() {
+    let picture = pictures::mismatch();
+    for view in [View::Overview, View::Workers] {
+        let drawn = |size| {
+            let mut shell = shell();
+            shell.update(Command::Show(view), &picture);
+            super::draw(&mut shell, &picture, size)
+        };
+        let whole = numbers(&drawn((220, 60)));
+        assert!(whole.len() > 8, "{whole:?}");
+        for width in 20..=140 {
+            for height in [4, 8, 12, 18, 24, 30, 36] {
+                let screen = drawn((width, height));
+                let shown = numbers(&screen);
+                assert!(shown.iter().any(|it| it == "99.6"), "{width}x{height}\n{screen}");
+                let cut: Vec<_> = shown.iter().filter(|it| !whole.contains(it)).collect();
+                assert!(cut.is_empty(), "{cut:?} at {width}x{height}\n{screen}");
             }
         }
     }

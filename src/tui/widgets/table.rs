@@ -24,7 +24,8 @@ pub struct Column {
     pub width: usize,
     /// Where its cells go.
     pub align: Align,
-    /// The lowest goes first, and the three highest never; a column of rank 0 is never shown.
+    /// The lowest goes first. Of the three highest only numbers go, which would be cut otherwise. A column
+    /// of rank 0 is never shown.
     pub rank: u8,
 }
 
@@ -58,10 +59,12 @@ impl Table {
         let mut kept: Vec<usize> = (0..self.columns.len()).filter(shown).collect();
         loop {
             let needed: usize = kept.iter().map(|&at| self.columns[at].width + 1).sum();
-            if needed <= room + 1 || kept.len() <= 3 {
+            let few = kept.len() <= 3;
+            let goes = |at: &usize| !few || self.columns[*at].align == Align::Right;
+            let lowest = kept.iter().copied().filter(goes).min_by_key(|&at| self.columns[at].rank);
+            if needed <= room + 1 || lowest.is_none() {
                 return kept;
             }
-            let lowest = kept.iter().copied().min_by_key(|&at| self.columns[at].rank);
             kept.retain(|&at| Some(at) != lowest);
         }
     }
@@ -135,5 +138,24 @@ fn aligned(text: &str, column: Column) -> String {
     match column.align {
         Align::Left => text::pad(text, column.width),
         Align::Right => text::pad_left(text, column.width),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_goes_before_it_is_cut() {
+        let column = |width, align, rank| Column { title: "", width, align, rank };
+        let columns = vec![
+            column(1, Align::Left, 50),
+            column(10, Align::Left, 40),
+            column(6, Align::Right, 30),
+            column(4, Align::Right, 20),
+        ];
+        let table = Table { columns, ..Table::default() };
+        let fitting = [24, 23, 19, 18, 5].map(|room| table.fitting(room).len());
+        assert_eq!(fitting, [4, 3, 3, 2, 2]);
     }
 }

@@ -26,13 +26,16 @@ pub fn crowded_out(area: Rect, scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Col> {
 /// Returns the least widths of columns, and the width of the longest name.
 pub(super) fn least(entries: &[Entry<'_>], room: usize, glyphs: &Glyphs) -> (Widths, usize) {
     let longest = widest(entries, |entry| name(entry.row)).clamp(NAME.0, NAME.1);
+    let orphans = if room >= WARMING { ORPHANS } else { 6 };
+    // Beside it stand the mark and ORPH%, of which no digit may be lost.
+    let left = room.saturating_sub(orphans + 3);
     let widths = Widths {
         // The name is what people look for, so that other columns go first where there are any.
-        name: if room >= ROOMY { longest.min(NAMED) } else { NAME.0 },
+        name: if room >= ROOMY { longest.min(NAMED) } else { NAME.0.min(left) },
         sizes: widest(entries, |entry| sizes(entry, glyphs)).clamp(4, 14),
         rank: widest(entries, |entry| entry.row.rank.dp_rank.0.to_string()).max(2),
         node: widest(entries, |entry| entry.row.node.clone().unwrap_or_default()).clamp(4, NODE),
-        orphans: if room >= WARMING { ORPHANS } else { 6 },
+        orphans,
     };
     (widths, longest)
 }
