@@ -388,3 +388,17 @@ fn a_held_picture_says_why_the_tree_does_not_open() {
     desk.keys(" \n");
     assert!(desk.marked().contains("▾"));
 }
+
+#[test]
+fn no_number_of_a_prefix_is_cut() {
+    let mut desk = Desk::late("0.9.0-nohist", usize::MAX);
+    for width in 60..=160 {
+        let screen = desk.screen((width, 36));
+        for said in screen.split("off by").skip(1) {
+            assert!(said.trim_start().starts_with(|c: char| c.is_ascii_digit()), "{screen}");
+        }
+        // Beside the tree it is narrow.
+        assert!(width < 100 || screen.contains("off by"), "{screen}");
+        assert!(!screen.contains("by worke "), "{screen}");
+    }
+}

@@ -11,7 +11,7 @@ use crate::tui::panels::{PanelId, Scene};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::views::tree as view;
-use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
 /// Columns of a label.
 const LABEL: usize = 8;
@@ -121,7 +121,21 @@ impl Sheet<'_> {
 
     fn head(&mut self, title: &str) {
         self.lines.push(Vec::new());
-        self.lines.push(vec![part(title, Role::Title)]);
+        let lines = text::wrap(title, self.width).into_iter();
+        self.lines.extend(lines.map(|line| vec![part(line, Role::Title)]));
+    }
+
+    /// Writes `parts` one after the other; what does not fit goes on below, `indent` columns in.
+    fn flow(&mut self, parts: Vec<Part>, indent: usize) {
+        let mut line = Vec::new();
+        for mut one in parts {
+            if !line.is_empty() && width(&line) + text::width(&one.text) > self.width {
+                self.lines.push(std::mem::take(&mut line));
+                one.text = format!("{}{}", " ".repeat(indent), one.text.trim_start());
+            }
+            line.push(one);
+        }
+        self.lines.push(line);
     }
 
     fn age(&self, at: crate::domain::Timestamp) -> String {

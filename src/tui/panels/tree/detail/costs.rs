@@ -14,8 +14,7 @@ impl Sheet<'_> {
             return;
         }
         self.head("If this prefix is routed now");
-        let formula = "weight x prefill + decode = cost";
-        self.lines.push(vec![part(formula, Role::Muted)]);
+        self.say("", "weight x prefill + decode = cost", Role::Muted);
         let costs = detail.shares.iter().filter_map(|share| share.cost);
         let lowest = costs.fold(f64::INFINITY, f64::min);
         for share in &detail.shares {
@@ -44,24 +43,27 @@ impl Sheet<'_> {
             |value: Option<u32>| value.map_or_else(none, |value| text::thousands(value.into()));
         let chosen = share.cost.is_some_and(|cost| cost <= lowest);
         let mark = if chosen { self.glyphs.play } else { " " };
-        self.lines.push(vec![
+        let terms = vec![
             part(format!("{mark} "), Role::Ok),
             part(format!("{} ", text::pad(&share.alias, 4)), Role::Title),
             part(format!("overlap {}", known(share.overlap)), Role::Fg),
             part(format!("  prefill {}", known(share.prefill)), Role::Fg),
-        ]);
+        ];
+        self.flow(terms, 4);
         let weight = share.weight.map_or_else(none, |weight| format!("{weight:.1}"));
         let decode =
             share.decode.as_ref().map_or_else(none, |decode| format!("{:.1}", decode.value));
         let cost = share.cost.map_or_else(none, |cost| format!("{cost:.1}"));
         let prefill = known(share.prefill);
-        let mut line =
-            vec![part(format!("    {weight} x {prefill} + {decode} = {cost}"), Role::Fg)];
+        let mut sum = vec![
+            part(format!("    {weight} x {prefill} + {decode}"), Role::Fg),
+            part(format!(" = {cost}"), Role::Fg),
+        ];
         let lowest = part("  lowest", Role::Ok);
-        if chosen && width(&line) + width(std::slice::from_ref(&lowest)) <= self.width {
-            line.push(lowest);
+        if chosen && width(&sum) + width(std::slice::from_ref(&lowest)) <= self.width {
+            sum.push(lowest);
         }
-        self.lines.push(line);
+        self.flow(sum, 6);
     }
 
     /// Compares the mirror with what routers said of their own index.
@@ -90,18 +92,24 @@ impl Sheet<'_> {
                 format!("{}-{}", text::count(before.min(after)), text::count(before.max(after)))
             };
             let (alias, router) = (&row.alias, text::count(row.router));
-            let sizes = format!(" {alias} router {router} mirror {mirror}");
-            let mut line = vec![part(mark, role), part(sizes, Role::Fg)];
+            let mut line = vec![
+                part(mark, role),
+                part(format!(" {alias}"), Role::Fg),
+                part(format!(" router {router}"), Role::Fg),
+                part(format!(" mirror {mirror}"), Role::Fg),
+            ];
             let off = row.off();
             if off > 0 {
                 let within = if row.is_same() { "within" } else { "off by" };
                 line.push(part(format!(" {within} {}", text::count(off)), role));
             }
+            self.flow(line, 2);
             let age = part(format!("  {}", self.age(row.at)), Role::Muted);
-            if width(&line) + width(std::slice::from_ref(&age)) <= self.width {
-                line.push(age);
+            if let Some(last) = self.lines.last_mut()
+                && width(last) + text::width(&age.text) <= self.width
+            {
+                last.push(age);
             }
-            self.lines.push(line);
         }
     }
 }
