@@ -402,3 +402,18 @@ fn no_number_of_a_prefix_is_cut() {
         assert!(!screen.contains("by worke "), "{screen}");
     }
 }
+
+#[test]
+fn no_number_of_the_sums_is_cut() {
+    let mut desk = Desk::of(Scenario::Churn);
+    for width in 60..=160 {
+        let screen = desk.screen((width, 36));
+        let sums = screen.lines().find(|line| line.contains("growth/s")).unwrap();
+        let sums = sums.split('│').find(|cell| cell.contains("growth/s")).unwrap();
+        let (blocks, rest) = sums.split_once("stored").unwrap();
+        let (stored, removed) = rest.split_once("removed").unwrap_or_else(|| panic!("{sums}"));
+        for said in [blocks, stored, removed] {
+            assert!(said.contains(|c: char| c.is_ascii_digit()), "{width}\n{screen}");
+        }
+    }
+}

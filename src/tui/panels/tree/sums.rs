@@ -13,6 +13,8 @@ use crate::tui::widgets::sparkline;
 const LABEL: usize = 9;
 /// Columns of a sparkline.
 const SPARK: usize = 8;
+/// Columns of a sparkline that still shows which way it goes.
+const LEAST: usize = 3;
 
 /// Returns the rows that sums take of a panel with so many.
 pub(super) const fn height(panel: u16) -> u16 {
@@ -28,7 +30,7 @@ pub(super) const fn height(panel: u16) -> u16 {
 pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, page: &TreePage) {
     let mut lines = vec![found(canvas, scene, page).unwrap_or_else(|| sharing(page))];
     if area.height >= 4 {
-        lines = vec![growth(canvas, scene)];
+        lines = vec![growth(canvas, scene, area.width.into())];
         lines.push(found(canvas, scene, page).unwrap_or_else(|| sharing(page)));
         lines.push(depths(page));
         if area.height >= 6 {
@@ -89,31 +91,42 @@ fn found(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Option<Vec<
     Some(line)
 }
 
-/// Draws the size of the index with its change, and how many events make it grow and shrink.
-fn growth(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
+/// Returns the size of the index with its change, and how many events make it grow and shrink. Sparklines
+/// get the columns that the numbers leave; without any, the last of the three goes.
+fn growth(canvas: &Canvas<'_>, scene: &Scene<'_>, columns: usize) -> Vec<Part> {
     let series = &scene.snapshot.series;
     let rates = &scene.snapshot.totals.rates.ten_seconds;
     let glyphs = canvas.glyphs();
     let changes = scene.snapshot.workers.iter().filter(|row| !row.gone).map(|row| row.change);
     let change = changes.reduce(|sum, change| Some(sum? + change?)).flatten();
     let change = change.map_or_else(|| glyphs.none.to_owned(), text::signed);
-    let mut line = vec![label("growth/s")];
-    for (name, points, now, role) in [
-        ("blocks ", &series.tree_size.points, change, Role::Series4),
-        (
-            "  stored ",
-            &series.stored_blocks.points,
-            text::short(rates.stored_blocks),
-            Role::Series1,
-        ),
-        ("  removed ", &series.removals.points, text::short(rates.removals), Role::Series2),
-    ] {
-        let top = sparkline::largest(points, 1.0);
-        line.push(part(name, Role::Fg));
-        line.push(part(sparkline::cells(points, SPARK, top, glyphs), role));
-        line.push(part(format!(" {now}"), role));
+    let mut all = vec![
+        ("blocks", &series.tree_size.points, change, Role::Series4),
+        ("stored", &series.stored_blocks.points, text::short(rates.stored_blocks), Role::Series1),
+        ("removed", &series.removals.points, text::short(rates.removals), Role::Series2),
+    ];
+    let written = |spark: usize, all: &[(&str, &Vec<Option<f64>>, String, Role)]| {
+        let mut line = vec![label("growth/s")];
+        for (at, (name, points, now, role)) in all.iter().enumerate() {
+            let gap = if at > 0 { "  " } else { "" };
+            line.push(part(format!("{gap}{name} "), Role::Fg));
+            if spark > 0 {
+                let top = sparkline::largest(*points, 1.0);
+                let cells = sparkline::cells(points, spark, top, glyphs);
+                line.push(part(format!("{cells} "), *role));
+            }
+            line.push(part(now.as_str(), *role));
+        }
+        line
+    };
+    loop {
+        let fits = |spark: &usize| width(&written(*spark, &all)) <= columns;
+        match (LEAST..=SPARK).rev().chain([0]).find(fits) {
+            Some(spark) => return written(spark, &all),
+            None if all.len() > 1 => all.truncate(all.len() - 1),
+            None => return written(0, &all),
+        }
     }
-    line
 }
 
 fn sharing(page: &TreePage) -> Vec<Part> {
