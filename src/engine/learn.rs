@@ -230,7 +230,11 @@ impl Engine {
         };
         let alias = self.alias(rank);
         self.journal.add(head, || {
-            let logit = decision.logit.map_or(String::new(), |logit| format!("  logit {logit:.3}"));
+            let logit = decision.logit.map_or(String::new(), |logit| match logit {
+                // Thousandths of a large cost tell nothing.
+                1_000.0.. => format!("  logit {logit:.0}"),
+                _ => format!("  logit {logit:.3}"),
+            });
             let cached = decision.cached_blocks;
             let cached = cached.map_or(String::new(), |blocks| format!("  cached {blocks}"));
             format!("to {alias}{logit}{cached}")

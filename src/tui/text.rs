@@ -79,6 +79,19 @@ pub fn cut_words(text: &str, columns: usize, mark: &str) -> String {
     }
 }
 
+/// Returns `text` in at most `columns`, where a number or a hash stays whole or goes. Other words are cut.
+pub fn cut_names(text: &str, columns: usize, mark: &str) -> String {
+    let short = cut(text, columns, mark);
+    let Some(kept) = short.strip_suffix(mark).filter(|kept| width(kept) < width(text)) else {
+        return short;
+    };
+    let start = kept.rfind(' ').map_or(0, |space| space + 1);
+    let word = text.get(start..).and_then(|rest| rest.split(' ').next()).unwrap_or_default();
+    let plain = |c: char| c.is_ascii_hexdigit() || ".,:+-%()".contains(c);
+    // A mark right behind a number would look as if digits were missing.
+    if word.chars().all(plain) { format!("{}{mark}", &kept[..start]) } else { short }
+}
+
 /// Returns `text` in lines of at most `columns`, broken at spaces; a longer word is broken as well.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
@@ -364,12 +377,21 @@ mod tests {
         assert_eq!(cut_words("blocks of 16 tokens", 19, "…"), "blocks of 16 tokens");
         assert_eq!(cut_words("blocks of 1600 tokens", 13, "…"), "blocks of …");
         assert_eq!(cut_words("incomprehensible", 8, "…"), "incompr…");
+        assert_eq!(cut_names("to w1  logit 157.233  cached 0", 19, "…"), "to w1  logit …");
+        assert_eq!(
+            cut_names("to w1  logit 157.233  cached 0", 25, "…"),
+            "to w1  logit 157.233  ca…"
+        );
+        assert_eq!(cut_names("13 blocks, all unknown", 19, "…"), "13 blocks, all unk…");
+        assert_eq!(cut_names("live: worker-0-x7k2p", 12, "…"), "live: worke…");
+        assert_eq!(cut_names("1393.123", 6, "…"), "…");
         assert_eq!(wrap("blocks of 16 tokens", 9), ["blocks of", "16 tokens"]);
         assert_eq!(wrap("a incomprehensible", 8), ["a", "incompre", "hensible"]);
         assert_eq!(wrap("", 8), [""]);
         for columns in 0..20 {
             let text = "日本語 ワーカー é a-long-word-without-a-break 12";
             assert!(width(&cut_words(text, columns, "...")) <= columns);
+            assert!(width(&cut_names(text, columns, "...")) <= columns);
             if columns > 1 {
                 assert!(wrap(text, columns).iter().all(|line| width(line) <= columns));
             }

@@ -540,3 +540,24 @@ fn lines_that_could_not_be_read_are_shown_with_the_number_of_the_first() {
     playback.bad_lines = 1;
     assert!(draw(&mut shell(), &picture, (80, 24)).contains("▲ bad line 17"));
 }
+
+#[test]
+fn no_number_of_an_event_is_cut() {
+    let mut seat = Seat::of_scenario(Scenario::Mismatch, (120, 36));
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    for width in 60..=160 {
+        for height in [12, 24, 36] {
+            seat.sit_down((width, height));
+            let known: Vec<String> =
+                seat.picture.events.iter().flat_map(|row| words(&row.text)).collect();
+            let screen = draw(&mut seat.shell, &seat.picture, (width, height));
+            let mut said = screen.lines().filter_map(|line| line.split("ROUTE").nth(1));
+            let is_number = |word: &String| word.starts_with(|c: char| c.is_ascii_digit());
+            let cut = said.find(|said| {
+                let said = words(said.split('│').next().unwrap_or_default());
+                said.iter().filter(|word| is_number(word)).any(|word| !known.contains(word))
+            });
+            assert_eq!(cut, None, "{width}x{height}\n{screen}");
+        }
+    }
+}

@@ -62,7 +62,7 @@ fn row(canvas: &mut Canvas<'_>, area: Rect, y: u16, event: &EventRow, who: usize
     let said = text::clean(&event.text);
     let more = repeats(event.repeats);
     let room = width.saturating_sub(used + text::width(&more));
-    let said = text::cut(&said, room, glyphs.ellipsis);
+    let said = text::cut_names(&said, room, glyphs.ellipsis);
     let kind = if event.gravity == Gravity::Normal { Role::Muted } else { role };
     let parts = [
         part(format!("{time} "), Role::Muted),
