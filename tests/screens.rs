@@ -327,3 +327,31 @@ fn the_command_line_suggests_completes_and_explains() {
     }
     assert_eq!(press(&mut shell, KeyCode::Enter), Some(Action::DemoFix));
 }
+
+#[test]
+fn up_to_twelve_workers_are_all_shown_with_their_names_and_the_total() {
+    let mut picture = crate::support::findings::mismatch();
+    let all = |count: u64| (0..count).map(|n| pictures::worker(n, "pod-z")).collect();
+    for (count, least) in [(1, 30), (2, 30), (8, 36), (12, 36)] {
+        picture.workers = all(count);
+        for height in least..60 {
+            for width in [100, 120, 160] {
+                let screen = draw(&mut shell(), &picture, (width, height));
+                let rows = screen.lines().filter(|line| line.contains(" pod-z ")).count();
+                assert_eq!(rows as u64, count, "{width}x{height}\n{screen}");
+                assert!(
+                    screen.contains("ORPH%") && !screen.contains(&format!(" of {count} ")),
+                    "{screen}"
+                );
+                assert!(count < 2 || screen.contains(" total "), "{screen}");
+            }
+        }
+    }
+    // Where it pages, it says what is shown.
+    picture.workers = all(40);
+    for height in 18..60 {
+        let screen = draw(&mut shell(), &picture, (120, height));
+        let rows = screen.lines().filter(|line| line.contains(" pod-z ")).count();
+        assert!(rows == 40 || screen.contains(&format!("1-{rows} of 40")), "{screen}");
+    }
+}

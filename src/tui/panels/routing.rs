@@ -55,7 +55,7 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         canvas.put(inner, 0, 0, why, Role::Muted);
         return;
     }
-    table.draw(canvas, inner, inner.height >= 3, first);
+    table.draw(canvas, inner, Table::names_fit(inner.height), first);
 }
 
 fn waiting(snapshot: &Snapshot) -> &'static str {

@@ -88,9 +88,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if count == 0 {
         return wait(canvas, inner, scene);
     }
-    // Two rows of names would leave none for workers.
-    let names = inner.height >= 3;
-    table.draw(canvas, inner, names, 0);
+    table.draw(canvas, inner, Table::names_fit(inner.height), 0);
 }
 
 /// Draws the table of the view of workers: with a selection, in the order and with the columns that
@@ -134,7 +132,7 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         canvas.put(inner, 0, 0, none, Role::Muted);
         return;
     }
-    table.draw(canvas, inner, inner.height >= 3, 0);
+    table.draw(canvas, inner, Table::names_fit(inner.height), 0);
 }
 
 /// Returns how many workers of `count` are seen at once in `area`.
@@ -328,8 +326,7 @@ fn table(
     let cells = |entry: &Entry<'_>| cols.iter().map(|col| pen.cell(*col, entry)).collect();
     let total = height >= 4 && entries.len() > 1;
     Table {
-        // One more where there is no row for the names.
-        rows: entries.iter().skip(visible.start).take(visible.len() + 1).map(cells).collect(),
+        rows: entries.iter().skip(visible.start).take(visible.len()).map(cells).collect(),
         total: total.then(|| cols.iter().map(|col| pen.total(*col)).collect()),
         ..fitting
     }

@@ -25,6 +25,11 @@ pub const VIEW: View = View {
 /// Columns from which on the prefixes that are used most are shown, too, and the columns of these.
 const WIDE: (u16, u16) = (160, 42);
 
+/// Workers up to which the table does not page where charts can give way to sparklines.
+const WHOLE: usize = 12;
+/// Rows that charts, and what stands below them, need at least.
+const BELOW: u16 = 15;
+
 /// Asks for the prefixes that are used most, where they are shown.
 fn ask(_: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
     if let Some(area) = stage.layout.panel(PanelId::TopPrefixes) {
@@ -65,8 +70,10 @@ fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
 
 fn arrange(layout: &mut Layout, rest: Rect, class: Class, needs: &Needs) {
     match class {
-        Class::Full => full(layout, rest, needs),
-        Class::Medium => medium(layout, rest, needs),
+        Class::Full if rest.height >= table_rows(needs.workers.min(WHOLE), TABLE) + BELOW => {
+            full(layout, rest, needs);
+        }
+        Class::Full | Class::Medium => medium(layout, rest, needs),
         Class::Compact => compact(layout, rest, needs),
         Class::Small | Class::Tiny => layout.panels.push((PanelId::Workers, rest)),
     }
@@ -75,7 +82,7 @@ fn arrange(layout: &mut Layout, rest: Rect, class: Class, needs: &Needs) {
 fn full(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
     let wanted = table_rows(needs.workers, TABLE);
     // Many workers page, so that half of the screen stays for the rest.
-    let most = rest.height.saturating_sub(17).min((rest.height / 2).max(TABLE + 12));
+    let most = rest.height.saturating_sub(BELOW).min((rest.height / 2).max(TABLE + 12));
     let workers = take_top(&mut rest, wanted.min(most));
     let wanted = rest.height / 20 * 9 + rest.height % 20 * 9 / 20;
     let charts = take_top(&mut rest, wanted.clamp(8, 18));

@@ -105,9 +105,14 @@ impl Table {
         }
     }
 
-    /// Returns how many rows can be seen at once in `height`, names included in it.
+    /// Returns true when there is a row for names: two rows of names would leave none for the others.
+    pub const fn names_fit(height: u16) -> bool {
+        height >= 3
+    }
+
+    /// Returns how many rows can be seen at once in `height`, names included in it where they fit.
     pub fn page(&self, height: u16) -> usize {
-        let height = height.saturating_sub(1);
+        let height = if Self::names_fit(height) { height - 1 } else { height };
         usize::from(height.saturating_sub(self.rows_below(height)))
     }
 
