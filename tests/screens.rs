@@ -355,3 +355,14 @@ fn up_to_twelve_workers_are_all_shown_with_their_names_and_the_total() {
         assert!(rows == 40 || screen.contains(&format!("1-{rows} of 40")), "{screen}");
     }
 }
+
+#[test]
+fn what_proves_nothing_is_said_beside_its_number() {
+    let mut picture = pictures::mismatch();
+    (picture.totals.counters.stores, picture.totals.counters.empty_stores) = (99_999, 98_765);
+    for width in 100..=160 {
+        let screen = draw(&mut shell(), &picture, (width, 36));
+        assert!(screen.contains("0 printed last, proves nothing"), "{screen}");
+        assert!(screen.contains("99,999 seen, 98,765 without blocks"), "{screen}");
+    }
+}

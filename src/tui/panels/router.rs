@@ -111,7 +111,7 @@ fn fit(canvas: &mut Canvas<'_>, area: Rect, mut x: u16, y: u16, parts: &[Part]) 
 fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     let router = &scene.snapshot.router;
     let mut facts = vec![sizes::fact(scene, glyphs)];
-    facts.extend(stores(scene, glyphs));
+    facts.extend(stores(scene));
     facts.push(decisions(router, glyphs));
     facts.push(overlap(router, glyphs));
     facts.push(cost(router, glyphs));
@@ -122,8 +122,9 @@ fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     facts
 }
 
-/// Stores without blocks prove a publisher that refuses what its engine stores.
-fn stores(scene: &Scene<'_>, glyphs: &Glyphs) -> Option<Fact> {
+/// Stores without blocks prove a publisher that refuses what its engine stores. It is short, so that
+/// half of a screen of 100 columns has room for it.
+fn stores(scene: &Scene<'_>) -> Option<Fact> {
     let counters = &scene.snapshot.totals.counters;
     if counters.stores == 0 {
         return None;
@@ -135,7 +136,7 @@ fn stores(scene: &Scene<'_>, glyphs: &Glyphs) -> Option<Fact> {
         "stores",
         vec![
             part(format!("{stores} seen"), Role::Fg),
-            part(format!(" {} {empty} without any block", glyphs.dot), role),
+            part(format!(", {empty} without blocks"), role),
         ],
     ))
 }
@@ -193,7 +194,7 @@ fn tree_size(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
         // Printed as 0 whenever the overlap is 0 (dynamo-llm 0.9.0, kv_router/scheduler.rs:583).
         Some(0) => vec![
             part("0 printed last", Role::Fg),
-            part(", which proves nothing", Role::Muted),
+            part(", proves nothing", Role::Muted),
             part(": it is 0 whenever there is no overlap", Role::Muted),
         ],
         Some(size) => vec![part(format!("{} printed last", text::thousands(size)), Role::Fg)],
