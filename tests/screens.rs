@@ -366,3 +366,14 @@ fn what_proves_nothing_is_said_beside_its_number() {
         assert!(screen.contains("99,999 seen, 98,765 without blocks"), "{screen}");
     }
 }
+
+#[test]
+fn ranks_are_told_apart_in_the_legends_of_graphs() {
+    let mut picture = pictures::healthy();
+    picture.workers[1].alias = String::from("w0");
+    picture.workers[1].rank.dp_rank = kvtop::domain::DpRank(1);
+    let rank = picture.workers[1].rank;
+    picture.series.kv_utilization_by_rank[1].0 = rank;
+    let screen = draw(&mut shell(), &picture, (120, 36));
+    assert!(screen.contains("w0 62  w0/1 69"), "{screen}");
+}

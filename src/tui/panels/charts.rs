@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelId, Scene, worker};
 use crate::snapshot::Series;
 use crate::tui::judge::State;
 use crate::tui::text;
@@ -98,7 +98,7 @@ pub fn usage(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
             let row = scene.snapshot.workers.iter().find(|row| row.rank == *rank);
             let alias = row.map_or_else(
                 || format!("{}{:04}", canvas.glyphs().ellipsis, rank.worker.0 % 10_000),
-                |row| row.alias.clone(),
+                worker::alias,
             );
             let mark = char::from_digit(u32::try_from(at).unwrap_or(0), 10).unwrap_or('*');
             lines.push(Line { points: &points.points, role, mark });
