@@ -249,7 +249,11 @@ fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
             let command = args.command;
             settings::config(cli, command)
         }
-        Some(Command::Keys(args)) => manual::keys(args.output),
+        Some(Command::Keys(args)) => {
+            let format = args.output;
+            let keys = settings::settle(cli).and_then(|config| settings::keymap(&config));
+            manual::keys(format, keys)
+        }
         Some(Command::Completions(args)) => manual::completions(args.shell),
         Some(Command::Man(args)) => manual::page(&args.command),
         Some(Command::Themes(args)) => themes::themes(&args.command, &cli.screen),

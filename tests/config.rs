@@ -158,7 +158,21 @@ fn keys_can_be_changed_and_clashes_name_their_line() {
     pty.send("W");
     assert_eq!(pty.exit_code(), 0);
 
+    let printed = kvtop(&other, &[], &["keys"]);
+    let line = |name: &str| {
+        let said = text(&printed);
+        said.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned()
+    };
+    assert_eq!(printed.status.code(), Some(0));
+    assert!(line("toggle-help").starts_with("F2 "), "{}", line("toggle-help"));
+    assert!(line(" quit ").starts_with("W F10 "), "{}", line(" quit "));
+
     let unknown = home("[keys]\nfreeze = \"f\"\n");
+    // The names of actions are told although the file is wrong.
+    let printed = kvtop(&unknown, &[], &["keys"]);
+    assert_eq!(printed.status.code(), Some(1));
+    let said = text(&printed);
+    assert!(said.contains("toggle-freeze") && said.contains("config.toml:2"), "{said}");
     let said = text(&kvtop(&unknown, &[], &["config", "check"]));
     assert!(said.contains("config.toml:2: unknown key `keys.freeze`"), "{said}");
     assert!(said.contains("`keys.toggle-freeze`"), "{said}");

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use kvtop::cli::{KeysFormat, Shell};
 use kvtop::run::manual;
+use kvtop::tui::keymap::Keymap;
 
 use crate::config::kvtop;
 use crate::diagnosis::rules::generated;
@@ -37,10 +38,10 @@ fn completions_are_up_to_date() {
 
 #[test]
 fn the_reference_of_keys_is_generated() {
-    let table = manual::key_list(KeysFormat::Md);
+    let table = manual::key_list(KeysFormat::Md, &Keymap::default());
     let page = format!(
         "# Keys\n\nGenerated from the table of keys (`KVTOP_BLESS=1 cargo test` rewrites it); \
-         `kvtop keys` prints the same,\nand `?` those of the view that is shown.\n\n{table}"
+         `kvtop keys` prints the same,\nwith those of the config file, and `?` those of the view that is shown.\n\n{table}"
     );
     generated(Path::new("docs/reference/keys.md"), &page);
 }

@@ -10,8 +10,9 @@ use clap_mangen::Man;
 use super::RunError;
 use super::output::print;
 use crate::cli::{Cli, KeysFormat, Shell};
+use crate::config::ConfigError;
 use crate::exit::Exit;
-use crate::tui::keymap::{BINDINGS, names};
+use crate::tui::keymap::{Keymap, names};
 
 /// Prints what makes a shell complete commands and flags.
 pub(super) fn completions(shell: Shell) -> Result<Exit, RunError> {
@@ -77,21 +78,30 @@ fn collect(command: &clap::Command, pages: &mut Vec<(String, String)>) -> io::Re
     commands.into_iter().try_for_each(|command| collect(command, pages))
 }
 
-/// Prints every key.
-pub(super) fn keys(format: KeysFormat) -> Result<Exit, RunError> {
-    print(&key_list(format))?;
-    Ok(Exit::Clean)
+/// Prints every key that holds. Where settings cannot be read it prints the usual ones, which names the
+/// actions that settings may have, and then says why.
+pub(super) fn keys(
+    format: KeysFormat,
+    keys: Result<Keymap, ConfigError>,
+) -> Result<Exit, RunError> {
+    let (keys, wrong) = match keys {
+        Ok(keys) => (keys, None),
+        Err(wrong) => (Keymap::default(), Some(wrong)),
+    };
+    print(&key_list(format, &keys))?;
+    wrong.map_or(Ok(Exit::Clean), |wrong| Err(wrong.into()))
 }
 
-/// Returns every key with the name of its action, where it holds and what it does.
-pub fn key_list(format: KeysFormat) -> String {
-    let rows: Vec<[String; 4]> = BINDINGS
-        .iter()
+/// Returns every key of `keymap` with the name of its action, where it holds and what it does.
+pub fn key_list(format: KeysFormat, keymap: &Keymap) -> String {
+    let rows: Vec<[String; 4]> = keymap
+        .all()
         .map(|binding| {
             let keys: Vec<String> = binding.keys.iter().map(ToString::to_string).collect();
             let action = names::action(binding.command);
             let action = if names::is_free(binding) { action } else { String::new() };
-            [keys.join(" "), action, names::place(binding), binding.help.to_owned()]
+            let keys = if keys.is_empty() { String::from("(none)") } else { keys.join(" ") };
+            [keys, action, names::place(binding), binding.help.to_owned()]
         })
         .collect();
     let mut text = String::new();
