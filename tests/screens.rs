@@ -377,3 +377,24 @@ fn ranks_are_told_apart_in_the_legends_of_graphs() {
     let screen = draw(&mut shell(), &picture, (120, 36));
     assert!(screen.contains("w0 62  w0/1 69"), "{screen}");
 }
+
+#[test]
+fn nothing_in_the_help_is_cut_without_a_mark() {
+    let picture = pictures::mismatch();
+    let opened = |size| {
+        let mut shell = shell();
+        shell.update(Command::ToggleHelp, &picture);
+        draw(&mut shell, &picture, size)
+    };
+    let whole = opened((200, 300));
+    for size in [(30, 8), (24, 6), (40, 10), (60, 12)] {
+        for line in opened(size).lines().filter_map(|line| line.strip_prefix('│')) {
+            let said = line.trim_end_matches('│').trim().trim_start_matches('▌').trim();
+            let words: Vec<&str> = said.split_whitespace().collect();
+            let known =
+                |line: &str| line.split_whitespace().any(|word| words.last() == Some(&word));
+            assert!(said.ends_with('…') || words.is_empty() || whole.lines().any(known), "{said}");
+        }
+    }
+    assert!(opened((30, 8)).contains('…'));
+}

@@ -22,6 +22,9 @@ const TERM: usize = 10;
 /// Columns of a command.
 const LINE: usize = 28;
 
+/// Columns of a meaning that says something.
+const LEAST: usize = 12;
+
 /// Columns of the tables of prefixes and of decisions.
 const MORE_COLUMNS: [(&str, &str); 11] = [
     ("EDGE", "tree: blocks in a row, of which none branches"),
@@ -204,10 +207,17 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, book: &Book<'_>, search: &Searc
                 let pointed = selected == Some(at);
                 let mark = if pointed { glyphs.mark } else { " " };
                 let meaning = if pointed { Role::Title } else { Role::Fg };
+                let room = usize::from(inner.width).saturating_sub(2);
+                // Where little is left beside the column of terms, there is no such column.
+                let aligned = room >= text::width(&entry.term) + LEAST;
+                let term = if aligned { entry.term.as_str() } else { entry.term.trim_end() };
+                let term = text::cut(term, room, glyphs.ellipsis);
+                let left = room.saturating_sub(text::width(&term) + 1);
+                let said = text::cut_words(&entry.meaning, left, glyphs.ellipsis);
                 let parts = [
                     part(format!("{mark} "), Role::Key),
-                    part(entry.term.as_str(), entry.role),
-                    part(format!(" {}", entry.meaning), meaning),
+                    part(term, entry.role),
+                    part(format!(" {said}"), meaning),
                 ];
                 canvas.parts(inner, 0, y, &parts);
             }
