@@ -120,12 +120,6 @@ fn formula(sheet: &mut Sheet, row: &DecisionRow, scene: &Scene<'_>) {
     let weight = chosen(row).map_or(1.0, |term| term.weight);
     if row.terms.is_empty() {
         sheet.say("FORMULA", "logit = overlap weight x prefill blocks + active blocks", Role::Fg);
-        let version = scene.snapshot.deployment.version.as_deref().unwrap_or("This version");
-        let said = format!(
-            "{version} prints the cost of the chosen worker only. From 1.0 on the terms of every worker \
-             are printed at level DEBUG (DYN_LOG=debug on the frontend)"
-        );
-        sheet.say("", &said, Role::Muted);
     } else if credited {
         let said = format!(
             "logit = prefill scale {} x (prefill - credit) + active + running requests",
@@ -137,6 +131,16 @@ fn formula(sheet: &mut Sheet, row: &DecisionRow, scene: &Scene<'_>) {
         sheet.say("FORMULA", &said, Role::Fg);
     }
     sheet.say("", "in blocks; the overlap counts by leaving less to prefill", Role::Muted);
+    if row.terms.is_empty() {
+        let version = scene.snapshot.deployment.version.as_deref();
+        let version = version
+            .map_or_else(|| String::from("This version"), |version| format!("Dynamo {version}"));
+        let said = format!(
+            "{version} prints the cost of the chosen worker only. From 1.0 on the terms of every worker \
+             are printed at level DEBUG (DYN_LOG=debug on the frontend)."
+        );
+        sheet.say("", &said, Role::Muted);
+    }
 }
 
 /// Writes the terms of every worker weighed, the cheapest first.
