@@ -561,3 +561,13 @@ fn no_number_of_an_event_is_cut() {
         }
     }
 }
+
+#[test]
+fn the_same_claim_is_told_once() {
+    let mut seat = Seat::of_scenario(Scenario::Mismatch, (120, 200));
+    seat.keys("2\n");
+    let screen = seat.screen();
+    // A default of the release holds for a worker and for its pod.
+    assert_eq!(screen.matches("event plane of").count(), 1, "{screen}");
+    assert_eq!(screen.matches("local indexer").count(), 2, "of publisher and of card\n{screen}");
+}

@@ -18,8 +18,20 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
         sheet.say("CLAIMS", &format!("{} nobody claims anything", glyphs.none), Role::Muted);
         return;
     }
-    let proofs: Vec<Proof> = claims.iter().map(|row| proof(row, scene, glyphs)).collect();
-    sheet.evidence("CLAIMS", &proofs);
+    // The same may be said of a worker and of its pod.
+    let mut said: Vec<Proof> = Vec::new();
+    for row in claims.iter().rev() {
+        let proof = proof(row, scene, glyphs);
+        let same = |other: &Proof| {
+            (&other.claim, &other.value, &other.source)
+                == (&proof.claim, &proof.value, &proof.source)
+        };
+        if !said.iter().any(same) {
+            said.push(proof);
+        }
+    }
+    said.reverse();
+    sheet.evidence("CLAIMS", &said);
 }
 
 /// Returns true for claims about the worker, its pod, its component, or all of them.
