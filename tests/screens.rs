@@ -398,3 +398,21 @@ fn nothing_in_the_help_is_cut_without_a_mark() {
     }
     assert!(opened((30, 8)).contains('…'));
 }
+
+#[test]
+fn the_tour_tells_what_there_is_to_see_on_small_screens_too() {
+    let picture = crate::support::findings::mismatch();
+    for (size, said) in [((60, 12), "Two workers behind one"), ((40, 10), "Two workers behind")] {
+        let mut shell = shell();
+        shell.begin_tour();
+        let screen = draw(&mut shell, &picture, size);
+        assert!(screen.contains(said) && screen.contains("next"), "{screen}");
+        assert!(screen.contains("KVT001") && screen.contains("w0") && screen.contains("? help"));
+        for _ in 1..10 {
+            shell.update(Command::Tour(kvtop::tui::tour::Move::Next), &picture);
+            let screen = draw(&mut shell, &picture, size);
+            let last = screen.lines().rev().take(2).collect::<String>();
+            assert!(last.split_whitespace().count() > 6, "{screen}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::tui::keymap::Keymap;
 use crate::tui::keymap::names::{told, with_keys};
 use crate::tui::text;
 use crate::tui::theme::Role;
-use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 use crate::tui::widgets::panel::{self, Heading};
 
 /// Columns of the strip beside the view.
@@ -17,7 +17,9 @@ const WIDTH: u16 = 36;
 /// Columns from which on the strip stands beside.
 const BESIDE: u16 = 80 + WIDTH;
 /// Rows of the strip below the view, and the rows that a screen needs for it.
-const BELOW: [(u16, u16); 3] = [(24, 7), (20, 6), (8, 1)];
+const BELOW: [(u16, u16); 6] = [(24, 7), (20, 6), (14, 5), (12, 4), (10, 3), (8, 1)];
+/// Rows from which on the strip has a frame.
+const FRAMED: u16 = 6;
 
 /// Divides the screen between the view and the strip, which may be empty.
 pub fn divide(screen: Rect) -> (Rect, Rect) {
@@ -42,11 +44,22 @@ pub fn draw(
     let Some(step) = steps.get(at) else { return };
     let moves = moves(keys, at, steps.len());
     let count = format!("{}/{}", at + 1, steps.len());
-    if area.height < 3 {
-        let mut row = vec![part(format!(" Tour {count}  {}  ", step.title), Role::Title)];
-        row.extend(hints(&moves));
-        canvas.parts(area, 0, 0, &row);
-        return;
+    if area.height < FRAMED {
+        let hints = hints(&moves);
+        let titles = [
+            format!(" Tour {count}  {}  ", step.title),
+            format!(" {count}  {}  ", step.title),
+            format!(" Tour {count}  "),
+            String::from(" "),
+        ];
+        let room = usize::from(area.width).saturating_sub(width(&hints));
+        let title = titles.into_iter().find(|title| text::width(title) <= room).unwrap_or_default();
+        let x = canvas.put(area, 0, 0, &title, Role::Title);
+        canvas.parts(area, x, 0, &hints);
+        let below = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
+        let below = Rect { y: area.y + 1, height: area.height - 1, ..below };
+        let rows = rows(step, keys, below.width.into(), false, live);
+        return write(canvas, below, &rows);
     }
     let is_tall = area.height > BELOW[0].1;
     let title =
@@ -61,13 +74,19 @@ pub fn draw(
         canvas.parts(inner, 0, room, &hints(&moves));
     }
     let rows = rows(step, keys, inner.width.into(), is_tall, live);
-    let cut = rows.len() > usize::from(room);
-    for (y, (line, role)) in rows.iter().take(room.into()).enumerate() {
-        let last = cut && y + 1 == usize::from(room);
+    write(canvas, Rect { height: room, ..inner }, &rows);
+}
+
+/// Writes as many rows as there is room for; the last says that there are more.
+fn write(canvas: &mut Canvas<'_>, area: Rect, rows: &[(String, Role)]) {
+    let room = usize::from(area.height);
+    let cut = rows.len() > room;
+    for (y, (line, role)) in rows.iter().take(room).enumerate() {
+        let last = cut && y + 1 == room;
         let mark = canvas.glyphs().ellipsis;
         let rest = rows.get(y + 1).filter(|_| last).map_or("", |(next, _)| next.as_str());
-        let shown = text::cut_words(format!("{line} {rest}").trim_end(), inner.width.into(), mark);
-        canvas.put(inner, 0, text::coordinate(y), &shown, *role);
+        let shown = text::cut_words(format!("{line} {rest}").trim_end(), area.width.into(), mark);
+        canvas.put(area, 0, text::coordinate(y), &shown, *role);
     }
 }
 
@@ -122,7 +141,9 @@ mod tests {
 
     #[test]
     fn the_strip_never_takes_the_view_away() {
-        for (width, height) in [(20, 3), (60, 12), (80, 24), (116, 36), (200, 60), (1, 1)] {
+        for (width, height) in
+            [(20, 3), (40, 10), (60, 12), (60, 16), (80, 24), (116, 36), (200, 60), (1, 1)]
+        {
             let screen = Rect::new(0, 0, width, height);
             let (view, strip) = divide(screen);
             assert!(view.width >= width.min(80) && view.height >= height.min(7), "{screen}");
