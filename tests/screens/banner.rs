@@ -232,3 +232,29 @@ fn a_long_fix_has_a_second_row_where_there_is_room() {
     let small = draw(&mut shell(), &picture, (80, 24));
     assert!(small.contains("CONFIRMED") && small.contains("Y copy"), "{small}");
 }
+
+#[test]
+fn sizes_that_differ_are_named_on_the_smallest_screens() {
+    let picture = findings::mismatch();
+    let row = |width, height| {
+        let screen = draw(&mut shell(), &picture, (width, height));
+        let row = screen.lines().find(|line| line.contains("KVT001")).unwrap_or_default();
+        row.to_owned()
+    };
+    for (width, height) in [(60, 12), (40, 6), (20, 3), (19, 2), (80, 12), (60, 16)] {
+        let row = row(width, height);
+        assert!(row.contains("16") && row.contains('≠') && row.contains("32"), "{row}");
+    }
+    for width in 14..130 {
+        for height in [1, 3, 12, 16, 24] {
+            let row = row(width, height);
+            assert!(row.contains("16") && row.contains("32"), "{width}x{height} {row}");
+        }
+    }
+    // What is about to be resolved says so instead.
+    let mut mending = picture.clone();
+    mending.findings[0].mending = Some(crate::support::pictures::NOW);
+    let screen = draw(&mut shell(), &mending, (60, 12));
+    let row = screen.lines().find(|line| line.contains("KVT001")).unwrap();
+    assert!(!row.contains('≠'), "{row}");
+}

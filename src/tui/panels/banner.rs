@@ -7,7 +7,8 @@ mod rows;
 
 use ratatui::layout::Rect;
 
-use crate::domain::Timestamp;
+use super::router;
+use crate::domain::{ClaimOf, Timestamp};
 use crate::snapshot::{FindingRow, Severity, Snapshot};
 use crate::tui::command::{Command, Copied};
 use crate::tui::findings::{self, Alert};
@@ -76,7 +77,8 @@ pub fn draw(
     let alert = findings::alert(snapshot);
     let open = Rect { height: rows.open.min(area.height), ..area };
     if let Some(finding) = alert.top {
-        let banner = Banner { finding, more: alert.more, now, collapsed, keys };
+        let sizes = sizes(finding, snapshot, now, canvas.glyphs());
+        let banner = Banner { finding, more: alert.more, now, collapsed, keys, sizes };
         match open.height {
             0 => {}
             1 => banner.row(canvas, open),
@@ -90,6 +92,40 @@ pub fn draw(
     if let Some(finding) = alert.resolved.filter(|_| !rest.is_empty()) {
         resolved(canvas, rest, finding, snapshot);
     }
+}
+
+/// Returns the block sizes that differ, where `finding` is about that, from all who have them down to the
+/// bare numbers: they say more than half a sentence does.
+fn sizes(
+    finding: &FindingRow,
+    snapshot: &Snapshot,
+    now: Timestamp,
+    glyphs: &Glyphs,
+) -> Vec<String> {
+    let sides = router::sizes::sides(snapshot);
+    let about = finding.name == "block-size-mismatch";
+    if !about || sides.len() < 2 || findings::mending(finding, now).is_some() {
+        return Vec::new();
+    }
+    let all = router::sizes::said(&sides, glyphs);
+    let first = |of: &Vec<ClaimOf>| of.first().copied().into_iter().collect::<Vec<_>>();
+    let firsts = sides.iter().map(|(size, of)| (*size, first(of))).collect();
+    let brief = |of: &Vec<ClaimOf>| match of.first() {
+        Some(ClaimOf::Engine) => "eng",
+        Some(ClaimOf::Publisher) => "pub",
+        Some(of) => of.name(),
+        None => "",
+    };
+    let briefs: Vec<String> =
+        sides.iter().map(|(size, of)| format!("{}{size}", brief(of))).collect();
+    let bare: Vec<String> = sides.keys().map(ToString::to_string).collect();
+    vec![
+        format!("block size {all}"),
+        all,
+        router::sizes::said(&firsts, glyphs),
+        briefs.join(glyphs.differs),
+        bare.join(glyphs.differs),
+    ]
 }
 
 /// Draws what was mended, and since when.
@@ -130,6 +166,8 @@ struct Banner<'a> {
     now: Timestamp,
     collapsed: bool,
     keys: &'a Keymap,
+    /// The block sizes that differ, ever shorter; none where it is about something else.
+    sizes: Vec<String>,
 }
 
 impl Banner<'_> {

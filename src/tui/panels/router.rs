@@ -1,7 +1,7 @@
 //! The router as it describes itself, and the mirror of its index.
 
 mod mirror;
-mod sizes;
+pub mod sizes;
 
 use std::time::Duration;
 

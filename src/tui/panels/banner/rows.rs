@@ -33,7 +33,8 @@ impl Form {
 
 impl Banner<'_> {
     /// Fills a row with the first of `forms` that fits; returns what went to the right of it. When none
-    /// fits, the text of the last is cut, or gives way to the name where little of it would be left.
+    /// fits, the text of the last is cut, or gives way to the block sizes that differ where it would lose
+    /// one, and to the name where little of it would be left.
     fn fill(&self, canvas: &mut Canvas<'_>, area: Rect, forms: Vec<Form>) -> Vec<Part> {
         let room = usize::from(area.width);
         let whole = forms.iter().position(|form| form.width() <= room);
@@ -42,12 +43,17 @@ impl Banner<'_> {
         if whole.is_none() {
             let mark = canvas.glyphs().ellipsis;
             let long = text::width(&form.said);
-            if room < text::width(&form.badge) + width(&form.right) + LEAST {
+            let least = self.sizes.last().map_or(LEAST, |bare| text::width(bare) + 2);
+            if room < text::width(&form.badge) + width(&form.right) + least {
                 form.right.clear();
             }
             let left = room.saturating_sub(form.width() - long);
             let cut = text::cut_words(&form.said, left, mark);
-            form.said = if left < TELLING || (left < CUT && text::width(&cut) * 2 < long) {
+            let fits = |room: usize| self.sizes.iter().find(|it| text::width(it) <= room).cloned();
+            form.said = if let Some(sizes) = fits(left).filter(|_| !self.names_sizes(&cut, canvas))
+            {
+                sizes
+            } else if left < TELLING || (left < CUT && text::width(&cut) * 2 < long) {
                 text::cut(self.finding.name, left, mark)
             } else {
                 cut
@@ -57,6 +63,12 @@ impl Banner<'_> {
         canvas.put(area, x + 1, 0, &form.said, Role::Title);
         canvas.parts_right(area, 0, &form.right);
         form.right
+    }
+
+    /// Returns true when `said` has all of the block sizes that differ.
+    fn names_sizes(&self, said: &str, canvas: &Canvas<'_>) -> bool {
+        let differs = canvas.glyphs().differs;
+        self.sizes.last().is_some_and(|bare| bare.split(differs).all(|size| said.contains(size)))
     }
 
     /// One row: what is wrong, and the keys that tell more.

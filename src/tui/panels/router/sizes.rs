@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fact, missing};
 use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject};
-use crate::snapshot::ClaimRow;
+use crate::snapshot::{ClaimRow, Snapshot};
 use crate::tui::judge::State;
 use crate::tui::panels::Scene;
 use crate::tui::theme::{Glyphs, Role};
@@ -12,22 +12,30 @@ use crate::tui::widgets::canvas::part;
 
 type Claims = BTreeMap<ClaimOf, BTreeSet<u64>>;
 
+/// Returns the sizes that block sizes are known to have, each with who has it; what the frontend
+/// declares is left out.
+pub fn sides(snapshot: &Snapshot) -> BTreeMap<u64, Vec<ClaimOf>> {
+    sides_of(&claims(snapshot))
+}
+
+fn sides_of(claims: &Claims) -> BTreeMap<u64, Vec<ClaimOf>> {
+    let mut sides: BTreeMap<u64, Vec<ClaimOf>> = BTreeMap::new();
+    for (of, sizes) in claims.iter().filter(|(of, _)| **of != ClaimOf::Declared) {
+        for size in sizes {
+            sides.entry(*size).or_default().push(*of);
+        }
+    }
+    sides
+}
+
 pub(super) fn fact(scene: &Scene<'_>, glyphs: &Glyphs) -> Fact {
-    let claims = claims(scene);
+    let claims = claims(scene.snapshot);
     if claims.is_empty() {
         return super::fact("block size", vec![missing("nobody says", glyphs)]);
     }
     let (state, word) = verdict(&claims);
     // By size, so that the two sides of a disagreement stand against each other.
-    let mut sides: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
-    for (of, sizes) in claims.iter().filter(|(of, _)| **of != ClaimOf::Declared) {
-        for size in sizes {
-            sides.entry(*size).or_default().push(name(*of));
-        }
-    }
-    let sides: Vec<String> =
-        sides.iter().map(|(size, names)| format!("{size} {}", names.join(", "))).collect();
-    let sides = sides.join(&format!(" {} ", glyphs.differs));
+    let sides = said(&sides_of(&claims), glyphs);
     let mut parts = vec![part(format!("{} {sides}", state.glyph(glyphs)), state.role())];
     if let Some(declared) = claims.get(&ClaimOf::Declared) {
         let said: Vec<String> = declared.iter().map(u64::to_string).collect();
@@ -38,27 +46,27 @@ pub(super) fn fact(scene: &Scene<'_>, glyphs: &Glyphs) -> Fact {
     super::fact("block size", parts)
 }
 
-const fn name(of: ClaimOf) -> &'static str {
-    match of {
-        ClaimOf::Engine => "engine",
-        ClaimOf::Publisher => "publisher",
-        ClaimOf::Card => "card",
-        ClaimOf::Router => "router",
-        ClaimOf::Declared => "declared",
-    }
+/// Returns sizes with everybody who has them: `16 engine, router ≠ 32 publisher`.
+pub fn said(sides: &BTreeMap<u64, Vec<ClaimOf>>, glyphs: &Glyphs) -> String {
+    let side = |(size, of): (&u64, &Vec<ClaimOf>)| {
+        let names: Vec<&str> = of.iter().map(|of| of.name()).collect();
+        format!("{size} {}", names.join(", "))
+    };
+    let sides: Vec<String> = sides.iter().map(side).collect();
+    sides.join(&format!(" {} ", glyphs.differs))
 }
 
-fn claims(scene: &Scene<'_>) -> Claims {
+fn claims(snapshot: &Snapshot) -> Claims {
     let mut claims = Claims::new();
     let mut learn = |of, size: Option<u64>| {
         if let Some(size) = size {
             claims.entry(of).or_default().insert(size);
         }
     };
-    let workers = scene.snapshot.workers.iter().filter(|row| !row.gone);
+    let workers = snapshot.workers.iter().filter(|row| !row.gone);
     // Rows of workers have picked the best claim of each worker already.
     let in_rows = workers.clone().next().is_some();
-    for (of, size) in best_claims(&scene.snapshot.claims) {
+    for (of, size) in best_claims(&snapshot.claims) {
         if !in_rows || matches!(of, ClaimOf::Router | ClaimOf::Declared) {
             learn(of, Some(size));
         }
@@ -69,7 +77,7 @@ fn claims(scene: &Scene<'_>) -> Claims {
         learn(ClaimOf::Card, row.block_size.card.map(u64::from));
         learn(ClaimOf::Router, row.block_size.router.map(u64::from));
     }
-    learn(ClaimOf::Router, scene.snapshot.router.block_size_inferred.map(u64::from));
+    learn(ClaimOf::Router, snapshot.router.block_size_inferred.map(u64::from));
     claims
 }
 
