@@ -41,6 +41,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     lines.push((String::from("dgd all"), "all graph deployments; `dgd NAME` only that one"));
     let export = |format: Format| (format!("export {}", format.word()), format.about());
     lines.extend(Format::ALL.map(export));
+    lines.push((String::from("find"), "a hash in the tree, or its first digits: `find 0c9d`"));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
     lines.push((String::from("help"), "keys and meanings"));
     lines.push((String::from("now"), "back to now from the past"));
@@ -63,6 +64,32 @@ pub fn suggestions(typed: &str, themes: &[String], demo: bool) -> Vec<(String, &
     let mut lines = known(themes, demo);
     lines.retain(|(line, _)| line.starts_with(&typed));
     lines
+}
+
+/// What there is to say of a line that no suggestion continues.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sense {
+    /// It can be run; this is what such lines do.
+    Runs(&'static str),
+    /// More must be typed, or something else, for this reason.
+    Lacks(String),
+    /// No command begins like this.
+    Nothing,
+}
+
+/// Returns what to say of `typed`, where [`suggestions`] has nothing.
+pub fn sense(typed: &str, themes: &[String], demo: bool) -> Sense {
+    let verb = typed.split_whitespace().next().unwrap_or_default();
+    let about = known(themes, demo)
+        .into_iter()
+        .find(|(line, _)| line.split(' ').next() == Some(verb))
+        .map(|(_, about)| about);
+    match (parse(typed, themes, demo), about) {
+        (Ok(Command::OpenFind), Some(about)) => Sense::Lacks(about.to_owned()),
+        (Ok(_), about) => Sense::Runs(about.unwrap_or("run it")),
+        (Err(why), Some(_)) => Sense::Lacks(why),
+        (Err(_), None) => Sense::Nothing,
+    }
 }
 
 /// Returns the suggestion that Enter takes: the first one, while what was typed means nothing by itself.
@@ -96,6 +123,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("copy", "kubectl") => Ok(Command::Copy(Copied::Kubectl)),
         ("copy", _) => Err(String::from("there are `copy fix` and `copy kubectl`")),
         ("export", name) => format(name),
+        ("find", "") => Ok(Command::OpenFind),
         ("find", hash) => {
             let why = "a hash, or its first digits: `find 0c9d44aa`, `find 0x0c9d`, `find 4660`";
             HashText::new(hash).map(Command::Find).ok_or_else(|| String::from(why))
@@ -229,6 +257,23 @@ mod tests {
         for own in ["", " ", "export h", "q", "ns", "worker", "theme nord"] {
             assert_eq!(taken(own), None, "{own}");
         }
+    }
+
+    #[test]
+    fn a_line_that_can_be_run_is_never_called_unknown() {
+        let sense = |typed| sense(typed, &themes(), false);
+        for runs in
+            ["find 12", "find 0x0c9d", "back 90s", "worker w1", "worker 3", "q", "view tree"]
+        {
+            assert!(matches!(sense(runs), Sense::Runs(_)), "{runs}: {:?}", sense(runs));
+        }
+        let about = "a hash in the tree, or its first digits: `find 0c9d`";
+        assert_eq!(sense("find 12"), Sense::Runs(about));
+        assert_eq!(sense("find "), Sense::Lacks(about.to_owned()));
+        assert!(matches!(sense("back 9"), Sense::Lacks(why) if why.contains("90s")));
+        assert!(matches!(sense("worker x"), Sense::Lacks(why) if why.contains("`w0`")));
+        assert_eq!(sense("attic"), Sense::Nothing);
+        assert_eq!(parse("find", &themes(), false), Ok(Command::OpenFind));
     }
 
     #[test]

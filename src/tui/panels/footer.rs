@@ -34,7 +34,9 @@ pub fn hints(canvas: &mut Canvas<'_>, area: Rect, keys: &Keymap, focus: Focus) {
 
 /// Draws a message; it stays until the next key.
 pub fn message(canvas: &mut Canvas<'_>, area: Rect, message: &str, role: Role) {
-    canvas.put(area, 1, 0, message, role);
+    let room = usize::from(area.width.saturating_sub(1));
+    let said = text::cut_words(message, room, canvas.glyphs().ellipsis);
+    canvas.put(area, 1, 0, &said, role);
 }
 
 /// Draws the filter that is typed, and what it may say.
@@ -66,7 +68,9 @@ fn typing(canvas: &mut Canvas<'_>, area: Rect, before: &str, typed: &str) -> u16
 pub fn answered(canvas: &mut Canvas<'_>, area: Rect, typed: &str, said: &str, role: Role) {
     let x = typing(canvas, area, ":", typed);
     let cursor = Rect { x: area.x.saturating_add(x), width: 1.min(area.width), ..area };
-    canvas.put(area, x.saturating_add(3), 0, said, role);
+    let room = usize::from(area.width.saturating_sub(x.saturating_add(3)));
+    let said = text::cut_words(said, room, canvas.glyphs().ellipsis);
+    canvas.put(area, x.saturating_add(3), 0, &said, role);
     canvas.tint(cursor, Role::Select);
 }
 
@@ -78,13 +82,9 @@ pub fn line(
     suggestions: &[(String, &'static str)],
     key: &str,
 ) {
+    let Some((first, does)) = suggestions.first() else { return };
     let x = typing(canvas, area, ":", typed);
     let cursor = Rect { x: area.x.saturating_add(x), width: 1.min(area.width), ..area };
-    let Some((first, does)) = suggestions.first() else {
-        canvas.tint(cursor, Role::Select);
-        canvas.put(area, x + 2, 0, "no such command", Role::Warn);
-        return;
-    };
     // Nothing is proposed to who typed nothing.
     let rest = first.strip_prefix(typed).filter(|_| !typed.is_empty()).unwrap_or_default();
     let rest = match (rest, canvas.is_colourless()) {

@@ -9,7 +9,7 @@ use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Command, Edit, Past};
 use crate::tui::keymap::names::told;
 use crate::tui::layout;
-use crate::tui::line;
+use crate::tui::line::{self, Sense};
 use crate::tui::overlay::{help, picker};
 use crate::tui::panels::{self, Look, banner, bars, footer, status};
 use crate::tui::theme::{Glyphs, Role, Theme};
@@ -85,6 +85,11 @@ impl Shell {
             }
             (Open::Line(typed), None) => {
                 let lines = line::suggestions(typed, &self.themes, demo);
+                if lines.is_empty() {
+                    let (said, role) = self.said_of(typed, demo);
+                    footer::answered(canvas, area, typed, &said, role);
+                    return;
+                }
                 let taken = line::taken(typed, &self.themes, demo).is_some();
                 let key = if taken { Edit::Submit } else { Edit::Complete };
                 let key = told(&self.keys, Command::Edit(key));
@@ -102,6 +107,18 @@ impl Shell {
             (Open::Nothing | Open::Help(_) | Open::Picker(_), None) => {
                 footer::hints(canvas, area, &self.keys, self.focus(live));
             }
+        }
+    }
+
+    /// Returns what is said of a line that no suggestion continues.
+    fn said_of(&self, typed: &str, demo: bool) -> (String, Role) {
+        match line::sense(typed, &self.themes, demo) {
+            Sense::Runs(about) => {
+                let key = told(&self.keys, Command::Edit(Edit::Submit));
+                (format!("{key}: {about}"), Role::Muted)
+            }
+            Sense::Lacks(why) => (why, Role::Muted),
+            Sense::Nothing => (String::from("no such command"), Role::Warn),
         }
     }
 
