@@ -417,3 +417,24 @@ fn no_number_of_the_sums_is_cut() {
         }
     }
 }
+
+#[test]
+fn a_search_that_finds_nothing_is_told_at_every_size() {
+    for size in [(120, 36), (80, 24), (60, 12), (40, 6)] {
+        let mut desk = Desk::of(Scenario::Healthy);
+        desk.size = size;
+        desk.keys("/");
+        let typing = desk.screen(size);
+        assert!(typing.contains(":find") && !typing.contains("no such command"), "{typing}");
+        desk.keys("deadbeef");
+        let typing = desk.screen(size);
+        assert!(!typing.contains("no such command"), "{typing}");
+        desk.keys("\n");
+        let screen = desk.screen(size);
+        let last = screen.lines().last().unwrap();
+        assert!(last.contains("nothing here is called deadbeef"), "{screen}");
+        // Until the search is ended.
+        desk.keys("j");
+        assert!(!desk.screen(size).contains("nothing here"), "{}", desk.screen(size));
+    }
+}

@@ -2,7 +2,7 @@
 
 pub mod detail;
 mod row;
-mod sums;
+pub(in crate::tui) mod sums;
 pub mod top;
 
 use ratatui::layout::Rect;

@@ -6,12 +6,13 @@ use ratatui::layout::Rect;
 use super::{Open, Shell, scope};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
-use crate::tui::command::{Command, Edit, Past};
+use crate::tui::command::{Command, Edit, Past, View};
 use crate::tui::keymap::names::told;
 use crate::tui::layout;
 use crate::tui::line::{self, Sense};
 use crate::tui::overlay::{help, picker};
-use crate::tui::panels::{self, Look, banner, bars, footer, status};
+use crate::tui::panels::tree::sums;
+use crate::tui::panels::{self, Look, PanelId, banner, bars, footer, status};
 use crate::tui::theme::{Glyphs, Role, Theme};
 use crate::tui::views;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -56,7 +57,7 @@ impl Shell {
             Some(held) if self.message.is_none() && self.open == Open::Nothing => {
                 footer::message(&mut canvas, layout.footer, held, Role::Warn);
             }
-            _ => self.footer(&mut canvas, layout.footer, live),
+            _ => self.footer(&mut canvas, &layout, live),
         }
         match &self.open {
             Open::Help(search) => help::draw(&mut canvas, area, &self.book(live), search),
@@ -73,7 +74,8 @@ impl Shell {
         }
     }
 
-    fn footer(&self, canvas: &mut Canvas<'_>, area: Rect, live: &Snapshot) {
+    fn footer(&self, canvas: &mut Canvas<'_>, layout: &layout::Layout, live: &Snapshot) {
+        let area = layout.footer;
         let demo = matches!(live.feed, Feed::Demo(_));
         match (&self.open, &self.message) {
             (Open::Line(typed), Some(message)) => {
@@ -105,9 +107,26 @@ impl Shell {
                 footer::message(canvas, area, &message.text, role);
             }
             (Open::Nothing | Open::Help(_) | Open::Picker(_), None) => {
-                footer::hints(canvas, area, &self.keys, self.focus(live));
+                match self.searched(live, layout, canvas.glyphs()) {
+                    Some((said, role)) => footer::message(canvas, area, &said, role),
+                    None => footer::hints(canvas, area, &self.keys, self.focus(live)),
+                }
             }
         }
+    }
+
+    /// Returns what a search in the tree has to say, while that is shown.
+    fn searched(
+        &self,
+        live: &Snapshot,
+        layout: &layout::Layout,
+        glyphs: &Glyphs,
+    ) -> Option<(String, Role)> {
+        let page = views::tree::page(self.shown(live)).filter(|_| self.view == View::Tree)?;
+        if self.open != Open::Nothing {
+            return None;
+        }
+        sums::told(&self.look, page, layout.panel(PanelId::Tree), glyphs)
     }
 
     /// Returns what is said of a line that no suggestion continues.

@@ -3,9 +3,9 @@
 use ratatui::layout::Rect;
 
 use crate::snapshot::TreePage;
-use crate::tui::panels::Scene;
+use crate::tui::panels::{Look, Scene};
 use crate::tui::text;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 use crate::tui::widgets::sparkline;
 
@@ -65,30 +65,40 @@ fn label(name: &str) -> Part {
 
 /// Returns how a search stands, while there is one.
 fn found(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Option<Vec<Part>> {
-    let (wanted, which) = scene.look.tree.find.as_ref()?;
-    let mut line = vec![label("find")];
-    let search = page.search.as_ref().filter(|search| search.text == *wanted);
-    let (said, role) = match search {
-        None => (format!("{wanted}: looking"), Role::Muted),
-        Some(search) if !search.done && search.found.is_empty() => {
-            (format!("{wanted}: looked at {} %", search.percent), Role::Muted)
-        }
-        Some(search) => match which.checked_rem(search.found.len()) {
-            None => {
-                let unknown = canvas.glyphs().unknown;
-                (format!("{unknown} nothing here is called {wanted}"), Role::Warn)
-            }
-            Some(at) => {
-                let more = if search.more { "+" } else { "" };
-                let (count, hash) = (search.found.len(), search.found[at].hash);
-                let next = if count > 1 { "; once more for the next" } else { "" };
-                (format!("{hash}, match {} of {count}{more}{next}", at + 1), Role::Ok)
-            }
-        },
+    let (said, role) = stand(scene.look, page, canvas.glyphs())?;
+    Some(vec![label("find"), part(said, role), part("  Esc ends it", Role::Muted)])
+}
+
+/// Returns the same in words.
+fn stand(look: &Look, page: &TreePage, glyphs: &Glyphs) -> Option<(String, Role)> {
+    let (wanted, which) = look.tree.find.as_ref()?;
+    let Some(search) = page.search.as_ref().filter(|search| search.text == *wanted) else {
+        return Some((format!("{wanted}: looking"), Role::Muted));
     };
-    line.push(part(said, role));
-    line.push(part("  Esc ends it", Role::Muted));
-    Some(line)
+    if !search.done && search.found.is_empty() {
+        return Some((format!("{wanted}: looked at {} %", search.percent), Role::Muted));
+    }
+    Some(match which.checked_rem(search.found.len()) {
+        None => (format!("{} nothing here is called {wanted}", glyphs.unknown), Role::Warn),
+        Some(at) => {
+            let more = if search.more { "+" } else { "" };
+            let (count, hash) = (search.found.len(), search.found[at].hash);
+            let next = if count > 1 { "; once more for the next" } else { "" };
+            (format!("{hash}, match {} of {count}{more}{next}", at + 1), Role::Ok)
+        }
+    })
+}
+
+/// Returns what the footer says of a search: that it found nothing, and how it goes on where these rows
+/// are not shown.
+pub(in crate::tui) fn told(
+    look: &Look,
+    page: &TreePage,
+    panel: Option<Rect>,
+    glyphs: &Glyphs,
+) -> Option<(String, Role)> {
+    let hidden = panel.is_none_or(|area| height(area.height.saturating_sub(2)) == 0);
+    stand(look, page, glyphs).filter(|(_, role)| hidden || *role == Role::Warn)
 }
 
 /// Returns the size of the index with its change, and how many events make it grow and shrink. Sparklines
