@@ -169,3 +169,22 @@ fn what_is_asked_of_one_rank_is_its_own_share_of_the_totals() {
     assert!(stores > 0.0 && (stores - sum(&total.series.stores)).abs() < 1e-6, "{stores}");
     assert!((held - total.tree.accepted_blocks as f64).abs() < 0.5, "{held}");
 }
+
+/// Workers that start anew have other ids: nothing is known of them from before, which is not zero.
+#[test]
+fn graphs_of_a_worker_begin_with_the_worker() {
+    let (mut simulation, mut engine, at) = engine(Scenario::Mismatch, 60);
+    assert!(simulation.fix());
+    let now = at.after(Duration::from_secs(20));
+    engine.ingest(&simulation.advance(now));
+    let newest = engine.snapshot(&ViewQuery::default(), now);
+    let row = newest.workers.iter().rfind(|row| !row.gone).unwrap();
+    let window = Duration::from_secs(60);
+    let query =
+        ViewQuery { window, points: 60, ask: Ask::Worker(row.rank), ..ViewQuery::default() };
+    let Answer::Worker(detail) = engine.snapshot(&query, now).answer else { panic!("no answer") };
+    for series in [&detail.stored_blocks, &detail.removals, &detail.refused, &detail.routed] {
+        assert!(series.points[..30].iter().all(Option::is_none), "{series:?}");
+        assert!(series.points[55..].iter().all(Option::is_some), "{series:?}");
+    }
+}

@@ -127,6 +127,7 @@ impl Engine {
         self.explorer.note(event, batch);
         let Some(record) = self.workers.ranks_mut().get_mut(index) else { return };
         record.first_event.get_or_insert(event.at);
+        record.note_begun(event.at);
         record.last_event = record.last_event.max(Some(event.at));
         let counters = &mut record.counters;
         let mut rates = [0_u32; 6];

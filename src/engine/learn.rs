@@ -187,6 +187,7 @@ impl Engine {
                 self.prefixes.reuse.request(u32::try_from(index).unwrap_or(u32::MAX), request);
             }
             if let Some(record) = self.workers.ranks_mut().get_mut(index) {
+                record.note_begun(at);
                 record.routed += 1;
                 record.first_routed.get_or_insert(at);
                 record.last_routed = record.last_routed.max(Some(at));

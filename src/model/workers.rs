@@ -33,6 +33,8 @@ pub struct RankRecord {
     pub counters: Counters,
     /// When its first KV event happened.
     pub first_event: Option<Timestamp>,
+    /// When the first thing that is counted of it happened: a KV event or a request.
+    pub begun: Option<Timestamp>,
     /// When its last KV event happened.
     pub last_event: Option<Timestamp>,
     /// The publisher's number of its last KV event.
@@ -119,6 +121,7 @@ impl RankRecord {
             rank,
             counters: Counters::default(),
             first_event: None,
+            begun: None,
             last_event: None,
             last_event_id: None,
             complete: false,
@@ -140,6 +143,11 @@ impl RankRecord {
             overlaps: Overlaps::default(),
             reuse: ReuseCounts::default(),
         }
+    }
+
+    /// Notes that something of it happened at `at`, which may be before what was heard of first.
+    pub fn note_begun(&mut self, at: Timestamp) {
+        self.begun = Some(self.begun.map_or(at, |begun| begun.min(at)));
     }
 
     /// Returns everything that is counted of it.

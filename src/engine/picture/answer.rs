@@ -1,8 +1,11 @@
 //! Answers to what only one view asks.
 
+use std::time::Duration;
+
 use crate::domain::{Timestamp, WorkerRank};
 use crate::engine::Engine;
 use crate::metrics::{CountSeries, GaugeSeries, RANK_WINDOW, Window};
+use crate::model::RankRecord;
 use crate::snapshot::{Answer, Ask, Series, ViewQuery, WorkerDetail};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
@@ -20,10 +23,27 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
     answer.unwrap_or_default()
 }
 
-/// Returns the window of a graph about one rank, whose history is shorter than that of the totals.
-pub(super) fn rank_window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Window {
+/// Returns the window of a graph about one rank, whose history is shorter than that of the totals. It
+/// begins when the rank is known to have been there: before that nothing is known of it.
+pub(super) fn rank_window(
+    engine: &Engine,
+    record: &RankRecord,
+    query: &ViewQuery,
+    at: Timestamp,
+) -> Window {
     let window = super::window(engine, query, at);
-    Window { length: window.length.min(RANK_WINDOW), ..window }
+    let joined = engine.workers.worker(record.rank.worker).and_then(|worker| worker.joined);
+    let seen = joined.into_iter().chain(record.begun).min();
+    Window {
+        since: seen.map_or(window.since, |seen| seen.max(window.since)),
+        length: rank_span(query),
+        ..window
+    }
+}
+
+/// Returns how much time such a graph covers.
+pub(super) fn rank_span(query: &ViewQuery) -> Duration {
+    query.window.min(RANK_WINDOW)
 }
 
 fn worker(
@@ -33,7 +53,8 @@ fn worker(
     at: Timestamp,
 ) -> Option<WorkerDetail> {
     let index = engine.workers.ranks().iter().position(|record| record.rank == rank)?;
-    let window = rank_window(engine, query, at);
+    let record = engine.workers.ranks().get(index)?;
+    let window = rank_window(engine, record, query, at);
     let counts = |series: Option<&CountSeries>| Series {
         points: series.map_or_else(Vec::new, |series| series.points(&window)),
     };

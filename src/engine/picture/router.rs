@@ -94,7 +94,6 @@ pub(super) fn detail(
 ) -> RoutingDetail {
     let last = engine.decisions.last();
     let wanted = number.and_then(|number| last.iter().rfind(|record| record.number == number));
-    let window = super::answer::rank_window(engine, query, at);
     let ranks = engine.workers.ranks().iter().enumerate();
     let mut ranks: Vec<_> = ranks
         .filter(|(_, record)| record.routed > 0 && is_ours(engine, record.rank.worker))
@@ -102,6 +101,7 @@ pub(super) fn detail(
     ranks.sort_by_key(|(_, record)| std::cmp::Reverse(record.routed));
     let share = |(index, record): &(usize, &RankRecord)| {
         let series = engine.meters.routed_by_rank.get(*index);
+        let window = super::answer::rank_window(engine, record, query, at);
         ShareRow {
             rank: record.rank,
             alias: engine.alias(record.rank),
@@ -115,7 +115,7 @@ pub(super) fn detail(
         decision: wanted.map(|record| row(engine, record)),
         shares: ranks.iter().take(SHARES).map(share).collect(),
         more: ranks.len().saturating_sub(SHARES),
-        window: window.length,
+        window: super::answer::rank_span(query),
         ttft: Series { points: ttft },
     }
 }
