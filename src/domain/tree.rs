@@ -125,6 +125,8 @@ pub struct TreeRow {
     pub subtree: u64,
     /// False while blocks below are still being added up.
     pub exact: bool,
+    /// True when blocks below are at least so many: not all were looked at.
+    pub partial: bool,
     /// Blocks from the start of the prompt to the end of the run; none where no prompt leads.
     pub reach: Option<u32>,
     /// Stores that reach it or what is below it, per 60 ticks.

@@ -7,6 +7,7 @@ mod census;
 mod detail;
 mod fill;
 mod listing;
+mod owned;
 mod place;
 mod rows;
 mod search;
@@ -82,6 +83,8 @@ pub struct Question<'a> {
     pub sort: TreeSort,
     /// Whose blocks are shown; none for everybody's.
     pub only: Option<&'a [WorkerRank]>,
+    /// Whose blocks are counted in the rows; none for everybody's.
+    pub own: Option<&'a [WorkerRank]>,
     /// Of whose blocks sums are; none for everybody's.
     pub within: Option<&'a [WorkerRank]>,
     /// Whose presence is told, in this order; at most [`SHOWN_RANKS`] of them.

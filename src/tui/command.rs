@@ -87,6 +87,8 @@ pub enum Command {
     Tree(TreeCommand),
     /// Find a hash in the tree.
     Find(HashText),
+    /// Show the tree of the selected worker alone.
+    WorkerTree,
     /// Show only the worker of this number in the tree; none for all.
     OnlyWorker(Option<usize>),
     /// Apply the demo's fix.

@@ -254,6 +254,7 @@ impl Shell {
             | Command::SortReversed
             | Command::Columns
             | Command::Picked(..)
+            | Command::WorkerTree
             | Command::Tree(_) => {
                 self.offer(command, snapshot);
             }

@@ -78,7 +78,11 @@ impl Desk {
 
     fn keys(&mut self, keys: &str) {
         for key in keys.chars() {
-            self.press(if key == '\n' { KeyCode::Enter } else { KeyCode::Char(key) });
+            self.press(match key {
+                '\n' => KeyCode::Enter,
+                '\u{1b}' => KeyCode::Esc,
+                key => KeyCode::Char(key),
+            });
         }
     }
 
@@ -436,5 +440,28 @@ fn a_search_that_finds_nothing_is_told_at_every_size() {
         // Until the search is ended.
         desk.keys("j");
         assert!(!desk.screen(size).contains("nothing here"), "{}", desk.screen(size));
+    }
+}
+
+#[test]
+fn a_worker_leads_to_its_tree_which_counts_its_blocks_alone() {
+    for keys in ["2jw", "2j\nw"] {
+        let mut desk = Desk::of(Scenario::Healthy);
+        desk.keys("2j\n");
+        let page = desk.screen((120, 36));
+        assert!(page.lines().last().unwrap().contains(" w its tree "), "{page}");
+        desk.keys("\u{1b}k");
+        desk.keys(keys);
+        let worker = desk.picture.workers[1].clone();
+        let screen = desk.screen((120, 36));
+        let own = kvtop::tui::text::count(worker.accepted);
+        assert!(screen.contains(&format!("only {}", worker.alias)), "{screen}");
+        assert!(screen.contains(&format!("{own} blocks")), "{screen}");
+        let page = desk.page();
+        assert_eq!(page.query.worker, Some(worker.rank.worker));
+        assert_eq!(page.rows[0].subtree, worker.accepted);
+        assert!(worker.accepted < desk.picture.tree.distinct_blocks);
+        let below = page.rows[1..].iter().filter(|row| row.depth == 1).map(|row| row.subtree);
+        assert!(below.sum::<u64>() <= worker.accepted);
     }
 }

@@ -41,6 +41,7 @@ pub(in crate::engine) fn of(
         around: query.around.min(AROUND),
         sort: query.sort,
         only: only.as_deref().or(within.as_deref()),
+        own: only.as_deref(),
         within: within.as_deref(),
         ranks: &ranks,
         find: query.find.as_ref().map(|(text, which)| (text.as_str(), *which)),
@@ -51,7 +52,7 @@ pub(in crate::engine) fn of(
     let detail = page.detail.map(|detail| detail_of(engine, detail, workers));
     let mut rows = page.rows;
     let root = rows.iter_mut().find(|row| row.place == TreePlace::default());
-    if let (Some(root), Some(_), Some(sharing)) = (root, &within, page.sharing) {
+    if let (Some(root), None, Some(_), Some(sharing)) = (root, &only, &within, page.sharing) {
         root.subtree = sharing.single + sharing.shared;
     }
     TreePage {

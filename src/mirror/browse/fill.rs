@@ -42,6 +42,7 @@ impl<'a> Fill<'a> {
             blocks: 0,
             subtree: 0,
             exact: self.exact,
+            partial: false,
             reach: None,
             heat: 0.0,
             hits: None,

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::fill::Fill;
 use super::listing::{Listing, Wish};
 use super::place::Spot;
-use super::{Browser, Page, Question, Visits};
-use crate::domain::{TreeAnchor, TreeNode, TreePlace, TreeRowKind, WorkerRank};
+use super::{Browser, Page, Question, Visits, owned};
+use crate::domain::{TreeAnchor, TreeNode, TreePlace, TreeRow, TreeRowKind, WorkerRank};
 use crate::mirror::Heat;
 use crate::mirror::node::{NONE, ROOT};
 use crate::mirror::tree::Tree;
@@ -275,7 +275,11 @@ impl Walk<'_> {
         let end = self.rows.len().min(middle + self.question.around + 1);
         let bare: Vec<Bare> = self.rows.get(first..end).unwrap_or_default().to_vec();
         let fill = Fill::new(self.tree, self.question, &self.wish);
-        let rows = bare.iter().map(|row| fill.row(row, self.visits)).collect();
+        let mut rows: Vec<TreeRow> = bare.iter().map(|row| fill.row(row, self.visits)).collect();
+        if let Some(ranks) = self.question.own {
+            let slots = self.tree.slots_of(ranks);
+            owned::narrow(self.tree, &slots, &bare, &mut rows, middle - first, self.visits);
+        }
         Page {
             rows,
             first,

@@ -86,6 +86,7 @@ impl Bench {
             around: 10_000,
             sort: self.sort,
             only: self.only.as_deref(),
+            own: self.only.as_deref(),
             within: self.within.as_deref(),
             ranks: &RANKS,
             find: find.map(|text| (text, 0)),
@@ -656,6 +657,43 @@ fn a_filter_leaves_out_what_a_worker_has_not() {
     let tokens: Vec<u64> = page.rows.iter().filter_map(plain).map(|row| row.tokens).collect();
     assert_eq!(tokens, [1, 2]);
     assert!(page.rows.iter().all(|row| !matches!(row.place.node, TreeNode::Missing(_))));
+}
+
+#[test]
+fn a_filter_counts_what_the_worker_has_alone() {
+    let mut bench = Bench::new(Semantics::PerBlock);
+    bench.store(RANKS[0], None, &[(1, 1), (2, 2)]);
+    bench.store(RANKS[1], None, &[(1, 1), (2, 2), (3, 3), (4, 4)]);
+    bench.store(RANKS[1], Some(2), &[(5, 5)]);
+    bench.settle();
+    let mut rows = |only: Option<&[WorkerRank]>| -> Vec<(u64, u32, bool)> {
+        bench.only = only.map(<[WorkerRank]>::to_vec);
+        let page = bench.all();
+        page.rows.iter().map(|row| (row.subtree, row.blocks, row.partial)).collect()
+    };
+    // The root, the run of 1 and 2, and what follows it.
+    assert_eq!(rows(None), [(5, 0, false), (5, 2, false), (2, 2, false), (1, 1, false)]);
+    assert_eq!(rows(Some(&RANKS[..1])), [(2, 0, false), (2, 2, false)]);
+    let both = [(5, 0, false), (5, 2, false), (2, 2, false), (1, 1, false)];
+    assert_eq!(rows(Some(&RANKS[..2])), both);
+}
+
+#[test]
+fn a_filter_looks_at_no_more_than_a_page_may_cost() {
+    let mut bench = Bench::new(Semantics::PerBlock);
+    for prompt in 0..40_000_u64 {
+        bench.store(RANKS[prompt as usize % 2], None, &[(prompt << 8 | 1 << 60, prompt)]);
+    }
+    bench.settle();
+    bench.only = Some(vec![RANKS[0], RANKS[1]]);
+    let page = bench.page();
+    let root = &page.rows[0];
+    // What one of the two ranks has is known, more is not.
+    assert!(root.partial && root.subtree == 20_000, "{root:?}");
+    bench.only = Some(vec![RANKS[0]]);
+    let page = bench.page();
+    assert!(!page.rows[0].partial && page.rows[0].subtree == 20_000, "{:?}", page.rows[0]);
+    assert!(page.visits < 300_000, "{}", page.visits);
 }
 
 #[test]

@@ -166,6 +166,16 @@ pub const BINDINGS: &[Binding] = &[
     ),
     hinted(
         bind(
+            &[char('w')],
+            "w",
+            &[Context::In(View::Workers)],
+            Command::WorkerTree,
+            "the tree of the worker alone",
+        ),
+        "its tree",
+    ),
+    hinted(
+        bind(
             &[char('/')],
             "/",
             FILTERED,

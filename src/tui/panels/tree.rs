@@ -182,6 +182,12 @@ fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec
     };
     notes.push(part(format!("sort: {sort}{}", canvas.glyphs().down), Role::Muted));
     let bar = canvas.glyphs().bar;
+    if let Some(worker) = state.worker {
+        let own = scene.snapshot.workers.iter().filter(|row| row.rank.worker == worker);
+        let blocks = text::count(own.map(|row| row.accepted).sum());
+        notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
+        return notes;
+    }
     // Edges are not counted by graph deployment, and blocks only together with how they are shared.
     let Some(graph) = &scene.snapshot.deployment.chosen else {
         let blocks = text::count(tree.distinct_blocks);

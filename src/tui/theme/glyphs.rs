@@ -24,6 +24,8 @@ pub struct Glyphs {
     pub mark: &'static str,
     /// A value that is not known.
     pub none: &'static str,
+    /// Before a number of which there may be more.
+    pub least: &'static str,
     /// Something was left out here.
     pub ellipsis: &'static str,
     /// Between a name and what it is of.
@@ -79,6 +81,7 @@ impl Glyphs {
         info: "i",
         mark: "▌",
         none: "—",
+        least: "≥",
         ellipsis: "…",
         dash: "–",
         dot: "·",
@@ -112,6 +115,7 @@ impl Glyphs {
         info: "i",
         mark: ">",
         none: "-",
+        least: ">",
         ellipsis: "..",
         dash: "-",
         dot: "|",

@@ -162,6 +162,13 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         }
         Command::Scroll(by) if focus == PanelId::WorkerTable => select(look, by, stage),
         Command::Scroll(by) => read(look, by, stage),
+        Command::WorkerTree => match table::selected(stage.snapshot, &look.workers) {
+            Some(entry) => {
+                look.tree.narrow(entry.row.rank.worker);
+                Reply::Go(command::View::Tree)
+            }
+            None => Reply::Refused(String::from("no worker was seen yet")),
+        },
         Command::Sort => Reply::Pick(sorts(look)),
         Command::SortReversed => {
             look.workers.sort.reversed ^= true;

@@ -182,8 +182,14 @@ impl Writer<'_> {
     fn cells(&self, row: &TreeRow) -> [Vec<Part>; CELLS] {
         let blank = || vec![part("", Role::Fg)];
         let number = |text: String| vec![part(text, Role::Fg)];
-        let least = if row.exact { "" } else { "~" };
+        let least = match (row.partial, row.exact) {
+            (true, _) => self.glyphs.least,
+            (false, true) => "",
+            (false, false) => "~",
+        };
         let subtree = number(format!("{least}{}", text::count(row.subtree)));
+        // At least none says nothing.
+        let subtree = if row.partial && row.subtree == 0 { blank() } else { subtree };
         match row.kind {
             TreeRowKind::Gone => return [blank(), blank(), blank(), blank(), blank(), blank()],
             TreeRowKind::More { .. } => {

@@ -207,9 +207,17 @@ fn legend(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Vec<Part> 
         }
         _ => String::from("workers that have the first block"),
     };
-    let more = match scene.snapshot.deployment.chosen {
-        Some(_) => "  EDGE, SUBTREE: whoever has it",
-        None => "  HEAT: stores at and below",
+    let more = match (alone(scene), &scene.snapshot.deployment.chosen) {
+        (Some(alias), _) => format!("  EDGE, SUBTREE: of {alias} alone"),
+        (None, Some(_)) => String::from("  EDGE, SUBTREE: whoever has it"),
+        (None, None) => String::from("  HEAT: stores at and below"),
     };
     vec![label("ON"), part(on, Role::Muted), part(more, Role::Muted)]
+}
+
+/// Returns the short name of the worker whose blocks alone are shown.
+fn alone(scene: &Scene<'_>) -> Option<String> {
+    let worker = scene.look.tree.worker?;
+    let row = scene.snapshot.workers.iter().find(|row| row.rank.worker == worker);
+    Some(row.map_or_else(|| String::from("?"), |row| row.alias.clone()))
 }

@@ -254,6 +254,13 @@ impl State {
         self.worker = picked.map(|(worker, _)| worker);
     }
 
+    /// Shows only what `worker` has, from the root on.
+    pub(in crate::tui::views) fn narrow(&mut self, worker: WorkerId) {
+        (self.worker, self.root, self.find) = (Some(worker), TreeNode::Root, None);
+        self.cursor = TreePlace::default();
+        (self.last, self.line, self.described) = (false, 0, false);
+    }
+
     /// Shows only what the worker called `w` and `number` has.
     pub(super) fn only(&mut self, number: Option<usize>, snapshot: &Snapshot) -> Reply {
         let Some(number) = number else {
