@@ -275,3 +275,21 @@ fn a_terminal_that_takes_nothing_does_not_hold_up_the_end() {
     let modes = tcgetattr(&tty).unwrap().local_modes;
     assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "{modes:?}");
 }
+
+#[test]
+fn colours_that_are_asked_for_always_overrule_the_environment() {
+    for (color, wanted) in [("always", true), ("auto", false)] {
+        let vars = [("NO_COLOR", "1")];
+        let arguments = ["demo", "--theme", "nord", "--color", color];
+        let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &vars, SIZE);
+        pty.wait_for("the overview", |screen| screen.contains("? help"));
+        let coloured = pty.screen(|screen| {
+            let cells = (0..SIZE.1).flat_map(|y| (0..SIZE.0).map(move |x| (y, x)));
+            let mut shown = cells.filter_map(|(y, x)| screen.cell(y, x));
+            shown.any(|cell| cell.fgcolor() != vt100::Color::Default)
+        });
+        assert_eq!(coloured, wanted, "--color {color}");
+        pty.send("q");
+        assert_eq!(pty.exit_code(), 0);
+    }
+}

@@ -200,6 +200,10 @@ fn options(config: &Config) -> Result<TerminalOptions, RunError> {
     if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
         return Err(RunError::NoScreen("this terminal (TERM=dumb)"));
     }
+    if config.text(known::COLOR) == Some("always") {
+        // Who writes to the terminal asks NO_COLOR by itself.
+        crossterm::style::force_color_output(true);
+    }
     described(config)
 }
 
