@@ -360,6 +360,18 @@ fn blind(evidence: &Evidence) -> Box<kvtop::diagnose::Finding> {
 }
 
 #[test]
+fn logs_that_nobody_reads_prove_nothing() {
+    let of_logs = |evidence: &Evidence| {
+        blind(evidence).proofs.iter().any(|proof| proof.source.contains("logs"))
+    };
+    let mut evidence = no_events();
+    evidence.router.read = true;
+    assert!(of_logs(&evidence));
+    evidence.router.read = false;
+    assert!(!of_logs(&evidence), "{:?}", blind(&evidence).proofs);
+}
+
+#[test]
 fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
     let mut forbidden = no_events();
     let why = "zmq: 0 of 6 publishers connected; tcp://10.0.0.1:5: Connection refused (os error \

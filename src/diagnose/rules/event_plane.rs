@@ -128,7 +128,8 @@ fn none(
     let routed = evidence.router.tally.routed;
     let mut proofs = vec![Proof::new("KV events", "0", "every event plane that kvtop listens to")];
     let requests = Proof::new("requests routed", thousands(routed), "routers' logs");
-    proofs.push(requests.heard(evidence.router.heard.routed));
+    let requests = requests.heard(evidence.router.heard.routed);
+    proofs.extend(evidence.router.read.then_some(requests));
     proofs.extend(plane.down.iter().map(|why| Proof::new("source", "down", why.clone())));
     proofs.extend(plane.advertised.iter().map(|it| {
         let value = format!("{} publishers at {}, first {}", it.publishers, it.name, it.first);
