@@ -150,8 +150,24 @@ pub fn nearest(name: &str, names: impl IntoIterator<Item = String>) -> Option<St
     names.into_iter().min_by_key(|known| {
         // `freeze` means `toggle-freeze`, however many letters it lacks.
         let is_part = last.len() > 3 && known.contains(last);
-        if is_part { 1 } else { strsim::damerau_levenshtein(name, known) }
+        if is_part { 1 } else { strsim::damerau_levenshtein(name, known).min(word(name, known)) }
     })
+}
+
+/// Returns how far the last part of `name` is from the nearest word of that of `known`, in the same
+/// section: `freze` means `toggle-freeze` as well.
+fn word(name: &str, known: &str) -> usize {
+    let split = |name: &str| {
+        let (section, last) = name.rsplit_once('.').unwrap_or(("", name));
+        (section.to_owned(), last.to_owned())
+    };
+    let ((section, last), (other, words)) = (split(name), split(known));
+    if section != other || last.len() < 4 {
+        return usize::MAX;
+    }
+    let words = words.split(['-', '_']).filter(|word| word.len() > 3);
+    let nearest = words.map(|word| strsim::damerau_levenshtein(&last, word)).min();
+    nearest.map_or(usize::MAX, |distance| distance + 1)
 }
 
 fn scalar(value: &DeValue<'_>) -> Option<String> {
@@ -209,6 +225,23 @@ mod tests {
         assert_eq!(problems[2].0, 5);
         assert!(problems[2].1.contains("`nats.url`"), "{problems:?}");
         assert!(problems[3].1.contains("`contexts.prod.color`"), "{problems:?}");
+    }
+
+    #[test]
+    fn a_misspelt_word_of_a_name_leads_to_the_name() {
+        let actions = ["open", "quit", "toggle-freeze", "toggle-zoom", "scroll-page-up"];
+        let known = Known {
+            actions: actions.map(str::to_owned).to_vec(),
+            thresholds: vec![String::from("stale_seconds")],
+        };
+        let near = |key: &str| {
+            let (_, problems) = read(&format!("[keys]\n{key} = \"F5\"\n"), &known);
+            problems[0].what.rsplit('`').nth(1).unwrap().to_owned()
+        };
+        assert_eq!(near("freze"), "keys.toggle-freeze");
+        assert_eq!(near("frezee"), "keys.toggle-freeze");
+        assert_eq!(near("quitt"), "keys.quit");
+        assert_eq!(near("page-up"), "keys.scroll-page-up");
     }
 
     #[test]
