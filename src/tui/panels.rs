@@ -196,6 +196,12 @@ impl Scene<'_> {
         [format!("-{}", text::span(window + self.age)), end]
     }
 
+    /// Returns what a graph of one worker adds to its title where it covers less than what is wanted.
+    fn kept(&self, window: Duration) -> String {
+        let cut = self.snapshot.series.window > window;
+        if cut { format!(", {} kept", text::span(window)) } else { String::new() }
+    }
+
     /// Says that an answer is not in the picture, when it will not come: it is on its way otherwise.
     fn unanswered(&self, canvas: &mut Canvas<'_>, area: Rect) {
         // Graphs of the time of a held picture come together with the answer.

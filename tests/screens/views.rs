@@ -571,3 +571,14 @@ fn the_same_claim_is_told_once() {
     assert_eq!(screen.matches("event plane of").count(), 1, "{screen}");
     assert_eq!(screen.matches("local indexer").count(), 2, "of publisher and of card\n{screen}");
 }
+
+#[test]
+fn a_graph_of_one_worker_says_how_much_is_kept() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+    seat.keys("2\n");
+    assert!(!seat.screen().contains("kept"), "{}", seat.screen());
+    seat.keys("++");
+    assert!(seat.screen().contains("w0 KV blocks/s, 5m kept"), "{}", seat.screen());
+    seat.keys("4");
+    assert!(seat.screen().contains("Decisions/s by worker, 5m kept"), "{}", seat.screen());
+}

@@ -31,6 +31,7 @@ pub fn rates(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if more > 0 {
         notes.push(part(format!("  {more} more"), Role::Muted));
     }
+    let title = format!("{title}{}", scene.kept(detail.window));
     let inner = scene.frame(canvas, area, id, title, notes);
     let line = |(at, (share, role)): (usize, (&'_ crate::snapshot::ShareRow, Role))| {
         let digit = u32::try_from(at).ok().and_then(|at| char::from_digit(at, 10));

@@ -111,9 +111,10 @@ fn draw(
     let named = lines(detail, entry.row);
     let notes: Vec<Part> =
         named.iter().enumerate().map(|(at, line)| note(canvas, at, line)).collect();
-    let whole = format!("{} {title}", alias(entry.row));
+    let kept = scene.kept(detail.window);
+    let whole = format!("{} {title}{kept}", alias(entry.row));
     let fits = panel::fitting(area, &whole, &notes) == notes.len();
-    let title = if fits { whole } else { format!("{} {short}", alias(entry.row)) };
+    let title = if fits { whole } else { format!("{} {short}{kept}", alias(entry.row)) };
     // A line whose name does not fit is a riddle; but never fewer than what a worker stores and loses.
     let named = &named[..named.len().min(panel::fitting(area, &title, &notes).max(LEAST))];
     let inner = scene.frame(canvas, area, id, title, notes);
