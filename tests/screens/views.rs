@@ -582,3 +582,15 @@ fn a_graph_of_one_worker_says_how_much_is_kept() {
     seat.keys("4");
     assert!(seat.screen().contains("Decisions/s by worker, 5m kept"), "{}", seat.screen());
 }
+
+#[test]
+fn columns_are_called_alike_in_the_table_and_where_they_are_picked() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (160, 45));
+    for key in ["s", "c"] {
+        seat.keys("2");
+        seat.keys(key);
+        let screen = seat.screen();
+        assert!(screen.contains("Δ/s ") && !screen.contains("d/s "), "{screen}");
+        seat.keys("\u{1b}");
+    }
+}

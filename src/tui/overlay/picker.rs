@@ -58,7 +58,7 @@ fn line(
     let mut parts = vec![
         part(format!("{pointer} "), Role::Key),
         part(mark, Role::Ok),
-        part(format!("{}  ", text::pad(&choice.name, names)), role),
+        part(format!("{}  ", text::pad(glyphs.named(&choice.name), names)), role),
     ];
     let room = columns.saturating_sub(width(&parts));
     let about = text::cut_words(&text::clean(&choice.about), room, glyphs.ellipsis);

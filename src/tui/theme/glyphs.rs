@@ -71,6 +71,14 @@ pub struct Glyphs {
 }
 
 impl Glyphs {
+    /// Returns the name of a column as the table spells it; who lists columns knows no characters.
+    pub fn named<'a>(&self, column: &'a str) -> &'a str
+    where
+        Self: 'a,
+    {
+        if column == Self::ASCII.change { self.change } else { column }
+    }
+
     /// For terminals that show Unicode.
     pub const UNICODE: &'static Self = &Self {
         ok: "✓",
