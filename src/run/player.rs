@@ -152,6 +152,8 @@ impl Player {
     pub fn seek(&mut self, target: Timestamp) -> Result<(), RecordError> {
         let target = target.clamp(self.start, self.end);
         if target < self.position {
+            // What stood still at the end does not begin to play.
+            self.paused = self.is_still();
             self.rewind()?;
         }
         self.play_to(target)
@@ -248,4 +250,29 @@ pub(super) fn options_for(
 fn name_of(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     crate::wire::printable(&name.unwrap_or_default(), 120).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn going_back_from_the_end_stands_still_and_plays_on_when_told() {
+        let path =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/captures/0.9.0-evict.frames.gz");
+        let mut player = Player::open(Path::new(path), 1 << 30, Thresholds::default()).unwrap();
+        let back = |player: &Player| player.position().before(Duration::from_secs(10));
+        player.finish().unwrap();
+        let target = back(&player);
+        player.seek(target).unwrap();
+        assert!(player.is_still());
+        assert!(!player.pass(Duration::from_secs(1)).unwrap());
+        assert_eq!(player.position(), target);
+        player.toggle().unwrap();
+        assert!(player.pass(Duration::from_secs(1)).unwrap() && !player.is_still());
+        // While it plays, it plays on from there.
+        let target = back(&player);
+        player.seek(target).unwrap();
+        assert!(!player.is_still());
+    }
 }
