@@ -70,7 +70,7 @@ pub struct EventRow {
     pub gravity: Gravity,
     /// Which source it is from.
     pub source: Arc<str>,
-    /// How many more of the same followed within the second.
+    /// How many more of its kind followed within the second; they may differ in size.
     pub repeats: u64,
     /// True for blocks that a router refuses, or would, because it does not know them.
     pub orphan: bool,

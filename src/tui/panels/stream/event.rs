@@ -67,7 +67,9 @@ fn rows(
     sheet.say("WHAT", &format!("{} {mark}", row.text), role);
     if row.repeats > 0 {
         let count = text::thousands(row.repeats);
-        let said = format!("{count} more of the same within the second; this is the first");
+        let said = format!(
+            "{count} more of its kind within the second, maybe of other sizes; only this first one is kept"
+        );
         sheet.say("SIMILAR", &said, Role::Fg);
     }
     let ago = text::span(scene.now.since(row.at));
