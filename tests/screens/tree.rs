@@ -457,6 +457,8 @@ fn a_worker_leads_to_its_tree_which_counts_its_blocks_alone() {
         let own = kvtop::tui::text::count(worker.accepted);
         assert!(screen.contains(&format!("only {}", worker.alias)), "{screen}");
         assert!(screen.contains(&format!("{own} blocks")), "{screen}");
+        let legend = format!("EDGE, SUBTREE: of {} alone", worker.alias);
+        assert!(screen.contains(&legend), "{screen}");
         let page = desk.page();
         assert_eq!(page.query.worker, Some(worker.rank.worker));
         assert_eq!(page.rows[0].subtree, worker.accepted);

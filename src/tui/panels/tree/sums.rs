@@ -207,7 +207,10 @@ fn legend(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Vec<Part> 
         }
         _ => String::from("workers that have the first block"),
     };
-    let more = match (alone(scene), &scene.snapshot.deployment.chosen) {
+    let alias = alone(scene);
+    // Whose numbers these are must fit beside it.
+    let on = if alias.is_some() { on.replace("one cell each, ", "") } else { on };
+    let more = match (alias, &scene.snapshot.deployment.chosen) {
         (Some(alias), _) => format!("  EDGE, SUBTREE: of {alias} alone"),
         (None, Some(_)) => String::from("  EDGE, SUBTREE: whoever has it"),
         (None, None) => String::from("  HEAT: stores at and below"),
