@@ -90,7 +90,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "tui",
         layers: &["domain", "snapshot"],
-        crates: &["ratatui", "crossterm", "serde", "toml", "tui_tree_widget"],
+        crates: &["ratatui", "crossterm", "serde", "strsim", "toml", "tui_tree_widget"],
     },
     Layer { name: "cli", layers: &["domain"], crates: &["clap", "jiff"] },
     Layer { name: "config", layers: &["domain", "cli"], crates: &["strsim", "toml"] },

@@ -87,6 +87,10 @@ pub enum Command {
     Tree(TreeCommand),
     /// Find a hash in the tree.
     Find(HashText),
+    /// Show what was heard of the selected worker.
+    Heard,
+    /// Say why there is nothing to do.
+    Needless(Needless),
     /// Show the tree of the selected worker alone.
     WorkerTree,
     /// Show only the worker of this number in the tree; none for all.
@@ -224,6 +228,33 @@ impl HashText {
     pub fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..self.length).unwrap_or_default();
         std::str::from_utf8(bytes).unwrap_or_default()
+    }
+}
+
+/// What other tools have a key for, and this one does without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needless {
+    /// To read the index anew.
+    Resync,
+    /// To connect anew.
+    Reconnect,
+    /// To record from the screen.
+    Record,
+    /// To give the mouse to the program.
+    Mouse,
+}
+
+impl Needless {
+    /// Returns why, and where to go instead.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::Resync => {
+                "the mirror follows events and needs no resync; the tree says if it is complete"
+            }
+            Self::Reconnect => "every source connects again by itself; Findings say what is down",
+            Self::Record => "`kvtop record` records; the screen does not",
+            Self::Mouse => "the mouse is the terminal's: select and copy as usual",
+        }
     }
 }
 

@@ -148,7 +148,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
             let known = || format!("no theme `{name}`; there are {}", themes.join(", "));
             found.map(Command::Theme).ok_or_else(known)
         }
-        ("window", span) => {
+        ("window" | "since", span) => {
             let found = WINDOWS.into_iter().find(|window| super::text::span(*window) == span);
             found.map(Command::Window).ok_or_else(|| {
                 let known = WINDOWS.map(super::text::span).join(", ");
@@ -162,8 +162,20 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
         ("", _) => Ok(Command::Back),
         // The name of a view alone will do.
         (name, "") if view(name).is_some() => view(name).ok_or_else(|| format!("no view `{name}`")),
-        _ => Err(format!("unknown command `{line}`; `?` lists them")),
+        _ => {
+            let near = neighbour(verb, themes, demo);
+            let near = near.map(|near| format!("; `{near}` is near")).unwrap_or_default();
+            Err(format!("unknown command `{line}`{near}; `?` lists them"))
+        }
     }
+}
+
+/// Returns the command whose name is most like `verb`, where one is.
+fn neighbour(verb: &str, themes: &[String], demo: bool) -> Option<String> {
+    let known = known(themes, demo).into_iter();
+    let verbs = known.filter_map(|(line, _)| Some(line.split(' ').next()?.to_owned()));
+    let near = verbs.map(|known| (strsim::damerau_levenshtein(verb, &known), known)).min()?;
+    Some(near.1).filter(|known| near.0 <= 2 && near.0 < known.chars().count())
 }
 
 /// Returns the seconds of a span such as `90s`, `5m` or `2h`.
@@ -257,6 +269,16 @@ mod tests {
         for own in ["", " ", "export h", "q", "ns", "worker", "theme nord"] {
             assert_eq!(taken(own), None, "{own}");
         }
+    }
+
+    #[test]
+    fn a_misspelt_command_leads_to_its_neighbour() {
+        let why = |typed| parse(typed, &themes(), false).unwrap_err();
+        assert!(why("widnow 5m").contains("`window` is near"), "{}", why("widnow 5m"));
+        assert!(why("freze").contains("`freeze`"));
+        assert!(!why("supercalifragilistic").contains("near"));
+        let window = Ok(Command::Window(Duration::from_secs(900)));
+        assert_eq!(parse("since 15m", &themes(), false), window);
     }
 
     #[test]

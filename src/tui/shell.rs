@@ -240,6 +240,7 @@ impl Shell {
             Command::Scroll(by) => self.scroll(by, snapshot),
             Command::ToggleZoom => self.zoom = !self.zoom,
             Command::ToggleBanner => self.toggle_banner(snapshot),
+            Command::Needless(what) => self.tell(what.why(), false),
             Command::NextTheme => self.next_theme(),
             Command::Theme(at) => self.use_theme(at),
             Command::OpenFilter => self.open_filter(),
@@ -254,6 +255,7 @@ impl Shell {
             | Command::SortReversed
             | Command::Columns
             | Command::Picked(..)
+            | Command::Heard
             | Command::WorkerTree
             | Command::Tree(_) => {
                 self.offer(command, snapshot);

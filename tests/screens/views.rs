@@ -573,6 +573,53 @@ fn the_same_claim_is_told_once() {
 }
 
 #[test]
+fn keys_of_other_tools_say_why_they_do_nothing() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+    for (key, why) in [
+        ("M", "needs no resync"),
+        ("R", "`kvtop record` records"),
+        ("r", "connects again by itself"),
+        ("m", "the mouse is the terminal's"),
+    ] {
+        for view in ["1", "2", "3", "4", "5", "6"] {
+            seat.keys(view);
+            seat.keys(key);
+            assert!(
+                seat.screen().lines().last().unwrap().contains(why),
+                "{key}: {}",
+                seat.screen()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_letter_opens_what_enter_opens() {
+    for view in ["2", "4", "5", "6"] {
+        let mut by_enter = Seat::of_scenario(Scenario::Mismatch, (120, 36));
+        let mut by_letter = Seat::of_scenario(Scenario::Mismatch, (120, 36));
+        by_enter.keys(view);
+        by_letter.keys(view);
+        let list = by_letter.screen();
+        by_enter.keys("\n");
+        by_letter.keys("d");
+        assert_eq!(by_letter.screen(), by_enter.screen());
+        assert_ne!(by_letter.screen(), list);
+    }
+}
+
+#[test]
+fn a_worker_leads_to_what_was_heard_of_it() {
+    for keys in ["2jL", "2j\nL"] {
+        let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+        seat.keys(keys);
+        let screen = seat.screen();
+        assert!(screen.contains("w:1"), "{screen}");
+        assert!(screen.contains(" w1 ") && !screen.contains(" w0  store"), "{screen}");
+    }
+}
+
+#[test]
 fn a_graph_of_one_worker_says_how_much_is_kept() {
     let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
     seat.keys("2\n");

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use super::{Binding, Context, Key};
 use crate::tui::command::{
-    Command, Copied, Edit, Past, ReplayCommand, Scroll, TreeCommand as Tree, View,
+    Command, Copied, Edit, Needless, Past, ReplayCommand, Scroll, TreeCommand as Tree, View,
 };
 use crate::tui::scope::Scope;
 use crate::tui::tour::Move;
@@ -111,6 +111,15 @@ const fn show(
     bind(keys, shown, VIEWS, Command::Show(view), help)
 }
 
+const fn needless(
+    keys: &'static [Key],
+    shown: &'static str,
+    what: Needless,
+    help: &'static str,
+) -> Binding {
+    bind(keys, shown, VIEWS, Command::Needless(what), help)
+}
+
 const fn look_at(
     keys: &'static [Key],
     shown: &'static str,
@@ -133,12 +142,18 @@ pub const BINDINGS: &[Binding] = &[
         "pause/play",
     ),
     hinted(
-        bind(&[key(KeyCode::Enter)], "Enter", FINDINGS, Command::Open, "read all of the finding"),
+        bind(
+            &[key(KeyCode::Enter), char('d')],
+            "Enter",
+            FINDINGS,
+            Command::Open,
+            "read all of the finding",
+        ),
         "read",
     ),
     hinted(
         bind(
-            &[key(KeyCode::Enter)],
+            &[key(KeyCode::Enter), char('d')],
             "Enter",
             WORKERS,
             Command::Open,
@@ -147,12 +162,18 @@ pub const BINDINGS: &[Binding] = &[
         "open",
     ),
     hinted(
-        bind(&[key(KeyCode::Enter)], "Enter", ROUTING, Command::Open, "every term of the decision"),
+        bind(
+            &[key(KeyCode::Enter), char('d')],
+            "Enter",
+            ROUTING,
+            Command::Open,
+            "every term of the decision",
+        ),
         "open",
     ),
     hinted(
         bind(
-            &[key(KeyCode::Enter)],
+            &[key(KeyCode::Enter), char('d')],
             "Enter",
             EVENT_LIST,
             Command::Open,
@@ -161,7 +182,13 @@ pub const BINDINGS: &[Binding] = &[
         "open",
     ),
     hinted(
-        bind(&[key(KeyCode::Enter)], "Enter", OPENED, Command::Open, "back to the list (or Esc)"),
+        bind(
+            &[key(KeyCode::Enter), char('d')],
+            "Enter",
+            OPENED,
+            Command::Open,
+            "back to the list (or Esc)",
+        ),
         "back",
     ),
     hinted(
@@ -173,6 +200,13 @@ pub const BINDINGS: &[Binding] = &[
             "the tree of the worker alone",
         ),
         "its tree",
+    ),
+    bind(
+        &[char('L')],
+        "L",
+        &[Context::In(View::Workers)],
+        Command::Heard,
+        "events, decisions and logs of the worker",
     ),
     hinted(
         bind(
@@ -251,7 +285,13 @@ pub const BINDINGS: &[Binding] = &[
     hinted(bind(&[char('X')], "X", MENDABLE, Command::DemoFix, "apply the fix of the demo"), "fix"),
     bind(&[char('X')], "X", MENDED, Command::DemoFix, ""),
     hinted(
-        bind(&[key(KeyCode::Enter)], "Enter", OVERVIEW, Command::Open, "more about the panel"),
+        bind(
+            &[key(KeyCode::Enter), char('d')],
+            "Enter",
+            OVERVIEW,
+            Command::Open,
+            "more about the panel",
+        ),
         "open",
     ),
     hinted(
@@ -322,6 +362,10 @@ pub const BINDINGS: &[Binding] = &[
         Scroll::Bottom,
         "to the last row, and follow (End)",
     ),
+    needless(&[char('M')], "M", Needless::Resync, "no resync: why"),
+    needless(&[char('R')], "R", Needless::Record, "no recording from the screen: how"),
+    needless(&[char('r')], "r", Needless::Reconnect, "no reconnecting: why"),
+    needless(&[char('m')], "m", Needless::Mouse, "no mouse: why"),
     bind(
         &[key(KeyCode::Esc)],
         "Esc",

@@ -150,7 +150,7 @@ impl Book<'_> {
             (glyphs.info, "good to know; it makes no banner", Role::Fg),
             ("warming", warming, Role::Unknown),
             (glyphs.none, "nobody reports it; it is not 0", Role::Muted),
-            ("+7", "events: 7 more of the same within the second, not shown", Role::Muted),
+            ("+7", "events: 7 more of its kind within the second, not shown", Role::Muted),
         ];
         let marks = marks.map(|(term, meaning, role)| explained(term, meaning, role));
         let filter = SYNTAX.map(|(word, meaning)| explained(word, meaning, Role::Key));

@@ -162,6 +162,16 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         }
         Command::Scroll(by) if focus == PanelId::WorkerTable => select(look, by, stage),
         Command::Scroll(by) => read(look, by, stage),
+        Command::Heard => match table::selected(stage.snapshot, &look.workers) {
+            Some(entry) => {
+                look.events = super::events::State {
+                    typed: entry.row.alias.replacen('w', "w:", 1),
+                    ..super::events::State::default()
+                };
+                Reply::Go(command::View::Events)
+            }
+            None => Reply::Refused(String::from("no worker was seen yet")),
+        },
         Command::WorkerTree => match table::selected(stage.snapshot, &look.workers) {
             Some(entry) => {
                 look.tree.narrow(entry.row.rank.worker);
