@@ -31,9 +31,10 @@ fn signal(pty: &Pty, signal: Signal) {
 fn assert_restored(pty: &Pty) {
     pty.wait_until("the usual screen", |screen| !screen.alternate_screen());
     pty.wait_until("a cursor", |screen| !screen.hide_cursor());
+    // The modes come back after what is drawn.
     let tty = File::open(pty.tty()).unwrap();
-    let modes = tcgetattr(&tty).unwrap().local_modes;
-    assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "{modes:?}");
+    let usual = LocalModes::ICANON | LocalModes::ECHO;
+    pty.wait_until("the usual modes", |_| tcgetattr(&tty).unwrap().local_modes.contains(usual));
 }
 
 #[test]
