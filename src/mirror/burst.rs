@@ -54,13 +54,13 @@ impl Tree {
         let index = &self.index;
         let followed = parents.chain(removed.iter().copied()).map(|hash| hash.0);
         let warm = index.touch(stored.iter().map(|block| block.sequence.0));
-        let count = index.glance(followed, &mut near);
+        let (count, lines) = index.glance(followed, &mut near);
         let near = &mut near[..count];
         for id in near.iter_mut() {
             *id = self.nodes.at(*id).edge;
         }
         let warmer = near.iter().fold(0, |warm, edge| warm ^ self.edges.tail(*edge));
         // Kept, so that the loads are not optimised away.
-        self.warmth ^= warm ^ u64::from(warmer);
+        self.warmth ^= warm ^ u64::from(warmer ^ lines);
     }
 }

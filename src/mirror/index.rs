@@ -126,24 +126,25 @@ impl Index {
             .unwrap_or(&NOWHERE)
     }
 
-    /// Puts a candidate for each of `hashes` into `ids` without following it, 0 where there is none, and
-    /// returns how many: as many as there is room for.
+    /// Puts a candidate for each of `hashes` into `ids` without following it, 0 where there is none. Returns
+    /// how many, as many as there is room for, and what was read to bring their lines near.
     #[inline]
     pub(super) fn glance(
         &self,
         hashes: impl Iterator<Item = u64>,
         ids: &mut [u32; AT_ONCE],
-    ) -> usize {
+    ) -> (usize, u32) {
         let mut lines = [(&NOWHERE, 0); AT_ONCE];
         let mut count = 0;
         for (line, hash) in lines.iter_mut().zip(hashes) {
             *line = (self.line(hash), Place::of(hash).tag);
             count += 1;
         }
+        let warm = lines[..count].iter().fold(0, |warm, (line, _)| warm ^ line.passed);
         for (id, (line, tag)) in ids.iter_mut().zip(&lines[..count]) {
             *id = line.matches(*tag).next().map_or(0, |slot| line.ids[slot]);
         }
-        count
+        (count, warm)
     }
 
     /// Returns true when so many entries crowd around `hash` that no more are taken.
