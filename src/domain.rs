@@ -11,6 +11,7 @@ mod finding;
 mod id;
 mod kv;
 mod manifest;
+mod source;
 mod tree;
 mod unit;
 mod version;
@@ -23,13 +24,14 @@ pub use cluster::{
 pub use count::Counters;
 pub use fact::{
     ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaCredit, FormulaTerm,
-    Gauge, GaugeName, HistoryNote, HitRate, LogWarning, Membership, Overlap, Peers, Prompt,
-    RequestEvent, RequestPhase, SourceNote, SourceState, Transport, WarningKind,
+    Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent, RequestPhase,
+    Transport, WarningKind,
 };
 pub use finding::{Grade, RESOLVED_AFTER, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
 pub use manifest::{GraphApi, ManifestList, ManifestPart};
+pub use source::{HistoryNote, Peers, SourceNote, SourceState};
 pub use tree::{
     BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeMatch, TreeNode, TreePlace, TreeRow,
     TreeRowKind, TreeSearch, TreeSharing, TreeSort,
