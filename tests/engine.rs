@@ -356,19 +356,9 @@ fn lower_tiers_are_kept_apart_and_do_not_count_as_cached() {
 
 #[test]
 fn what_a_source_says_of_itself_is_shown_with_its_reason() {
-    let note = SourceNote {
-        source: "nats".into(),
-        state: SourceState::Down,
-        why: "no route to host".into(),
-        retry_ms: Some(4000),
-        rtt_us: None,
-        dropped: 12,
-        drops_uncounted: 1,
-        interruptions: 2,
-        history: None,
-        peers: None,
-        at: AT,
-    };
+    let down = SourceNote::new("nats", SourceState::Down, "no route to host", AT);
+    let counts = SourceNote { dropped: 12, drops_uncounted: 1, interruptions: 2, ..down };
+    let note = SourceNote { retry_ms: Some(4000), ..counts };
     let origin = Origin::Health { source: "nats".into() };
 
     let (_, snapshot) = after(&[Frame::new(AT, origin, health::encode(&note))]);

@@ -85,19 +85,7 @@ fn a_router_whose_log_is_followed_and_empty_is_not_said_to_be_unread() {
     .unwrap();
     let at = Timestamp(1_795_224_204_000_000);
     let shown = |why: &str| {
-        let note = SourceNote {
-            source: "logs".into(),
-            state: SourceState::Live,
-            why: why.into(),
-            retry_ms: None,
-            rtt_us: None,
-            dropped: 0,
-            drops_uncounted: 0,
-            interruptions: 0,
-            history: None,
-            peers: None,
-            at,
-        };
+        let note = SourceNote::new("logs", SourceState::Live, why, at);
         let listed = || Origin::Kube { kind: "Pod".into(), change: KubeChange::Listed };
         let items = pods["items"].as_array().unwrap();
         let mut all: Vec<Frame> =

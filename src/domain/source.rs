@@ -66,6 +66,25 @@ pub struct SourceNote {
     pub at: Timestamp,
 }
 
+impl SourceNote {
+    /// Returns a note that says no more than how a source is doing, and why.
+    pub fn new(source: &str, state: SourceState, why: &str, at: Timestamp) -> Self {
+        Self {
+            source: source.into(),
+            state,
+            why: why.into(),
+            retry_ms: None,
+            rtt_us: None,
+            dropped: 0,
+            drops_uncounted: 0,
+            interruptions: 0,
+            history: None,
+            peers: None,
+            at,
+        }
+    }
+}
+
 /// Publishers of KV events that a source connects to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peers {

@@ -139,18 +139,8 @@ mod tests {
                 let at = Timestamp(scrape * 5_000_000);
                 said.iter().map(move |(state, why)| (at, *state, *why))
             });
-            let note = |(at, state, why): (Timestamp, SourceState, &str)| SourceNote {
-                source: source.into(),
-                state,
-                why: why.into(),
-                retry_ms: None,
-                rtt_us: None,
-                dropped: 0,
-                drops_uncounted: 0,
-                interruptions: 0,
-                history: None,
-                peers: None,
-                at,
+            let note = |(at, state, why): (Timestamp, SourceState, &str)| {
+                SourceNote::new(source, state, why, at)
             };
             notes.map(note).filter(|note| record.say(note)).count()
         };

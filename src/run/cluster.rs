@@ -297,19 +297,9 @@ impl Cluster {
     }
 
     fn tell(&self, why: &str) {
-        let note = SourceNote {
-            source: "nats".into(),
-            state: SourceState::Down,
-            why: why.into(),
-            retry_ms: Some(u64::try_from(REACH_AGAIN.as_millis()).unwrap_or(u64::MAX)),
-            rtt_us: None,
-            dropped: 0,
-            drops_uncounted: 0,
-            interruptions: 0,
-            history: None,
-            peers: None,
-            at: clock::now(),
-        };
+        let again = u64::try_from(REACH_AGAIN.as_millis()).unwrap_or(u64::MAX);
+        let down = SourceNote::new("nats", SourceState::Down, why, clock::now());
+        let note = SourceNote { retry_ms: Some(again), ..down };
         // With nobody to hear it the task ends by itself.
         self.emitter.note(&note);
     }

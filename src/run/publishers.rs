@@ -74,20 +74,9 @@ impl Publishers {
             "{without} of {count} publishers have no usable address; {why} ({})",
             first.from
         );
-        let note = SourceNote {
-            source: "zmq".into(),
-            // The source itself says how the others are doing.
-            state: if without == count { SourceState::Down } else { SourceState::Lossy },
-            why: why.into(),
-            retry_ms: None,
-            rtt_us: None,
-            dropped: 0,
-            drops_uncounted: 0,
-            interruptions: 0,
-            history: None,
-            peers: None,
-            at: clock::now(),
-        };
+        // The source itself says how the others are doing.
+        let state = if without == count { SourceState::Down } else { SourceState::Lossy };
+        let note = SourceNote::new("zmq", state, &why, clock::now());
         // With nobody to hear it the owner ends by itself.
         self.emitter.note(&note);
     }

@@ -69,19 +69,7 @@ impl Etcd {
     }
 
     fn tell(&self, why: &str) {
-        let note = SourceNote {
-            source: "etcd".into(),
-            state: SourceState::Down,
-            why: why.into(),
-            retry_ms: None,
-            rtt_us: None,
-            dropped: 0,
-            drops_uncounted: 0,
-            interruptions: 0,
-            history: None,
-            peers: None,
-            at: clock::now(),
-        };
+        let note = SourceNote::new("etcd", SourceState::Down, why, clock::now());
         // With nobody to hear it the owner ends by itself.
         self.emitter.note(&note);
     }

@@ -1,6 +1,5 @@
 //! The simulator as a source: simulated time follows wall time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
@@ -125,19 +124,9 @@ impl Driver {
         if *self.says.borrow() == state {
             return;
         }
-        let note = SourceNote {
-            source: Arc::from(NAME),
-            state,
-            why: self.simulation.scenario().name().into(),
-            retry_ms: None,
-            rtt_us: None,
-            dropped: self.emitter.dropped(),
-            drops_uncounted: 0,
-            interruptions: 0,
-            history: None,
-            peers: None,
-            at: clock::now(),
-        };
+        let name = self.simulation.scenario().name();
+        let said = SourceNote::new(NAME, state, name, clock::now());
+        let note = SourceNote { dropped: self.emitter.dropped(), ..said };
         self.emitter.note(&note);
         self.says.send_replace(state);
     }
