@@ -1,0 +1,158 @@
+//! Options that several commands share: where events come from, and how the screen looks.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::value::{bytes, duration, label, subject};
+
+/// Which deployment, and where its events come from.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SourceArgs {
+    /// Kubernetes namespace of the deployment; everything else is found from it
+    #[arg(short, long, global = true, value_name = "NAME", value_parser = label)]
+    pub namespace: Option<String>,
+    /// Kubernetes context to use
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Kubernetes configuration to use
+    #[arg(long, global = true, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Kubernetes user to impersonate
+    #[arg(long = "as", global = true, value_name = "USER")]
+    pub as_user: Option<String>,
+    /// How long one request to the API server may take
+    #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
+    pub request_timeout: Option<Duration>,
+    /// Graph deployment to look at, when the namespace has several
+    #[arg(long, global = true, value_name = "NAME")]
+    pub dgd: Option<String>,
+    /// Open no port-forward, even when an address of the cluster cannot be reached otherwise
+    #[arg(long, global = true)]
+    pub no_port_forward: bool,
+    /// Address of the NATS server, such as `nats://localhost:4222`
+    #[arg(long, global = true, value_name = "URL")]
+    pub nats_url: Option<String>,
+    /// NATS context to use (see `nats context`)
+    #[arg(long, global = true, value_name = "NAME")]
+    pub nats_context: Option<String>,
+    /// NATS credentials file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_creds: Option<PathBuf>,
+    /// File with a NATS nkey seed
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_nkey: Option<PathBuf>,
+    /// NATS user
+    #[arg(long, global = true, value_name = "NAME")]
+    pub nats_user: Option<String>,
+    /// File with the NATS password
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_password_file: Option<PathBuf>,
+    /// Certificate authority of the NATS server
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_tls_ca: Option<PathBuf>,
+    /// Client certificate for NATS
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_tls_cert: Option<PathBuf>,
+    /// Key of the client certificate for NATS
+    #[arg(long, global = true, value_name = "FILE")]
+    pub nats_tls_key: Option<PathBuf>,
+    /// Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those
+    /// that discovery names are then left alone
+    #[arg(long, global = true, value_name = "URL")]
+    pub zmq: Vec<String>,
+    /// Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They
+    /// carry the tokens of prompts, which are dropped at once and never kept or shown
+    #[arg(long, global = true)]
+    pub deep: bool,
+    /// Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their
+    /// discovery records; `ETCD_ENDPOINTS` when not given
+    #[arg(long, global = true, value_name = "URL")]
+    pub etcd_url: Option<String>,
+    /// User of etcd
+    #[arg(long, global = true, value_name = "NAME", requires = "etcd_password_file")]
+    pub etcd_user: Option<String>,
+    /// File with the password of etcd
+    #[arg(long, global = true, value_name = "FILE", requires = "etcd_user")]
+    pub etcd_password_file: Option<PathBuf>,
+    /// Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump
+    /// tells the past on Dynamo 1.1 and later
+    #[arg(long, global = true, value_name = "URL")]
+    pub indexer_url: Option<String>,
+    /// Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`
+    #[arg(long, global = true, value_name = "DIR")]
+    pub discovery_dir: Option<PathBuf>,
+    /// Dynamo namespace to look at; all when not given
+    #[arg(long, global = true, value_name = "NAME", value_parser = subject)]
+    pub dynamo_namespace: Option<String>,
+    /// Bound of the mirror's memory, such as 512MiB; 1GiB when not given
+    #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
+    pub max_memory: Option<usize>,
+    /// What the config file says of thresholds: name and value.
+    #[arg(skip)]
+    pub thresholds: Vec<(String, String)>,
+    /// What the config file says of NATS.
+    #[arg(skip)]
+    pub nats_file: NatsFile,
+    /// Config file to use instead of the user's
+    #[arg(long, global = true, value_name = "FILE", env = "KVTOP_CONFIG", hide_env_values = true)]
+    pub config: Option<PathBuf>,
+}
+
+/// What the config file says of NATS: weaker than the environment, so it is kept apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NatsFile {
+    /// Address of the server.
+    pub url: Option<String>,
+    /// Name of a context of the `nats` command.
+    pub context: Option<String>,
+}
+
+impl SourceArgs {
+    /// Returns the bound of the mirror's memory, in bytes.
+    pub fn max_memory(&self) -> usize {
+        self.max_memory.unwrap_or(MAX_MEMORY)
+    }
+}
+
+/// Bound of the mirror's memory where nobody says anything, in bytes.
+pub const MAX_MEMORY: usize = 1 << 30;
+
+/// How the screen looks.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ScreenArgs {
+    /// Theme; `terminal` uses the colours of your terminal, `auto` goes by its background
+    #[arg(long, global = true, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", value_enum)]
+    pub color: Option<ColorChoice>,
+    /// Which characters to draw with; by default what your locale can show
+    #[arg(long, global = true, value_name = "SET", value_enum)]
+    pub glyphs: Option<GlyphChoice>,
+    /// Ring the terminal's bell once for each new critical finding
+    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+        default_missing_value = "true")]
+    pub bell: Option<bool>,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// As the terminal can, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// Which characters to draw with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GlyphChoice {
+    /// Boxes, dots and blocks
+    Unicode,
+    /// Plain ASCII
+    Ascii,
+}

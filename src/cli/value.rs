@@ -1,0 +1,128 @@
+//! Values as they are typed: read, or told why not.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Offset;
+
+/// Reads the name of a Kubernetes namespace: a DNS label.
+pub fn label(text: &str) -> Result<String, String> {
+    let inner = |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let ends = |letter: Option<&u8>| letter.is_some_and(|letter| inner(*letter));
+    let bytes = text.as_bytes();
+    let fits = bytes.len() <= 63
+        && ends(bytes.first())
+        && ends(bytes.last())
+        && bytes.iter().all(|letter| inner(*letter) || *letter == b'-');
+    if fits {
+        return Ok(text.to_owned());
+    }
+    Err("no name of a namespace; those have a-z, 0-9 and -, at most 63 letters".to_owned())
+}
+
+/// Reads the name of a Dynamo namespace: part of subjects of NATS, so without spaces and wildcards.
+pub fn subject(text: &str) -> Result<String, String> {
+    let bad = |letter: char| letter.is_whitespace() || letter.is_control() || "*>".contains(letter);
+    if text.is_empty() || text.contains(bad) {
+        return Err("no name of a Dynamo namespace; those have no spaces, `*` or `>`".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Reads the name of a file to write.
+pub(super) fn file(text: &str) -> Result<PathBuf, String> {
+    match text {
+        "-" => Err("it is written to a file, not to standard output; name one".to_owned()),
+        name => Ok(name.into()),
+    }
+}
+
+/// Reads a span of time such as `30s` or `10m`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let span: jiff::SignedDuration =
+        text.parse().map_err(|_| format!("`{text}` is no time such as 30s, 10m or 1h"))?;
+    Duration::try_from(span)
+        .ok()
+        .filter(|span| !span.is_zero())
+        .ok_or_else(|| "must be longer than nothing".to_owned())
+}
+
+pub(super) fn offset(text: &str) -> Result<Offset, String> {
+    match text.strip_prefix('-') {
+        Some(rest) => duration(rest).map(Offset::BeforeEnd),
+        None => duration(text).map(Offset::FromStart),
+    }
+}
+
+/// Slowest and fastest speed of a replay, in times of what happened.
+pub const SPEEDS: (f64, f64) = (0.125, 1024.0);
+
+pub(super) fn speed(text: &str) -> Result<f64, String> {
+    let speed: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    let (slowest, fastest) = SPEEDS;
+    if (slowest..=fastest).contains(&speed) {
+        Ok(speed)
+    } else {
+        Err(format!("must be between {slowest} and {fastest}"))
+    }
+}
+
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
+    let full = match text.strip_prefix(':') {
+        Some(port) => format!("0.0.0.0:{port}"),
+        None => text.to_owned(),
+    };
+    full.parse().map_err(|_| format!("`{text}` is no address such as 127.0.0.1:9478 or :9478"))
+}
+
+/// Most columns and rows of a drawing.
+const LARGEST: (u16, u16) = (400, 200);
+
+pub(super) fn size(text: &str) -> Result<(u16, u16), String> {
+    let wanted = || format!("`{text}` is no size such as 120x36");
+    let (columns, rows) = text.split_once('x').ok_or_else(wanted)?;
+    let size: (u16, u16) =
+        (columns.parse().map_err(|_| wanted())?, rows.parse().map_err(|_| wanted())?);
+    let fits = (1..=LARGEST.0).contains(&size.0) && (1..=LARGEST.1).contains(&size.1);
+    let most = || format!("must be between 1x1 and {}x{}", LARGEST.0, LARGEST.1);
+    fits.then_some(size).ok_or_else(most)
+}
+
+/// Least memory the mirror can work with.
+const MIN_MEMORY: usize = 1 << 20;
+
+/// Reads an amount of memory such as `512MiB`, in bytes.
+pub fn bytes(text: &str) -> Result<usize, String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match text[digits.len()..].to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
+        other => return Err(format!("`{other}` is no unit of memory; try MiB or GiB")),
+    };
+    let count: usize = digits.parse().map_err(|_| format!("`{text}` is no size such as 512MiB"))?;
+    let size = count.checked_mul(unit).ok_or_else(|| format!("`{text}` is too much"))?;
+    if size >= MIN_MEMORY { Ok(size) } else { Err("must be at least 1MiB".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_are_read_or_explained() {
+        assert_eq!(bytes("512MiB"), Ok(512 << 20));
+        assert_eq!(bytes("2g"), Ok(2 << 30));
+        assert_eq!(bytes("12"), Err("must be at least 1MiB".to_owned()));
+        assert_eq!(bytes("5 stones").map_err(|error| error.contains("unit")), Err(true));
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(offset("-3m"), Ok(Offset::BeforeEnd(Duration::from_secs(180))));
+        assert!(duration("soon").is_err());
+        assert_eq!(address(":9478"), Ok(SocketAddr::from(([0, 0, 0, 0], 9478))));
+        assert!(address("localhost").is_err());
+        assert_eq!(size("80x24"), Ok((80, 24)));
+        assert!(size("80").is_err() && size("0x9").is_err() && size("9999x9").is_err());
+    }
+}
