@@ -82,14 +82,38 @@ pub(super) fn redact(value: &mut Value) {
 /// Returns addresses of NATS without logins, with a mark where there was one: whoever is refused
 /// learns from it that the pods have a login.
 fn servers(text: &str) -> String {
-    let Some((_, last)) = text.rsplit_once('@') else { return text.to_owned() };
-    // Without a scheme nothing tells where a login begins.
-    let plain = if text.contains("://") { scrub(text) } else { Some(last.to_owned()) };
-    let plain = plain.unwrap_or_else(|| text.to_owned());
-    match plain.split_once("://") {
-        Some((scheme, rest)) => format!("{scheme}://{REDACTED}@{rest}"),
-        None => format!("{REDACTED}@{plain}"),
+    let Some((logins, last)) = text.rsplit_once('@') else { return text.to_owned() };
+    // A password may hold a comma: what stands before the last login and is no plain address goes.
+    let before = logins.matches(',').count();
+    let known = |part: &str| part.contains('@') || is_plain_address(part);
+    if text.split(',').take(before).all(known) {
+        return text.split(',').map(without_login).collect::<Vec<_>>().join(",");
     }
+    let scheme = text.split_once("://").map(|(scheme, _)| scheme).filter(|it| is_scheme(it));
+    scheme.map_or_else(
+        || format!("{REDACTED}@{last}"),
+        |scheme| format!("{scheme}://{REDACTED}@{last}"),
+    )
+}
+
+fn without_login(address: &str) -> String {
+    let Some((login, host)) = address.rsplit_once('@') else { return address.to_owned() };
+    match login.split_once("://").filter(|(scheme, _)| is_scheme(scheme.trim_start())) {
+        Some((scheme, _)) => format!("{scheme}://{REDACTED}@{host}"),
+        None => format!("{REDACTED}@{host}"),
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    ["nats", "tls", "ws", "wss"].contains(&text)
+}
+
+/// Returns true for a scheme with a host and a port.
+fn is_plain_address(text: &str) -> bool {
+    let Some((scheme, rest)) = text.trim_start().split_once("://") else { return false };
+    let (host, port) = rest.rsplit_once(':').unwrap_or((rest, "0"));
+    let named = host.chars().all(|letter| letter.is_alphanumeric() || "-.[]:_".contains(letter));
+    is_scheme(scheme) && named && port.trim_end().parse::<u16>().is_ok()
 }
 
 /// Takes the values of secret flags out of a list of arguments, where flag and value are two.

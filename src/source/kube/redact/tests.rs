@@ -36,7 +36,10 @@ fn settings_that_sound_like_secrets_stay() {
 fn addresses_of_nats_keep_a_mark_where_a_login_was() {
     let rows = [
         ("nats://u:PLANTED@nats:4222", "nats://(redacted)@nats:4222"),
-        ("nats://a:4222, nats://u:PLANTED@b:4222", "nats://(redacted)@a:4222, nats://b:4222"),
+        ("nats://a:4222, nats://u:PLANTED@b:4222", "nats://a:4222, nats://(redacted)@b:4222"),
+        ("nats://a:4222,u:PLANTED@b:4222", "nats://a:4222,(redacted)@b:4222"),
+        ("u:PLANTED@b:4222,nats://a:4222", "(redacted)@b:4222,nats://a:4222"),
+        ("nats://u:PLAN,TED@b:4222", "nats://(redacted)@b:4222"),
         ("u:PLANTED@nats:4222", "(redacted)@nats:4222"),
         ("nats:4222", "nats:4222"),
     ];
