@@ -42,13 +42,15 @@ impl Engine {
             GaugeName::TotalTokens => &mut record.scraped.tokens,
             GaugeName::UsedTokens => &mut record.scraped.used_tokens,
             name => {
-                let value = gauge.value.clamp(0.0, 1.0);
                 let share = if name == GaugeName::KvUtilization {
                     &mut record.utilization
                 } else {
                     &mut record.hit_rate
                 };
-                *share = Some(Measured { value, source, at });
+                // More than all of it is of another unit: not to be judged.
+                let is_share = (0.0..=1.01).contains(&gauge.value);
+                let value = gauge.value.clamp(0.0, 1.0);
+                *share = is_share.then_some(Measured { value, source, at });
                 return;
             }
         };
