@@ -340,6 +340,26 @@ fn a_worker_that_leaves_discovery_takes_its_blocks_along_after_its_last_events()
 }
 
 #[test]
+fn a_model_card_makes_a_worker_and_takes_it_along_when_it_goes() {
+    let card = |put| {
+        let key = "v1/mdc/dynamo/backend/generate/7".into();
+        let body = r#"{"type":"Model","component":"backend","endpoint":"generate",
+            "namespace":"dynamo","instance_id":7,"card_json":{"kv_cache_block_size":16}}"#;
+        Frame::new(AT, Origin::Etcd { key, put }, if put { body } else { "" })
+    };
+
+    let (mut engine, there) = after(&[card(true)]);
+    engine.ingest(&[card(false)]);
+    let left = engine.snapshot(&ViewQuery::default(), AT);
+    engine.ingest(&[card(true)]);
+    let late = engine.snapshot(&ViewQuery::default(), AT);
+
+    assert!(!there.workers[0].gone);
+    assert!(left.workers[0].gone);
+    assert!(late.workers[0].gone, "a card alone brings no process back");
+}
+
+#[test]
 fn lower_tiers_are_kept_apart_and_do_not_count_as_cached() {
     let mut host = stored(W, 2, None, blocks(50, 4));
     host.tier = Tier::HostPinned;

@@ -71,16 +71,24 @@ pub(super) fn record(value: &Value, source: &str, facts: &mut Facts) {
     }
 }
 
-/// Reads a key whose value is gone: `v1/instances/{namespace}/{component}/{endpoint}/{id:x}`, or that
-/// of a channel.
+/// Reads a key whose value is gone: `v1/instances/{namespace}/{component}/{endpoint}/{id:x}`, the same
+/// below `v1/mdc`, or that of a channel.
 fn withdrawn(store: &str, key: &str) -> Option<Fact> {
     if key.starts_with("v1/event_channels/") {
         let record = source_of(store, key).into();
         return Some(Fact::Advertised(Advertised { record, pod: None, channels: Vec::new() }));
     }
-    let mut parts = key.strip_prefix("v1/instances/")?.split('/');
+    let (rest, is_card) = match key.strip_prefix("v1/mdc/") {
+        Some(rest) => (rest, true),
+        None => (key.strip_prefix("v1/instances/")?, false),
+    };
+    let mut parts = rest.split('/');
     let (namespace, component, endpoint) = (parts.next()?, parts.next()?, parts.next()?);
     let instance = InstanceId(u64::from_str_radix(parts.next()?, 16).ok()?);
+    // The card of the serving endpoint made it a worker; cards of adapters have more parts.
+    if is_card && (endpoint != "generate" || parts.next().is_some()) {
+        return None;
+    }
     Some(Fact::Membership(Membership {
         instance,
         namespace: shared(namespace),

@@ -95,6 +95,11 @@ impl Engine {
         if placement.ranks.is_empty() {
             return;
         }
+        // A card that comes after its process was withdrawn does not bring it back.
+        let left = self.workers.worker(worker).is_some_and(|worker| worker.gone);
+        if left && placement.pod.is_none() {
+            return;
+        }
         // It serves a model, so it is a worker, even before its first event.
         self.workers.announce(worker, at);
         for rank in placement.ranks.clone() {
