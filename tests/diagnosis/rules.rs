@@ -451,6 +451,9 @@ fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
     (evidence.ranks[1].held, evidence.ranks[1].tally.routed) = (0, 5_000);
     let silent = kvtop::diagnose::rule("KVT003").unwrap();
     assert_eq!(said(&silent.judge(&evidence)), "found");
+    let asked = evidence.ranks[1].first_routed.replace(Timestamp(evidence.at.0 - 5_000_000));
+    assert_eq!(said(&silent.judge(&evidence)), "unknown", "its first prompts take a while");
+    evidence.ranks[1].first_routed = asked;
     evidence.plane.unheard.push(Unheard {
         source: "zmq".into(),
         peers: Peers { wanted: 2, reached: 1 },

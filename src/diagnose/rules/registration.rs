@@ -10,6 +10,12 @@ use crate::domain::{ClaimOf, Grade, Severity, Timestamp, thousands};
 /// How long a worker may take to register, and its last events and requests to end.
 const GRACE: Duration = Duration::from_secs(30);
 
+/// How long ago the last sign of a worker may be: what ended is no fault any more.
+const LATELY: Duration = Duration::from_secs(300);
+
+/// How long a pod may be ready before it registers. Without a probe it is ready while it loads its model.
+const LOADING: Duration = Duration::from_secs(600);
+
 /// Discovery that is listed this soon after kvtop attached shows everybody.
 const LISTED_WITHIN: Duration = Duration::from_secs(10);
 
@@ -29,9 +35,9 @@ impl Rule for Registration {
          publishes, or is still routed to, is a stale owner of blocks: its record was withdrawn too \
          early, or its process outlived it. One that publishes or is routed to and was never in \
          discovery is named too, and so is a ready pod without a worker in discovery (discovery by \
-         Kubernetes only, one pod for each replica). Judged by events, by routers' logs and by pods, \
-         30 seconds and more after a worker left or was first seen, where kvtop watched discovery \
-         from the start. Look why the record is missing, then roll that worker."
+         Kubernetes only, one pod for each replica, ten minutes after it started). Judged by events and \
+         by routers' logs, 30 seconds and more after a worker left or was first seen, as long as it goes \
+         on, where kvtop watched discovery from the start. Look why the record is missing, then roll that worker."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -39,7 +45,7 @@ impl Rule for Registration {
         if seen == 0 && !evidence.ranks.iter().any(|rank| rank.left.is_some()) {
             return Verdict::unknown("discovery: no record of a worker was seen");
         }
-        let stale: Vec<_> = evidence.ranks.iter().filter(|rank| is_stale(rank)).collect();
+        let stale: Vec<_> = evidence.ranks.iter().filter(|rank| is_stale(evidence, rank)).collect();
         let (sure, unsure): (Vec<_>, Vec<_>) = evidence
             .present()
             .filter(|rank| is_stranger(evidence, rank))
@@ -47,7 +53,7 @@ impl Rule for Registration {
         let (missing, young): (Vec<_>, Vec<_>) = evidence
             .unregistered
             .iter()
-            .partition(|it| evidence.at.since(it.since) >= GRACE * 4 && sees_all(evidence));
+            .partition(|it| evidence.at.since(it.since) >= LOADING && sees_all(evidence));
         if stale.is_empty() && sure.is_empty() && missing.is_empty() {
             let names = unsure.iter().map(|rank| Evidence::name_of(rank));
             let names: Vec<String> =
@@ -91,10 +97,15 @@ impl Rule for Registration {
     }
 }
 
-/// Returns true for a worker that left, and acts long after.
-fn is_stale(rank: &RankEvidence) -> bool {
+/// Returns true for a worker that left, and acts long after. Times ahead of kvtop's are of another clock.
+fn is_stale(evidence: &Evidence, rank: &RankEvidence) -> bool {
     let late = rank.left.filter(|_| rank.gone).map(|left| left.after(GRACE));
-    late.is_some_and(|late| last_act(rank).is_some_and(|last| last > late))
+    let acts = |late| last_act(rank).is_some_and(|last| last > late && last <= evidence.at);
+    late.is_some_and(acts) && is_recent(evidence, rank)
+}
+
+fn is_recent(evidence: &Evidence, rank: &RankEvidence) -> bool {
+    last_act(rank).is_some_and(|last| evidence.at.since(last) <= LATELY)
 }
 
 /// Returns true for a worker that acts and is not in discovery. What only history tells of is of the past.
@@ -112,7 +123,8 @@ fn is_proven(evidence: &Evidence, rank: &RankEvidence) -> bool {
     let first = [rank.first_event, rank.first_routed].into_iter().flatten().min();
     let from = first.map_or(evidence.attached, |first| first.max(evidence.attached));
     let acted = last_act(rank).is_some_and(|last| last > from.after(GRACE));
-    acted && rank.belongs == Belongs::Here && sees_all(evidence)
+    let goes_on = acted && is_recent(evidence, rank);
+    goes_on && rank.belongs == Belongs::Here && sees_all(evidence)
 }
 
 /// Returns true when discovery was listed when kvtop attached, and is watched since then.

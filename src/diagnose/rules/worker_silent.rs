@@ -1,9 +1,14 @@
 //! KVT003: a worker serves requests and publishes nothing.
 
+use std::time::Duration;
+
 use crate::diagnose::evidence::{Evidence, OfWorker, RankEvidence};
 use crate::diagnose::fix::Fix;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
+
+/// How long a rank has been asked before its silence says something: its first prompts take a while.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) struct WorkerSilent;
 
@@ -20,8 +25,8 @@ impl Rule for WorkerSilent {
         "A worker that publishes no KV events looks empty to the router: requests go elsewhere, or come to \
          it for load alone. Publishing is asked for on the worker: TensorRT-LLM \
          --publish-events-and-metrics (from 1.3 --publish-kv-events), vLLM and SGLang --kv-events-config \
-         (vLLM stopped publishing by itself in 1.1). Judged for each rank: no event at all while at least \
-         10 requests went to it and none of them found a block (30 where no router says what it found), \
+         (vLLM stopped publishing by itself in 1.1). Judged for each rank: no event at all within 10 s of its first request while at least \
+         10 went to it and none of them found a block (30 where no router says what it found), \
          and other workers do publish; or no event from anybody while every worker's settings say that it \
          does not publish. Decode workers of a disaggregated deployment publish nothing by \
          design and are not judged."
@@ -85,8 +90,13 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     } else {
         rank.tally.routed >= limits.min_silent_routed_unseen
     };
+    let asked = rank.first_routed.is_some_and(|first| evidence.at.since(first) >= PATIENCE);
     // What it published before still counts: it may just find everything cached.
-    !speaks(rank) && rank.held == 0 && enough && rank.tally.routed >= limits.min_silent_routed
+    !speaks(rank)
+        && rank.held == 0
+        && asked
+        && enough
+        && rank.tally.routed >= limits.min_silent_routed
 }
 
 /// No worker publishes, because none was told to.
