@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Shell;
 use crate::domain::Timestamp;
-use crate::snapshot::{Answer, RoutingDetail, Snapshot, WorkerRow};
+use crate::snapshot::{Answer, Feed, RoutingDetail, Snapshot, WorkerRow};
 use crate::tui::command::Past;
 use crate::tui::layout::{self, Class};
 use crate::tui::text;
@@ -115,6 +115,9 @@ impl Shell {
                 self.tell("this is as far back as pictures are kept", false);
             }
             None if self.is_past() => self.tell("nothing older is kept", true),
+            None if matches!(live.feed, Feed::Replay(_)) => {
+                self.tell("a recording is wound back: [ or {", true);
+            }
             None => self.tell("nothing is kept of the past yet", true),
         }
     }

@@ -130,7 +130,9 @@ fn formula(sheet: &mut Sheet, row: &DecisionRow, scene: &Scene<'_>) {
         let said = format!("logit = overlap weight {} x prefill + active", cost(weight));
         sheet.say("FORMULA", &said, Role::Fg);
     }
-    sheet.say("", "in blocks; the overlap counts by leaving less to prefill", Role::Muted);
+    let unit = if row.terms.is_empty() { "" } else { "in blocks; " };
+    let said = format!("{unit}the overlap counts by leaving less to prefill");
+    sheet.say("", &said, Role::Muted);
     if row.terms.is_empty() {
         let version = scene.snapshot.deployment.version.as_deref();
         let version = version
