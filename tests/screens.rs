@@ -6,6 +6,7 @@ mod hostile;
 mod matrix;
 mod past;
 mod picks;
+mod tiny;
 mod tree;
 mod views;
 mod walks;

@@ -57,7 +57,7 @@ pub fn draw(
         let x = canvas.put(area, 0, 0, &title, Role::Title);
         canvas.parts(area, x, 0, &hints);
         let below = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
-        let below = Rect { y: area.y + 1, height: area.height - 1, ..below };
+        let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..below };
         let rows = rows(step, keys, below.width.into(), false, live);
         return write(canvas, below, &rows);
     }

@@ -120,12 +120,13 @@ impl Banner<'_> {
             form(&short, self.summary(), &[]),
         ];
         let graded = !self.fill(canvas, area, forms).is_empty();
-        let mut below = Rect { y: area.y + 1, height: area.height - 1, ..area };
+        let mut below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
         if below.height > 1 {
-            let (room, mark) = (usize::from(area.width) - 2, canvas.glyphs().ellipsis);
+            let (room, mark) =
+                (usize::from(area.width).saturating_sub(2), canvas.glyphs().ellipsis);
             let effect = text::clean(&self.finding.effect);
             canvas.put(below, 2, 0, &text::cut_words(&effect, room, mark), Role::Fg);
-            below = Rect { y: below.y + 1, height: below.height - 1, ..below };
+            below = Rect { y: below.y + 1, height: below.height.saturating_sub(1), ..below };
         }
         self.mend(canvas, below, graded);
     }
