@@ -11,6 +11,7 @@ mod finding;
 mod id;
 mod kv;
 mod manifest;
+mod secret;
 mod source;
 mod tree;
 mod unit;
@@ -31,6 +32,7 @@ pub use finding::{Grade, RESOLVED_AFTER, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
 pub use manifest::{GraphApi, ManifestList, ManifestPart};
+pub use secret::{SECRET_PARTS, SECRET_WORDS};
 pub use source::{HistoryNote, Peers, SourceNote, SourceState};
 pub use tree::{
     BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeMatch, TreeNode, TreePlace, TreeRow,

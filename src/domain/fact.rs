@@ -375,6 +375,34 @@ pub enum GaugeName {
     RemovalsMissing,
 }
 
+impl GaugeName {
+    /// Returns true for what an engine says of one rank; the others are summed over a router's labels.
+    pub const fn is_of_rank(self) -> bool {
+        match self {
+            Self::KvUtilization
+            | Self::PrefixHitRate
+            | Self::TotalBlocks
+            | Self::ConfiguredBlocks
+            | Self::TotalTokens
+            | Self::UsedTokens => true,
+            Self::TtftSum
+            | Self::TtftCount
+            | Self::Queued
+            | Self::RouterHitSum
+            | Self::RouterHitCount
+            | Self::InputTokenSum
+            | Self::InputTokenCount
+            | Self::OutputTokenSum
+            | Self::OutputTokenCount
+            | Self::StoresApplied
+            | Self::StoresOrphaned
+            | Self::StoresInvalid
+            | Self::RemovalsApplied
+            | Self::RemovalsMissing => false,
+        }
+    }
+}
+
 /// One sample of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gauge {

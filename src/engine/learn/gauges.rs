@@ -6,30 +6,9 @@ use crate::model::Measured;
 
 impl Engine {
     pub(super) fn gauge(&mut self, gauge: &Gauge, at: Timestamp) {
-        match gauge.name {
-            GaugeName::KvUtilization
-            | GaugeName::PrefixHitRate
-            | GaugeName::TotalBlocks
-            | GaugeName::ConfiguredBlocks
-            | GaugeName::TotalTokens
-            | GaugeName::UsedTokens => {}
-            GaugeName::TtftSum
-            | GaugeName::TtftCount
-            | GaugeName::Queued
-            | GaugeName::RouterHitSum
-            | GaugeName::RouterHitCount
-            | GaugeName::InputTokenSum
-            | GaugeName::InputTokenCount
-            | GaugeName::OutputTokenSum
-            | GaugeName::OutputTokenCount
-            | GaugeName::StoresApplied
-            | GaugeName::StoresOrphaned
-            | GaugeName::StoresInvalid
-            | GaugeName::RemovalsApplied
-            | GaugeName::RemovalsMissing => {
-                // Summed over its labels, see `scraped`.
-                return;
-            }
+        if !gauge.name.is_of_rank() {
+            // Summed over its labels, see `scraped`.
+            return;
         }
         let worker = gauge.worker.or_else(|| self.workers.in_pod(&gauge.pod));
         let Some(worker) = worker else { return };

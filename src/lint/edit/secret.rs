@@ -2,33 +2,13 @@
 
 use std::ops::Range;
 
+use crate::domain::{SECRET_PARTS, SECRET_WORDS};
 use crate::lint::document::{Kind, Node};
 use crate::lint::manifest::Sheet;
 use crate::lint::place::Text;
 
-/// Ends of words that name a secret.
-const SECRET: [&str; 13] = [
-    "token",
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "credential",
-    "credentials",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "authorization",
-    "bearer",
-];
-
 /// Words that make a secret of the word `key` behind them.
 const KEYS: [&str; 5] = ["api", "access", "private", "auth", "secret"];
-
-/// What names of variables with a secret contain.
-const IN_VARIABLES: [&str; 7] =
-    ["PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "KEY", "CREDENTIAL"];
 
 /// Keys that name a Secret rather than hold one.
 const REFERENCES: [&str; 2] = ["envFromSecret", "existingSecret"];
@@ -45,7 +25,7 @@ pub(super) fn holds_secret(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     let words: Vec<&str> = small.split(|letter: char| !letter.is_alphanumeric()).collect();
     let keys = |pair: &[&str]| KEYS.contains(&pair[0]) && pair[1] == "key";
-    words.iter().any(|word| SECRET.iter().any(|end| word.ends_with(end)))
+    words.iter().any(|word| SECRET_WORDS.iter().any(|end| word.ends_with(end)))
         || words.windows(2).any(keys)
         || has_login(text)
         || has_token(text)
@@ -64,7 +44,7 @@ pub(super) fn is_variable(name: &str, value: &str) -> bool {
     let setting = value.parse::<f64>().is_ok() || ["true", "false"].contains(&value);
     let name = name.to_ascii_uppercase().replace("TOKENIZER", "");
     let name = if setting { name.replace("TOKENS", "") } else { name };
-    IN_VARIABLES.iter().any(|part| name.contains(part)) || holds_secret(&name)
+    SECRET_PARTS.iter().any(|part| name.contains(part)) || holds_secret(&name)
 }
 
 /// Returns true for a URL with a user or a password.

@@ -12,30 +12,10 @@ pub(in crate::source) use line::redacted_line;
 
 use text::scrub;
 
+use crate::domain::{SECRET_PARTS, SECRET_WORDS};
+
 /// What stands where a secret was.
 pub(super) const REDACTED: &str = "(redacted)";
-
-/// What the name of an environment variable with a secret contains.
-const IN_VARIABLES: [&str; 7] =
-    ["PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "KEY", "CREDENTIAL"];
-
-/// What the name of a key or flag with a secret ends with, without its separators. Keys are not
-/// judged like variables: `key` and `max_tokens` are everywhere.
-const AT_END: [&str; 13] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "credential",
-    "credentials",
-    "apikey",
-    "accesskey",
-    "secretkey",
-    "privatekey",
-    "nkey",
-    "authorization",
-];
 
 /// Keys that name a Secret rather than hold one.
 const REFERENCES: [&str; 4] = ["envfromsecret", "secretname", "imagepullsecret", "existingsecret"];
@@ -141,7 +121,7 @@ fn is_secret_variable(name: &str, value: &str) -> bool {
     if is_setting {
         rest = rest.replace("TOKENS", "");
     }
-    !value.is_empty() && IN_VARIABLES.iter().any(|part| rest.contains(part))
+    !value.is_empty() && SECRET_PARTS.iter().any(|part| rest.contains(part))
 }
 
 /// Returns true when a key such as `HF_TOKEN`, written as a constant, holds a secret.
@@ -157,7 +137,8 @@ fn is_secret_constant(key: &str, value: &str) -> bool {
 fn is_secret_key(name: &str) -> bool {
     let bare: String =
         name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    AT_END.iter().any(|end| bare.ends_with(end)) && !REFERENCES.contains(&bare.as_str())
+    // Keys are not judged like variables: `key` and `max_tokens` are everywhere.
+    SECRET_WORDS.iter().any(|end| bare.ends_with(end)) && !REFERENCES.contains(&bare.as_str())
 }
 
 /// Returns true when the file `name` holds a secret, whatever its kind: `secret.txt`.
