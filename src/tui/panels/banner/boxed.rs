@@ -32,12 +32,8 @@ pub(super) fn whole(finding: &FindingRow, columns: u16) -> u16 {
 impl Banner<'_> {
     /// Every sentence in a row of its own, the summary in as many as it takes.
     pub(super) fn spelt_out(&self, canvas: &mut Canvas<'_>, area: Rect) {
-        let area = canvas.clip(area);
-        self.edges(canvas, area);
-        self.head(canvas, area);
-        let inner = Rect { x: area.x + 2, width: area.width - AROUND, ..area };
-        let room = usize::from(inner.width);
-        let mark = canvas.glyphs().ellipsis;
+        let (area, inner) = self.open(canvas, area);
+        let (room, mark) = (usize::from(inner.width), canvas.glyphs().ellipsis);
         let last = area.height.saturating_sub(3);
         let summary = self.summary();
         let mut rest = summary.as_str();
@@ -58,6 +54,14 @@ impl Banner<'_> {
         self.foot(canvas, area);
     }
 
+    /// Draws the box and its first row. Returns it, and what is inside.
+    fn open(&self, canvas: &mut Canvas<'_>, area: Rect) -> (Rect, Rect) {
+        let area = canvas.clip(area);
+        self.edges(canvas, area);
+        self.head(canvas, area);
+        (area, Rect { x: area.x + 2, width: area.width - AROUND, ..area })
+    }
+
     /// Says what restarts, where there is room for it.
     fn restarts(&self, canvas: &mut Canvas<'_>, inner: Rect, x: u16, y: u16) {
         let restarts = self.finding.fix.as_ref().map(|fix| text::clean(&fix.restarts).into_owned());
@@ -71,12 +75,8 @@ impl Banner<'_> {
 
     /// Four rows, or five: a box with everything.
     pub(super) fn boxed(&self, canvas: &mut Canvas<'_>, area: Rect) {
-        let area = canvas.clip(area);
-        self.edges(canvas, area);
-        self.head(canvas, area);
-        let inner = Rect { x: area.x + 2, width: area.width - AROUND, ..area };
-        let room = usize::from(inner.width);
-        let mark = canvas.glyphs().ellipsis;
+        let (area, inner) = self.open(canvas, area);
+        let (room, mark) = (usize::from(inner.width), canvas.glyphs().ellipsis);
         let (summary, effect) = (self.summary(), text::clean(&self.finding.effect).into_owned());
         let both = text::width(&summary) + 1 + text::width(&effect) <= room;
         let x = canvas.put(inner, 0, 1, &text::cut_words(&summary, room, mark), Role::Title);
