@@ -8,6 +8,7 @@ use kvtop::domain::{
 };
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, Origin};
+use kvtop::model::pod_worker_id;
 use kvtop::snapshot::{Answer, Ask, Gravity, Knowledge, Snapshot, TreeQuery, ViewQuery};
 use kvtop::wire::encode::{Change, Family, RouterEvent, envelope};
 use kvtop::wire::health;
@@ -357,6 +358,26 @@ fn a_model_card_makes_a_worker_and_takes_it_along_when_it_goes() {
     assert!(!there.workers[0].gone);
     assert!(left.workers[0].gone);
     assert!(late.workers[0].gone, "a card alone brings no process back");
+}
+
+#[test]
+fn a_share_above_all_of_it_is_of_another_unit_and_not_known() {
+    let pod = "gtc-demo-0-worker-x";
+    let worker = WorkerRank { worker: pod_worker_id(pod), ..W };
+    let scrape = |share: &str| {
+        let origin = Origin::Metrics { pod: pod.into(), url: "/metrics".into() };
+        Frame::new(AT, origin, format!("vllm:kv_cache_usage_perc{{engine=\"0\"}} {share}\n"))
+    };
+    let seen = |share| {
+        let event = core(&stored(worker, 1, None, blocks(10, 3)), Family::V1_6, 0);
+        let mut engine = after(&[event]).0;
+        engine.ingest(&[scrape(share)]);
+        let snapshot = engine.snapshot(&ViewQuery::default(), AT);
+        snapshot.workers[0].kv_utilization.as_ref().map(|used| used.value)
+    };
+
+    assert_eq!(seen("0.97"), Some(0.97));
+    assert_eq!(seen("97"), None);
 }
 
 #[test]

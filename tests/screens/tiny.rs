@@ -67,7 +67,7 @@ fn every_view_and_what_opens_over_it() {
             for open in &over {
                 let mut shell = shell();
                 shell.update(Command::Show(view), &picture);
-                shell.update(open.clone(), &picture);
+                shell.update(*open, &picture);
                 draw_small(&mut shell, &picture);
             }
         }

@@ -173,12 +173,13 @@ fn time(snapshot: &Snapshot, now: Timestamp, columns: u16) -> Vec<Part> {
     if snapshot.at.0 == 0 {
         return Vec::new();
     }
-    let newest = if snapshot.frames > 0 { snapshot.newest } else { snapshot.at };
+    // Of a recording the moment that is shown, also while nothing comes.
+    let plays = matches!(snapshot.feed, Feed::Replay(_));
+    let newest = if snapshot.frames > 0 && !plays { snapshot.newest } else { snapshot.at };
     let age = now.since(newest);
     let clock = text::clock(newest);
     let clock = if columns >= 60 { format!("{clock}Z") } else { clock.chars().take(5).collect() };
-    let live = !matches!(snapshot.feed, Feed::Replay(_));
-    if live && age > STALE && columns >= 60 {
+    if !plays && age > STALE && columns >= 60 {
         let old = format!("{clock} {} ago ", text::age(age));
         return vec![part(old, Role::Muted)];
     }

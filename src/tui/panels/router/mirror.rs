@@ -26,7 +26,7 @@ pub(super) fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     )];
     let (roots, blocks) = (count(tree.orphan_roots), count(tree.orphan_blocks));
     let orphans = if tree.orphan_roots == 0 {
-        String::from("none")
+        String::from("none held")
     } else {
         format!("{blocks} blocks below {roots} missing parents")
     };

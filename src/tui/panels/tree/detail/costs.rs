@@ -73,8 +73,15 @@ impl Sheet<'_> {
         }
         self.head("Does the router agree?");
         if detail.agreement.is_empty() {
-            let said = "No log line told the size of the router's index. Routers up to 1.1 log it with \
-                        each request for which they find cached blocks.";
+            let told = match self.scene.snapshot.router.last_tree_size {
+                Some(0) => {
+                    "Only 0 was told of the size of the router's index, which proves nothing."
+                }
+                _ => "No log line told the size of the router's index.",
+            };
+            let said = format!(
+                "{told} Routers up to 1.1 log it with each request for which they find cached blocks."
+            );
             self.say("", &format!("{} {said}", self.glyphs.none), Role::Muted);
             return;
         }
