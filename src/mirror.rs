@@ -122,7 +122,7 @@ impl Mirror {
             let count = rest.iter().take_while(fits).count().max(1);
             let (burst, after) = rest.split_at(count);
             self.make_room();
-            if let Some(tree) = &mut self.tiers[DEVICE] {
+            if let Some(tree) = &self.tiers[DEVICE] {
                 tree.look_ahead(batch, burst);
             }
             for event in burst {

@@ -62,7 +62,7 @@ const LAYERS: &[Layer] = &[
             "xxhash_rust",
         ],
     },
-    Layer { name: "mirror", layers: &["domain"], crates: &["wide"] },
+    Layer { name: "mirror", layers: &["domain"], crates: &["prefetch_index", "wide"] },
     Layer { name: "metrics", layers: &["domain"], crates: &[] },
     Layer { name: "model", layers: &["domain"], crates: &[] },
     Layer { name: "attach", layers: &["domain", "model"], crates: &[] },

@@ -1,7 +1,7 @@
 //! Looking ahead: brings the cache lines of a burst of events near before any of them is followed.
 //!
-//! A block touches about two cold lines, its bucket and its node. Loads that do not depend on each
-//! other overlap, so all buckets of a burst are read first, then all nodes, then what the nodes name.
+//! A block touches about two cold lines, its bucket and its node. All buckets of a burst are asked for
+//! first, then all nodes, then what the nodes name: the processor fetches many lines at a time.
 //! Nothing here changes the tree.
 
 use std::ops::Range;
@@ -34,9 +34,8 @@ fn spanned<'a, T>(all: &'a [T], ranges: impl Iterator<Item = &'a Range<u32>>) ->
 }
 
 impl Tree {
-    /// Reads what `events` will need.
-    pub(super) fn look_ahead(&mut self, batch: &KvBatch, events: &[KvEvent]) {
-        let mut near = [NONE; AHEAD];
+    /// Brings near what `events` will need.
+    pub(super) fn look_ahead(&self, batch: &KvBatch, events: &[KvEvent]) {
         let stored = events.iter().filter_map(|event| match &event.kind {
             KvKind::Stored { blocks, .. } => Some(blocks),
             _ => None,
@@ -51,16 +50,16 @@ impl Tree {
             KvKind::Stored { parent, .. } => *parent,
             _ => None,
         });
-        let index = &self.index;
         let followed = parents.chain(removed.iter().copied()).map(|hash| hash.0);
-        let warm = index.touch(stored.iter().map(|block| block.sequence.0));
-        let (count, lines) = index.glance(followed, &mut near);
-        let near = &mut near[..count];
-        for id in near.iter_mut() {
-            *id = self.nodes.at(*id).edge;
+        let mut near = [NONE; AHEAD];
+        self.index.approach(stored.iter().map(|block| block.sequence.0));
+        let count = self.index.glance(followed, &mut near);
+        let near = &near[..count];
+        for id in near {
+            self.nodes.approach(*id);
         }
-        let warmer = near.iter().fold(0, |warm, edge| warm ^ self.edges.tail(*edge));
-        // Kept, so that the loads are not optimised away.
-        self.warmth ^= warm ^ u64::from(warmer ^ lines);
+        for id in near {
+            self.edges.approach(self.nodes.at(*id).edge);
+        }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns the records. How edges are cut and joined is the tree's business.
 
+use prefetch_index::prefetch_index;
+
 use super::node::NONE;
 
 const INTERNAL: u32 = 1 << 31;
@@ -83,15 +85,15 @@ impl Edges {
         &self.all[id as usize]
     }
 
+    /// Brings edge `id` near and does not wait for it.
+    #[inline]
+    pub(super) fn approach(&self, id: u32) {
+        prefetch_index(&self.all, id as usize);
+    }
+
     #[inline]
     pub(super) fn at_mut(&mut self, id: u32) -> &mut Edge {
         &mut self.all[id as usize]
-    }
-
-    /// Returns the end of edge `id`, none when there is no such edge.
-    #[inline]
-    pub(super) fn tail(&self, id: u32) -> u32 {
-        self.all.get(id as usize).map_or(NONE, |edge| edge.tail)
     }
 
     /// Files an edge, returns its id.

@@ -8,6 +8,10 @@
 
 mod bucket;
 
+use std::slice;
+
+use prefetch_index::prefetch_index;
+
 use bucket::{Bucket, NOWHERE, SLOTS};
 
 /// Shards of an index. A shard of a tree of 10 million blocks has about 4000 entries.
@@ -98,23 +102,15 @@ impl Index {
         None
     }
 
-    /// Reads the lines of `hashes` and nothing else, to bring them near.
-    ///
-    /// First where they are, then one after the other with next to nothing in between: the fewer
-    /// instructions to a load, the more loads are under way at once.
+    /// Brings the lines of `hashes` near and waits for none of them.
     #[inline]
-    pub(super) fn touch(&self, hashes: impl Iterator<Item = u64>) -> u64 {
-        let mut lines = [&NOWHERE; AT_ONCE];
-        let (mut warm, mut count) = (0, 0);
+    pub(super) fn approach(&self, hashes: impl Iterator<Item = u64>) {
         for hash in hashes {
-            lines[count] = self.line(hash);
-            count += 1;
-            if count == AT_ONCE {
-                warm = lines.iter().fold(warm, |warm, line| warm ^ line.passed);
-                count = 0;
+            let place = Place::of(hash);
+            if let Some(shard) = self.shards.get(place.shard) {
+                prefetch_index(&shard.buckets, home(place.tag, shard.buckets.len()));
             }
         }
-        u64::from(lines[..count].iter().fold(warm, |warm, line| warm ^ line.passed))
     }
 
     #[inline]
@@ -127,24 +123,24 @@ impl Index {
     }
 
     /// Puts a candidate for each of `hashes` into `ids` without following it, 0 where there is none. Returns
-    /// how many, as many as there is room for, and what was read to bring their lines near.
+    /// how many, as many as there is room for. All their lines are asked for before the first is read.
     #[inline]
     pub(super) fn glance(
         &self,
         hashes: impl Iterator<Item = u64>,
         ids: &mut [u32; AT_ONCE],
-    ) -> (usize, u32) {
+    ) -> usize {
         let mut lines = [(&NOWHERE, 0); AT_ONCE];
         let mut count = 0;
         for (line, hash) in lines.iter_mut().zip(hashes) {
             *line = (self.line(hash), Place::of(hash).tag);
+            prefetch_index(slice::from_ref(line.0), 0);
             count += 1;
         }
-        let warm = lines[..count].iter().fold(0, |warm, (line, _)| warm ^ line.passed);
         for (id, (line, tag)) in ids.iter_mut().zip(&lines[..count]) {
             *id = line.matches(*tag).next().map_or(0, |slot| line.ids[slot]);
         }
-        (count, warm)
+        count
     }
 
     /// Returns true when so many entries crowd around `hash` that no more are taken.

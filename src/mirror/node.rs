@@ -4,6 +4,8 @@
 //! is one vector: from a few megabytes on, the allocator of a Linux system grows it by moving pages, not
 //! bytes. Free nodes are rows, and runs that grow bit by bit get rows, so that walking them is reading on.
 
+use prefetch_index::prefetch_index;
+
 use crate::domain::TokensHash;
 
 use super::owners::{EMPTY, Word};
@@ -144,6 +146,12 @@ impl Arena {
     #[inline]
     pub(super) fn at(&self, id: u32) -> &Node {
         &self.nodes[id as usize]
+    }
+
+    /// Brings node `id` near and does not wait for it.
+    #[inline]
+    pub(super) fn approach(&self, id: u32) {
+        prefetch_index(&self.nodes, id as usize);
     }
 
     #[inline]

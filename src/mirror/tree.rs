@@ -54,7 +54,6 @@ pub(super) struct Tree {
     pub(super) sweep_at: u32,
     pub(super) alias_at: u32,
     pub(super) hand: u32,
-    pub(super) warmth: u64,
     /// Room for what a removal takes.
     pub(super) dropped: Vec<u64>,
 }
@@ -90,7 +89,6 @@ impl Tree {
             sweep_at: 0,
             alias_at: 0,
             hand: 0,
-            warmth: 0,
             dropped: Vec::new(),
         };
         // The first node of an empty arena is the root.
