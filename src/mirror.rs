@@ -9,6 +9,7 @@
 )]
 
 mod alias;
+mod arena;
 mod branch;
 mod browse;
 mod bulk;
@@ -271,8 +272,11 @@ impl Mirror {
     /// its blocks: the router's scores.
     pub fn overlap(&self, tokens: &[TokensHash]) -> Vec<(WorkerRank, u32)> {
         let Some(tree) = &self.tiers[DEVICE] else { return Vec::new() };
-        let named = |(slot, depth)| Some((tree.slots.name(slot)?, depth));
-        tree.scores(tokens).into_iter().filter_map(named).collect()
+        let scores = tree.scores(tokens);
+        let mut named = Vec::with_capacity(scores.len());
+        let name = |(slot, depth)| Some((tree.slots.name(slot)?, depth));
+        named.extend(scores.into_iter().filter_map(name));
+        named
     }
 
     /// Returns true when the router would find `block` with `rank` in the device tier.

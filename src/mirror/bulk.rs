@@ -17,7 +17,7 @@ impl Tree {
     /// Lengthens the run that ends in `tail` by as many of `blocks` as nobody has. Returns how many, and
     /// the last one.
     pub(super) fn lengthen(&mut self, tail: u32, slot: u32, blocks: &[Block]) -> (usize, u32) {
-        let edge = self.nodes.at(tail).edge;
+        let edge = self.nodes.at(tail).edge();
         if !self.may_lengthen(tail, slot) {
             return (0, tail);
         }
@@ -28,9 +28,9 @@ impl Tree {
             let done =
                 self.fill_row(start..end, &blocks[count..], Node::of(0, 0, word, last, edge));
             if done > 0 {
-                self.nodes.at_mut(last).kids = start;
+                self.nodes.at_mut(last).set_kids(start);
                 last = start + done - 1;
-                self.nodes.at_mut(last).kids = u32::MAX;
+                self.nodes.at_mut(last).set_kids(u32::MAX);
                 count += done as usize;
             }
             if start + done < end {
@@ -54,20 +54,20 @@ impl Tree {
     /// Makes nodes of `row` out of `blocks`, each the child of the one before, the first like `model`.
     /// Returns how many: it stops at a hash that is taken.
     fn fill_row(&mut self, row: Range<u32>, blocks: &[Block], model: Node) -> u32 {
-        let mut own = model;
+        let (mut own, mut done) = (model, 0);
         for (id, block) in row.clone().zip(blocks) {
             let hash = block.sequence.0;
             let nodes = &self.nodes;
             if !self.index.insert_new(hash, id, |other| nodes.at(other).sequence() == hash) {
-                return id - row.start;
+                break;
             }
             own.set_sequence(hash);
-            own.set_tokens(block.tokens.0);
-            own.kids = id + 1;
-            *self.nodes.at_mut(id) = own;
+            *self.nodes.tie_mut(id) = own.tie;
             own.set_parent(id);
+            done += 1;
         }
-        row.end - row.start
+        self.nodes.set_steps(row.start, &blocks[..done], own.owners());
+        done as u32
     }
 
     /// Makes `slot` an owner of what is there of `blocks` below `at`, as long as others have it by the same
@@ -88,7 +88,7 @@ impl Tree {
         for block in blocks {
             let hash = block.sequence.0;
             let Some(child) = self.child_of(last, block.tokens.0) else { break };
-            let own = *self.nodes.at(child);
+            let own = self.nodes.at(child).whole();
             let word = own.owners();
             if own.sequence() != hash || word == owners::EMPTY || own.is(ODD | ORPHAN) {
                 break;
@@ -111,8 +111,8 @@ impl Tree {
                 self.nodes.at_mut(child).set_owners(memo.1);
                 stored += 1;
             }
-            if own.edge != edge {
-                edge = own.edge;
+            if own.edge() != edge {
+                edge = own.edge();
                 self.edges.at_mut(edge).tick = self.tick;
             }
             last = child;
@@ -141,10 +141,10 @@ impl Tree {
     #[inline]
     fn may_lengthen(&self, tail: u32, slot: u32) -> bool {
         let own = self.nodes.at(tail);
-        if own.kids != u32::MAX || tail == ROOT || own.is(ORPHAN) || self.aliases.len() > 0 {
+        if own.kids() != u32::MAX || tail == ROOT || own.is(ORPHAN) || self.aliases.len() > 0 {
             return false;
         }
-        let edge = self.edges.at(own.edge);
+        let edge = self.edges.at(own.edge());
         edge.tail == tail
             && (self.semantics == Semantics::PerBlock
                 || (!edge.is_internal() && self.spill.contains(own.owners(), slot)))
@@ -163,18 +163,19 @@ impl Tree {
         }
         let (mut edge, mut count, mut died) = (NONE, 0_u32, 0_u32);
         let mut memo = (owners::EMPTY, owners::EMPTY);
-        let mut last = NONE;
+        let mut above = NONE;
         for hash in hashes {
-            let before = self.before(last, hash.0).filter(|id| {
+            let before = self.before(above, edge, hash.0).filter(|id| {
                 let word = self.nodes.at(*id).owners();
                 word == memo.0 || self.spill.contains(word, slot)
             });
             let Some(id) = before.or_else(|| self.last_of(slot, hash.0)) else { break };
-            let own = self.nodes.at_mut(id);
-            if edge != NONE && own.edge != edge {
+            let own = self.nodes.at(id).whole();
+            if edge != NONE && own.edge() != edge {
                 break;
             }
-            edge = own.edge;
+            edge = own.edge();
+            above = own.parent();
             let word = own.owners();
             if word == memo.0 {
                 self.spill.release(word);
@@ -183,13 +184,12 @@ impl Tree {
                 memo = (word, self.spill.remove(word, slot));
             }
             let left = memo.1;
-            own.set_owners(left);
+            self.nodes.at_mut(id).set_owners(left);
             if left == owners::EMPTY {
                 self.unfile(hash.0, id);
                 died += 1;
             }
             dropped.push(hash.0);
-            last = id;
             count += 1;
         }
         if count > 0 {
@@ -202,19 +202,14 @@ impl Tree {
         count as usize
     }
 
-    /// Returns the node before `last` on its run, if its owners call it `hash`.
+    /// Returns node `id` if it lies on the run of `edge` and its owners call it `hash`.
     #[inline]
-    fn before(&self, last: u32, hash: u64) -> Option<u32> {
-        if last == NONE {
-            return None;
-        }
-        let last = self.nodes.at(last);
-        let id = last.parent();
+    fn before(&self, id: u32, edge: u32, hash: u64) -> Option<u32> {
         if id == NONE {
             return None;
         }
         let own = self.nodes.at(id);
-        (own.sequence() == hash && own.edge == last.edge && !own.is(ORPHAN | ODD)).then_some(id)
+        (own.sequence() == hash && own.edge() == edge && !own.is(ORPHAN | ODD)).then_some(id)
     }
 
     /// Returns the accepted node that `slot` calls `hash`, if it has nothing after it on the same run.

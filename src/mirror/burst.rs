@@ -59,7 +59,7 @@ impl Tree {
             self.nodes.approach(*id);
         }
         for id in near {
-            self.edges.approach(self.nodes.at(*id).edge);
+            self.edges.approach(self.nodes.at(*id).edge());
         }
     }
 }

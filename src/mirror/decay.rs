@@ -18,7 +18,7 @@ impl Tree {
         if self.nodes.at(node).is(ORPHAN) {
             self.settle_orphan(node);
         } else if self.semantics == Semantics::EdgeTruncating {
-            self.settle_edge(self.nodes.at(node).edge);
+            self.settle_edge(self.nodes.at(node).edge());
         } else if self.nodes.at(node).owners() == owners::EMPTY {
             self.vacate(node);
         }
@@ -67,7 +67,7 @@ impl Tree {
     /// Returns true when nobody can reach `node`, the head of an edge without a parent.
     fn is_lost(&self, node: u32) -> bool {
         if self.semantics == Semantics::EdgeTruncating {
-            self.edges.at(self.nodes.at(node).edge).live == 0
+            self.edges.at(self.nodes.at(node).edge()).live == 0
         } else {
             !self.is_called(node)
         }
@@ -93,12 +93,12 @@ impl Tree {
         } else if self.nodes.at(node).parent() != NONE {
             self.unlink_last(node, self.nodes.at(node).parent());
         }
-        let own = *self.nodes.at(node);
-        let edge = *self.edges.at(own.edge);
+        let own = self.nodes.at(node).whole();
+        let edge = *self.edges.at(own.edge());
         if edge.head == node {
-            self.edges.release(own.edge);
+            self.edges.release(own.edge());
         } else {
-            self.edges.at_mut(own.edge).tail = own.parent();
+            self.edges.at_mut(own.edge()).tail = own.parent();
         }
         if !own.is(ORPHAN) && edge.head == node {
             self.attached(node, 1);
@@ -110,8 +110,8 @@ impl Tree {
 
     /// Takes `node` from below `parent`, on whichever edge it is.
     fn unlink_last(&mut self, node: u32, parent: u32) {
-        if self.nodes.at(node).edge == self.nodes.at(parent).edge {
-            self.nodes.at_mut(parent).kids = u32::MAX;
+        if self.nodes.at(node).edge() == self.nodes.at(parent).edge() {
+            self.nodes.at_mut(parent).set_kids(u32::MAX);
         } else {
             self.unlink(node, parent);
         }
@@ -147,7 +147,7 @@ impl Tree {
 
     /// Frees the edge that starts with `head`, and dooms what only hung from it.
     fn free_edge(&mut self, head: u32) {
-        let edge = self.nodes.at(head).edge;
+        let edge = self.nodes.at(head).edge();
         let mut node = self.edges.at(edge).tail;
         self.clear_kids(node);
         let parent = self.nodes.at(head).parent();
@@ -172,7 +172,7 @@ impl Tree {
         if node == ROOT {
             return true;
         }
-        let edge = self.nodes.at(node).edge;
+        let edge = self.nodes.at(node).edge();
         let own = *self.edges.at(edge);
         let stripped = self.strip(node);
         if self.nodes.at(node).owners() != owners::EMPTY {
@@ -190,6 +190,6 @@ impl Tree {
     }
 
     fn settle_tail(&mut self, node: u32, tail: u32) -> bool {
-        node != tail || self.settle_edge(self.nodes.at(node).edge)
+        node != tail || self.settle_edge(self.nodes.at(node).edge())
     }
 }

@@ -121,7 +121,7 @@ impl Tree {
     #[inline]
     fn awake(&mut self, node: u32) {
         let own = self.nodes.at(node);
-        let (edge, orphan) = (own.edge, own.is(ORPHAN));
+        let (edge, orphan) = (own.edge(), own.is(ORPHAN));
         if !own.is(ODD) {
             self.file(own.sequence(), node);
         }
@@ -138,7 +138,7 @@ impl Tree {
     #[inline]
     fn asleep(&mut self, node: u32) {
         let own = self.nodes.at(node);
-        let (edge, orphan) = (own.edge, own.is(ORPHAN));
+        let (edge, orphan) = (own.edge(), own.is(ORPHAN));
         if !own.is(ODD) {
             self.unfile(own.sequence(), node);
         } else if self.keeps_hash(node) {
@@ -239,7 +239,7 @@ impl Tree {
             self.unfile(hash, node);
         }
         let keeps_hash = self.keeps_hash(node);
-        let own = self.nodes.at_mut(node);
+        let mut own = self.nodes.at_mut(node);
         own.set(ODD, true);
         if !keeps_hash {
             own.set_sequence(u64::from(NONE));

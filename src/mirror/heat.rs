@@ -146,7 +146,7 @@ impl Tree {
         let mut at = self.target(handle);
         while at != NONE && at != ROOT && *steps > 0 {
             *steps -= 1;
-            let first = self.edges.at(self.nodes.at(at).edge).head;
+            let first = self.edges.at(self.nodes.at(at).edge()).head;
             let own = self.nodes.at(first);
             heat.add(first, own.tokens(), weight, tick);
             at = own.parent();

@@ -38,7 +38,7 @@ impl Mirror {
             if found == 0 {
                 hits.pass(ROOT, tree.nodes.at(ROOT).tokens(), weight, tick);
             }
-            let own = tree.nodes.at(next).edge;
+            let own = tree.nodes.at(next).edge();
             if edge != Some(own) {
                 let head = tree.edges.at(own).head;
                 hits.pass(head, tree.nodes.at(head).tokens(), weight, tick);

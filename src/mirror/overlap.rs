@@ -26,12 +26,17 @@ impl Tree {
         let (mut at, mut depth, mut last) = (ROOT, 0, Word::MAX);
         while let Some(hash) = tokens.get(depth) {
             let Some(child) = self.child_of(at, hash.0) else { break };
+            if child != at + 1 {
+                self.nodes.approach_next(child);
+            }
             let word = self.nodes.at(child).owners();
             if word != last && (depth == 0 || !self.keeps_all(&active, word)) {
                 self.living_owners(word, &mut owners);
                 if depth == 0 {
                     active.words.clone_from(&owners);
                     active.count = ones(&owners);
+                    // Every rank of the first block gets a score, sooner or later.
+                    scores.reserve(active.count as usize);
                 } else {
                     self.narrow(&mut active, &owners, depth as u32, &mut scores);
                 }
@@ -45,7 +50,6 @@ impl Tree {
             depth += more;
             at = child + more as u32;
         }
-        scores.reserve(active.count as usize);
         each(&active.words, |slot| scores.push((slot, depth as u32)));
         scores
     }

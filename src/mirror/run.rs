@@ -10,25 +10,25 @@ impl Tree {
     /// Returns none when there is no room.
     #[inline]
     pub(super) fn sprout(&mut self, parent: u32, tokens: u64) -> Option<u32> {
-        let above = *self.nodes.at(parent);
+        let above = self.nodes.at(parent).whole();
         let node = self.nodes.alloc()?;
         let orphan = above.is(ORPHAN);
         let truncating = self.semantics == Semantics::EdgeTruncating && !orphan;
         let grows =
-            above.kids == u32::MAX && parent != ROOT && !(orphan && above.parent() == NONE) && {
-                let edge = self.edges.at(above.edge);
+            above.kids() == u32::MAX && parent != ROOT && !(orphan && above.parent() == NONE) && {
+                let edge = self.edges.at(above.edge());
                 edge.tail == parent && !(truncating && edge.is_internal())
             };
         let edge = if grows {
-            self.edges.at_mut(above.edge).tail = node;
-            above.edge
+            self.edges.at_mut(above.edge()).tail = node;
+            above.edge()
         } else {
-            self.edges.at_mut(above.edge).set_internal(true);
+            self.edges.at_mut(above.edge()).set_internal(true);
             self.edges.add(Edge::of(node, self.tick))
         };
-        let fresh = self.nodes.at_mut(node);
+        let mut fresh = self.nodes.at_mut(node);
         fresh.set_tokens(tokens);
-        fresh.edge = edge;
+        fresh.set_edge(edge);
         fresh.set(ORPHAN, orphan);
         self.attached(node, -1);
         self.link(node, parent);
@@ -37,7 +37,7 @@ impl Tree {
 
     /// Makes `node` the head of an edge. The shorter part gets the new record.
     pub(super) fn cut(&mut self, node: u32) {
-        let edge = self.nodes.at(node).edge;
+        let edge = self.nodes.at(node).edge();
         if self.edges.at(edge).head == node {
             return;
         }
@@ -95,9 +95,8 @@ impl Tree {
         let mut live = 0;
         let mut node = head;
         loop {
-            let own = self.nodes.at_mut(node);
-            own.edge = edge;
-            live += u32::from(own.owners() != super::owners::EMPTY);
+            self.nodes.at_mut(node).set_edge(edge);
+            live += u32::from(self.nodes.at(node).owners() != super::owners::EMPTY);
             if node == tail {
                 return live;
             }
@@ -135,7 +134,7 @@ impl Tree {
             let parent = self.nodes.at(head).parent();
             self.edges.at_mut(edge).pending = 0;
             if parent != NONE {
-                self.gain(self.nodes.at(parent).edge, pending);
+                self.gain(self.nodes.at(parent).edge(), pending);
             }
         }
         budget
@@ -149,7 +148,7 @@ impl Tree {
 
     /// Adds what `child`'s edge counts to the edge of `parent`, which it was just hung below.
     pub(super) fn report(&mut self, child: u32, parent: u32) {
-        let (edge, above) = (self.nodes.at(child).edge, self.nodes.at(parent).edge);
+        let (edge, above) = (self.nodes.at(child).edge(), self.nodes.at(parent).edge());
         if edge != above {
             let own = self.edges.at_mut(edge);
             own.pending = 0;
@@ -162,7 +161,7 @@ impl Tree {
 
     /// Takes what `child`'s edge reported back from the edge of `parent`.
     pub(super) fn unreport(&mut self, child: u32, parent: u32) {
-        let (edge, above) = (self.nodes.at(child).edge, self.nodes.at(parent).edge);
+        let (edge, above) = (self.nodes.at(child).edge(), self.nodes.at(parent).edge());
         if edge != above {
             let reported = self.edges.at(edge).reported();
             self.edges.at_mut(edge).pending = 0;
@@ -176,6 +175,6 @@ impl Tree {
     #[inline]
     pub(super) fn touch(&mut self, node: u32) {
         let tick = self.tick;
-        self.edges.at_mut(self.nodes.at(node).edge).tick = tick;
+        self.edges.at_mut(self.nodes.at(node).edge()).tick = tick;
     }
 }

@@ -104,7 +104,7 @@ impl Tree {
         if self.semantics == super::Semantics::EdgeTruncating {
             self.doomed.push(head);
         } else {
-            let mut at = self.edges.at(self.nodes.at(head).edge).tail;
+            let mut at = self.edges.at(self.nodes.at(head).edge()).tail;
             while at != head {
                 let above = self.nodes.at(at).parent();
                 self.doomed.push(at);

@@ -166,10 +166,10 @@ impl Tree {
         }
         let ghost = self.nodes.alloc()?;
         let edge = self.edges.add(super::edge::Edge::of(ghost, self.tick));
-        let own = self.nodes.at_mut(ghost);
+        let mut own = self.nodes.at_mut(ghost);
         own.set(ORPHAN, true);
         own.set_sequence(hash);
-        own.edge = edge;
+        own.set_edge(edge);
         self.ghosts.insert(hash, ghost);
         self.orphan_roots += 1;
         Some(ghost)

@@ -54,8 +54,8 @@ impl Tree {
     }
 
     fn sweep_node(&mut self, node: u32) {
-        let own = *self.nodes.at(node);
-        if own.edge == NONE || node == ROOT {
+        let own = self.nodes.at(node).whole();
+        if own.edge() == NONE || node == ROOT {
             return;
         }
         if own.is(SHELL) && self.detached == 0 {

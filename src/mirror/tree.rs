@@ -7,10 +7,11 @@ use std::collections::{HashMap, VecDeque};
 
 use super::Semantics;
 use super::alias::Aliases;
+use super::arena::Arena;
 use super::branch::{Branches, Kid, SHORT};
 use super::edge::{Edge, Edges};
 use super::index::{Index, mix};
-use super::node::{Arena, EXTRA, NONE, ORPHAN, ROOT};
+use super::node::{EXTRA, NONE, ORPHAN, ROOT};
 use super::owners::Spill;
 use super::slots::Slots;
 
@@ -93,7 +94,7 @@ impl Tree {
         };
         // The first node of an empty arena is the root.
         tree.nodes.alloc();
-        tree.nodes.at_mut(ROOT).edge = tree.edges.add(Edge::of(ROOT, 0));
+        tree.nodes.at_mut(ROOT).set_edge(tree.edges.add(Edge::of(ROOT, 0)));
         tree.edges.at_mut(0).set_internal(true);
         tree
     }
@@ -116,7 +117,7 @@ impl Tree {
     /// Returns the child of `parent` whose block is `tokens`.
     #[inline]
     pub(super) fn child_of(&self, parent: u32, tokens: u64) -> Option<u32> {
-        let kids = self.nodes.at(parent).kids;
+        let kids = self.nodes.at(parent).kids();
         if kids & BRANCH == 0 {
             return (self.nodes.at(kids).tokens() == tokens).then_some(kids);
         }
@@ -146,7 +147,7 @@ impl Tree {
 
     /// Returns the children of `node`.
     pub(super) fn kids_of(&self, node: u32) -> KidsOf<'_> {
-        let kids = self.nodes.at(node).kids;
+        let kids = self.nodes.at(node).kids();
         if kids == u32::MAX {
             KidsOf { only: None, list: &[] }
         } else if kids & BRANCH == 0 {
@@ -159,7 +160,7 @@ impl Tree {
     /// Returns the only child of `node`, if it has exactly one.
     #[inline]
     pub(super) fn only_kid(&self, node: u32) -> Option<u32> {
-        let kids = self.nodes.at(node).kids;
+        let kids = self.nodes.at(node).kids();
         (kids & BRANCH == 0).then_some(kids)
     }
 
@@ -167,11 +168,11 @@ impl Tree {
     #[inline]
     pub(super) fn next_on_edge(&self, node: u32) -> Option<u32> {
         let kid = self.only_kid(node)?;
-        (self.nodes.at(kid).edge == self.nodes.at(node).edge).then_some(kid)
+        (self.nodes.at(kid).edge() == self.nodes.at(node).edge()).then_some(kid)
     }
 
     pub(super) fn is_childless(&self, node: u32) -> bool {
-        self.nodes.at(node).kids == u32::MAX
+        self.nodes.at(node).kids() == u32::MAX
     }
 
     /// Hangs `child`, the head of its edge or the continuation of its parent's, below `parent`, which
@@ -185,11 +186,11 @@ impl Tree {
             self.make_extra(child, old);
         }
         self.nodes.at_mut(child).set_parent(parent);
-        let kids = self.nodes.at(parent).kids;
+        let kids = self.nodes.at(parent).kids();
         if kids == u32::MAX {
-            self.nodes.at_mut(parent).kids = child;
-            let edge = self.nodes.at(child).edge;
-            if edge != self.nodes.at(parent).edge {
+            self.nodes.at_mut(parent).set_kids(child);
+            let edge = self.nodes.at(child).edge();
+            if edge != self.nodes.at(parent).edge() {
                 self.edges.at_mut(edge).set_place(0);
             }
         } else {
@@ -206,7 +207,7 @@ impl Tree {
         }
         self.cut(kids);
         let list = self.branches.add();
-        self.nodes.at_mut(parent).kids = list | BRANCH;
+        self.nodes.at_mut(parent).set_kids(list | BRANCH);
         self.push_kid(parent, list, kids);
         list
     }
@@ -215,7 +216,7 @@ impl Tree {
         let tokens = self.nodes.at(child).tokens();
         let place = self.branches.push(list, Kid { tag: tokens as u32, node: child });
         if self.nodes.at(child).parent() == parent {
-            let edge = self.nodes.at(child).edge;
+            let edge = self.nodes.at(child).edge();
             self.edges.at_mut(edge).set_place(place);
         }
         if self.branches.at(list).filed {
@@ -237,7 +238,7 @@ impl Tree {
     }
 
     fn unfile_kid(&mut self, parent: u32, child: u32) {
-        let kids = self.nodes.at(parent).kids;
+        let kids = self.nodes.at(parent).kids();
         if kids != u32::MAX && kids & BRANCH != 0 && self.branches.at(kids & !BRANCH).filed {
             self.kids.remove(kid_key(parent, self.nodes.at(child).tokens()), child);
         }
@@ -280,7 +281,7 @@ impl Tree {
         };
         self.drop_extra(child, parent);
         self.nodes.at_mut(child).set_parent(parent);
-        let kids = self.nodes.at(parent).kids;
+        let kids = self.nodes.at(parent).kids();
         if kids & BRANCH != 0 && kids != u32::MAX && self.branches.at(kids & !BRANCH).filed {
             self.file_kid(parent, child);
         }
@@ -302,18 +303,18 @@ impl Tree {
     }
 
     fn remove_kid(&mut self, parent: u32, child: u32) {
-        let kids = self.nodes.at(parent).kids;
+        let kids = self.nodes.at(parent).kids();
         if kids == u32::MAX {
             return;
         }
         if kids & BRANCH == 0 {
             if kids == child {
-                self.nodes.at_mut(parent).kids = u32::MAX;
+                self.nodes.at_mut(parent).set_kids(u32::MAX);
             }
             return;
         }
         let list = kids & !BRANCH;
-        let hint = self.edges.at(self.nodes.at(child).edge).place();
+        let hint = self.edges.at(self.nodes.at(child).edge()).place();
         let own = &self.branches.at(list).kids;
         let place = if own.get(hint).is_some_and(|kid| kid.node == child) {
             hint
@@ -325,7 +326,7 @@ impl Tree {
         if let Some(moved) = self.branches.at(list).kids.get(place).map(|kid| kid.node)
             && self.nodes.at(moved).parent() == parent
         {
-            self.edges.at_mut(self.nodes.at(moved).edge).set_place(place);
+            self.edges.at_mut(self.nodes.at(moved).edge()).set_place(place);
         }
         if self.branches.at(list).kids.len() == 1 {
             let only = self.branches.at(list).kids[0].node;
@@ -333,7 +334,7 @@ impl Tree {
                 self.unfile_kid(parent, only);
             }
             self.branches.release(list);
-            self.nodes.at_mut(parent).kids = only;
+            self.nodes.at_mut(parent).set_kids(only);
         }
     }
 

@@ -63,7 +63,7 @@ impl Tree {
     /// Adds the node for `block`. A leaf is lengthened only by a rank that has all of it.
     fn sprout_edge(&mut self, parent: u32, slot: u32, block: &Block) -> Result<u32, Refusal> {
         if parent != ROOT && !self.owns(parent, slot) {
-            self.edges.at_mut(self.nodes.at(parent).edge).set_internal(true);
+            self.edges.at_mut(self.nodes.at(parent).edge()).set_internal(true);
         }
         let node = self.sprout(parent, block.tokens.0).ok_or(Refusal::Full)?;
         self.nodes.at_mut(node).set_sequence(block.sequence.0);
@@ -96,7 +96,7 @@ impl Tree {
         let own = self.aliases.at(alias);
         let leads = own.node != NONE && {
             let node = self.nodes.at(own.node);
-            node.edge != NONE && node.is(ODD) && node.sequence() == own.hash
+            node.edge() != NONE && node.is(ODD) && node.sequence() == own.hash
         };
         leads.then_some(own.node)
     }
@@ -106,7 +106,7 @@ impl Tree {
         let mut at = node;
         for block in blocks {
             let Some(next) = self.next_on_edge(at) else {
-                return !self.edges.at(self.nodes.at(at).edge).is_internal();
+                return !self.edges.at(self.nodes.at(at).edge()).is_internal();
             };
             let own = self.nodes.at(next);
             if own.tokens() != block.tokens.0 || own.sequence() != block.sequence.0 {
@@ -122,12 +122,12 @@ impl Tree {
         let above = self.nodes.at(node).parent();
         self.rename_suffix(node);
         self.cut(node);
-        let edge = self.nodes.at(above).edge;
+        let edge = self.nodes.at(above).edge();
         self.edges.at_mut(edge).set_internal(true);
         if self.slots.any_dead() && !self.reach_edge(node) {
             return;
         }
-        self.settle_edge(self.nodes.at(node).edge);
+        self.settle_edge(self.nodes.at(node).edge());
     }
 
     /// Gives every owner from `node` to the end of its edge the edge's own name for the block: the
@@ -151,7 +151,7 @@ impl Tree {
 
     /// Takes `slot` off the edge from `node` on, and notes what it lost.
     pub(super) fn truncate(&mut self, node: u32, slot: u32, removal: &mut Removal) {
-        let edge = self.nodes.at(node).edge;
+        let edge = self.nodes.at(node).edge();
         let first = node;
         let mut lost = Vec::new();
         let mut at = Some(node);

@@ -73,7 +73,7 @@ impl Census {
 
     fn look(&mut self, tree: &Tree, node: u32, visits: &mut Visits) {
         let own = tree.nodes.at(node);
-        if node == ROOT || own.edge == NONE || own.is(ORPHAN) || own.owners() == owners::EMPTY {
+        if node == ROOT || own.edge() == NONE || own.is(ORPHAN) || own.owners() == owners::EMPTY {
             return;
         }
         let owners = match &self.within {
@@ -114,7 +114,7 @@ impl Census {
             if at == NONE {
                 return;
             }
-            let edge = tree.edges.at(tree.nodes.at(at).edge);
+            let edge = tree.edges.at(tree.nodes.at(at).edge());
             length += edge.live;
             visits.count(1);
             at = tree.nodes.at(edge.head).parent();

@@ -64,11 +64,11 @@ pub(super) fn of(tree: &Tree, node: &TreeNode, visits: &mut Visits) -> Option<De
         Spot::Orphans => detail.shares = tree.wholes(|slot| slot.orphans),
         Spot::Detached => detail.counted = false,
         Spot::Missing(head) => {
-            detail.touched = tree.edges.at(tree.nodes.at(head).edge).tick;
+            detail.touched = tree.edges.at(tree.nodes.at(head).edge()).tick;
             detail.count(tree, head, visits);
         }
         Spot::Block(node) => {
-            let head = tree.edges.at(tree.nodes.at(node).edge).head;
+            let head = tree.edges.at(tree.nodes.at(node).edge()).head;
             let run = tree.run(head, visits);
             let way = tree.way_to(head, visits).unwrap_or_default();
             detail.path = way.into_iter().map(|head| tree.named(head)).collect();

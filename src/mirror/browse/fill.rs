@@ -66,7 +66,7 @@ impl<'a> Fill<'a> {
             Spot::Block(head) => {
                 let run = tree.run(head, visits);
                 row.blocks = run.blocks;
-                row.subtree = u64::from(tree.edges.at(tree.nodes.at(head).edge).total());
+                row.subtree = u64::from(tree.edges.at(tree.nodes.at(head).edge()).total());
                 row.reach = bare.above.map(|above| above + run.blocks);
                 row.heat = self.heat(head);
                 row.hits = self.hits(head);
@@ -110,15 +110,15 @@ impl<'a> Fill<'a> {
     /// Returns the owned blocks below what `spot` is, as far as they are added up.
     fn below(&self, spot: Spot, visits: &mut Visits) -> u64 {
         let tree = self.tree;
-        let root = || u64::from(tree.edges.at(tree.nodes.at(ROOT).edge).total());
+        let root = || u64::from(tree.edges.at(tree.nodes.at(ROOT).edge()).total());
         match spot {
             Spot::Root => root(),
             Spot::Detached => (tree.distinct as u64).saturating_sub(root()),
             Spot::Orphans => tree.slots.orphans,
-            Spot::Missing(head) => u64::from(tree.edges.at(tree.nodes.at(head).edge).total()),
+            Spot::Missing(head) => u64::from(tree.edges.at(tree.nodes.at(head).edge()).total()),
             Spot::Block(head) => {
                 let run = tree.run(head, visits);
-                let total = tree.edges.at(tree.nodes.at(head).edge).total();
+                let total = tree.edges.at(tree.nodes.at(head).edge()).total();
                 u64::from(total.saturating_sub(run.blocks))
             }
         }

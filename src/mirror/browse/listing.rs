@@ -154,7 +154,7 @@ impl Wish<'_> {
 
     fn candidate(&self, tree: &Tree, head: u32, visits: &mut Visits) -> Candidate {
         let own = tree.nodes.at(head);
-        let total = u64::from(tree.edges.at(own.edge).total());
+        let total = u64::from(tree.edges.at(own.edge()).total());
         let ghost = tree.is_ghost(head);
         let score = match self.sort {
             _ if ghost => total,

@@ -63,7 +63,7 @@ impl Tree {
                 return false;
             }
             let own = self.nodes.at(id);
-            own.edge != NONE
+            own.edge() != NONE
                 && own.tokens() == block.tokens.0
                 && own.is(ORPHAN) == block.orphan
                 && !self.is_ghost(id)
@@ -77,7 +77,7 @@ impl Tree {
         // Nobody owns what lies at the end of a truncated edge; a row may begin with a block that is
         // only kept for what follows it.
         found.filter(|id| {
-            let head = self.edges.at(self.nodes.at(*id).edge).head;
+            let head = self.edges.at(self.nodes.at(*id).edge()).head;
             self.living(*id) > 0 || (head == *id && self.is_shown(head))
         })
     }
@@ -111,7 +111,7 @@ impl Tree {
     /// to be swept, as far as its ends tell.
     pub(super) fn is_shown(&self, head: u32) -> bool {
         let own = self.nodes.at(head);
-        let edge = self.edges.at(own.edge);
+        let edge = self.edges.at(own.edge());
         let dead = || {
             let any_dead = self.slots.any_dead() && !own.is(ORPHAN);
             any_dead && self.living(head) == 0 && self.living(edge.tail) == 0
@@ -136,7 +136,7 @@ impl Tree {
 
     /// Returns the row that starts with `head`.
     pub(super) fn run(&self, head: u32, visits: &mut Visits) -> Run {
-        let mut edge = self.edges.at(self.nodes.at(head).edge);
+        let mut edge = self.edges.at(self.nodes.at(head).edge());
         let mut run =
             Run { tail: edge.tail, last: edge.tail, blocks: edge.live, touched: edge.tick };
         visits.count(1);
@@ -145,7 +145,7 @@ impl Tree {
         }
         for _ in 0..JOINED {
             let Some(next) = self.continuation(run.tail) else { break };
-            edge = self.edges.at(self.nodes.at(next).edge);
+            edge = self.edges.at(self.nodes.at(next).edge());
             run.tail = edge.tail;
             run.blocks += edge.live;
             run.touched = run.touched.max(edge.tick);
@@ -172,7 +172,7 @@ impl Tree {
 
     /// Returns the first block of the row that shows `node`.
     pub(super) fn row_of(&self, node: u32, visits: &mut Visits) -> u32 {
-        let mut head = self.edges.at(self.nodes.at(node).edge).head;
+        let mut head = self.edges.at(self.nodes.at(node).edge()).head;
         for _ in 0..CLIMB {
             visits.count(1);
             let parent = self.nodes.at(head).parent();
@@ -183,7 +183,7 @@ impl Tree {
             if !joined {
                 break;
             }
-            head = self.edges.at(self.nodes.at(parent).edge).head;
+            head = self.edges.at(self.nodes.at(parent).edge()).head;
         }
         head
     }
@@ -218,7 +218,7 @@ impl Tree {
             if at == NONE {
                 return None;
             }
-            let edge = self.edges.at(self.nodes.at(at).edge);
+            let edge = self.edges.at(self.nodes.at(at).edge());
             sum += edge.live;
             visits.count(1);
             at = self.nodes.at(edge.head).parent();

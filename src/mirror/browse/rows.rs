@@ -127,7 +127,7 @@ impl Walk<'_> {
             Spot::Root => (spot, Some(0)),
             Spot::Block(node) => {
                 // A block that went and came back may be amid a run now.
-                let head = self.tree.edges.at(self.tree.nodes.at(node).edge).head;
+                let head = self.tree.edges.at(self.tree.nodes.at(node).edge()).head;
                 (Spot::Block(head), self.tree.blocks_above(head, self.visits))
             }
             Spot::Detached | Spot::Orphans | Spot::Missing(_) => (spot, None),
@@ -194,7 +194,7 @@ impl Walk<'_> {
         let heads = self.heads(&listing, (spot, tail));
         let mut shown = 0;
         for &head in &heads {
-            shown += u64::from(self.tree.edges.at(self.tree.nodes.at(head).edge).total());
+            shown += u64::from(self.tree.edges.at(self.tree.nodes.at(head).edge()).total());
             let (child, spot) = match self.tree.named(head) {
                 child @ TreeNode::Missing(_) => (child, Spot::Missing(head)),
                 child => (child, Spot::Block(head)),

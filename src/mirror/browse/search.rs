@@ -168,7 +168,7 @@ impl Tree {
     /// Returns the hash that `node` itself carries, if anybody calls it so.
     fn own_name(&self, node: u32) -> Option<u64> {
         let own = self.nodes.at(node);
-        if own.edge == NONE {
+        if own.edge() == NONE {
             return None;
         }
         let kept = self.semantics == Semantics::EdgeTruncating && !own.is(ORPHAN);

@@ -70,7 +70,7 @@ impl Naive<'_> {
     fn tops(&self, ghosts: bool) -> Vec<u32> {
         let nodes = (ROOT + 1..self.0.nodes.end()).filter(|node| {
             let own = self.0.nodes.at(*node);
-            own.edge != NONE && own.parent() == NONE && own.is(ORPHAN) == ghosts
+            own.edge() != NONE && own.parent() == NONE && own.is(ORPHAN) == ghosts
         });
         let mut tops: Vec<u32> = nodes.filter(|node| self.count(*node) > 0).collect();
         let tie = |node: &u32| {
