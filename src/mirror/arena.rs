@@ -65,33 +65,19 @@ impl Arena {
     }
 
     #[inline]
-    pub(super) const fn at(&self, id: u32) -> NodeRef<'_> {
-        NodeRef { arena: self, id }
+    pub(super) fn at(&self, id: u32) -> NodeRef<'_> {
+        NodeRef { steps: &self.steps, ties: &self.ties, id }
     }
 
     #[inline]
-    pub(super) const fn at_mut(&mut self, id: u32) -> NodeMut<'_> {
-        NodeMut { arena: self, id }
+    pub(super) fn at_mut(&mut self, id: u32) -> NodeMut<'_> {
+        NodeMut { steps: &mut self.steps, ties: &mut self.ties, id }
     }
 
+    /// Writes a node's half that look-ups do not read.
     #[inline]
-    pub(super) fn step(&self, id: u32) -> &Step {
-        &self.steps[id as usize]
-    }
-
-    #[inline]
-    pub(super) fn step_mut(&mut self, id: u32) -> &mut Step {
-        &mut self.steps[id as usize]
-    }
-
-    #[inline]
-    pub(super) fn tie(&self, id: u32) -> &Tie {
-        &self.ties[id as usize]
-    }
-
-    #[inline]
-    pub(super) fn tie_mut(&mut self, id: u32) -> &mut Tie {
-        &mut self.ties[id as usize]
+    pub(super) fn set_tie(&mut self, id: u32, tie: Tie) {
+        self.ties[id as usize] = tie;
     }
 
     /// Writes the steps of `blocks` from `start` on, each the only child of the one before.
@@ -244,8 +230,8 @@ impl Arena {
 
     /// Gives node `id` back.
     pub(super) fn release(&mut self, id: u32) {
-        *self.step_mut(id) = Node::EMPTY.step;
-        *self.tie_mut(id) = Node::EMPTY.tie;
+        self.steps[id as usize] = Node::EMPTY.step;
+        self.ties[id as usize] = Node::EMPTY.tie;
         self.used -= 1;
         match self.free.last_mut() {
             Some((start, _)) if *start == id + 1 => *start = id,

@@ -62,7 +62,7 @@ impl Tree {
                 break;
             }
             own.set_sequence(hash);
-            *self.nodes.tie_mut(id) = own.tie;
+            self.nodes.set_tie(id, own.tie);
             own.set_parent(id);
             done += 1;
         }

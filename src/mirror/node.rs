@@ -2,7 +2,6 @@
 //!
 //! Owns their layout; where they lie is the arena's business. Knows nothing of how they hang together.
 
-use super::arena::Arena;
 use super::owners::{EMPTY, Word};
 
 /// No node.
@@ -122,19 +121,20 @@ impl Node {
 /// A node where it lies: of its halves only what is asked for is read.
 #[derive(Clone, Copy)]
 pub(super) struct NodeRef<'a> {
-    pub(super) arena: &'a Arena,
+    pub(super) steps: &'a [Step],
+    pub(super) ties: &'a [Tie],
     pub(super) id: u32,
 }
 
 impl NodeRef<'_> {
     #[inline]
     fn step(&self) -> &Step {
-        self.arena.step(self.id)
+        &self.steps[self.id as usize]
     }
 
     #[inline]
     fn tie(&self) -> &Tie {
-        self.arena.tie(self.id)
+        &self.ties[self.id as usize]
     }
 
     /// Returns a copy of both halves.
@@ -181,45 +181,56 @@ impl NodeRef<'_> {
 
 /// A node where it lies, to be changed.
 pub(super) struct NodeMut<'a> {
-    pub(super) arena: &'a mut Arena,
+    pub(super) steps: &'a mut [Step],
+    pub(super) ties: &'a mut [Tie],
     pub(super) id: u32,
 }
 
 impl NodeMut<'_> {
     #[inline]
+    fn step(&mut self) -> &mut Step {
+        &mut self.steps[self.id as usize]
+    }
+
+    #[inline]
+    fn tie(&mut self) -> &mut Tie {
+        &mut self.ties[self.id as usize]
+    }
+
+    #[inline]
     pub(super) fn set_sequence(&mut self, hash: u64) {
-        self.arena.tie_mut(self.id).sequence = hash;
+        self.tie().sequence = hash;
     }
 
     #[inline]
     pub(super) fn set_tokens(&mut self, hash: u64) {
-        self.arena.step_mut(self.id).tokens = hash;
+        self.step().tokens = hash;
     }
 
     #[inline]
     pub(super) fn set_owners(&mut self, owners: Word) {
-        self.arena.step_mut(self.id).owners = owners;
+        self.step().owners = owners;
     }
 
     #[inline]
     pub(super) fn set_kids(&mut self, kids: u32) {
-        self.arena.step_mut(self.id).kids = kids;
+        self.step().kids = kids;
     }
 
     #[inline]
     pub(super) fn set_parent(&mut self, parent: u32) {
-        let own = &mut self.arena.tie_mut(self.id).parent;
+        let own = &mut self.tie().parent;
         *own = (*own & !ID) | parent;
     }
 
     #[inline]
     pub(super) fn set(&mut self, flag: u32, on: bool) {
-        let own = &mut self.arena.tie_mut(self.id).parent;
+        let own = &mut self.tie().parent;
         *own = if on { *own | flag } else { *own & !flag };
     }
 
     #[inline]
     pub(super) fn set_edge(&mut self, edge: u32) {
-        self.arena.tie_mut(self.id).edge = edge;
+        self.tie().edge = edge;
     }
 }
