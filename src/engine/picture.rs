@@ -7,17 +7,17 @@ mod explore;
 mod memory;
 mod room;
 mod router;
+mod span;
 mod workers;
 
 use std::sync::Arc;
 
 use super::Engine;
 use crate::domain::{SourceNote, SourceState, Subject, Timestamp, WorkerRank};
-use crate::metrics::Window;
-use crate::model::OverlapBy;
+use crate::model::{Measured, OverlapBy};
 use crate::snapshot::{
     ClaimRow, Deployment, EventRow, Feed, RejectRow, Rejects, Series, SeriesSet, Snapshot,
-    SourceRow, TreeSummary, ViewQuery, WorkerRow,
+    SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
 };
 use crate::wire::Shape;
 
@@ -235,19 +235,13 @@ fn rejects(engine: &Engine) -> Rejects {
     }
 }
 
-fn window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Window {
-    let since = engine.times.first.unwrap_or(at);
-    Window {
-        now: query.until.map_or(at, |until| until.min(at)),
-        since,
-        length: query.window,
-        points: query.points.clamp(1, 4096),
-    }
+fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
+    Sourced { value: measured.value.clone(), source: measured.source.to_string(), at: measured.at }
 }
 
 fn series(engine: &Engine, query: &ViewQuery, at: Timestamp) -> SeriesSet {
     let meters = &engine.meters;
-    let window = window(engine, query, at);
+    let window = span::window(engine, query, at);
     let points = |points| Series { points };
     let by = OverlapBy::ALL
         .into_iter()

@@ -1,11 +1,9 @@
 //! Answers to what only one view asks.
 
-use std::time::Duration;
-
+use super::span;
 use crate::domain::{Timestamp, WorkerRank};
 use crate::engine::Engine;
-use crate::metrics::{CountSeries, GaugeSeries, RANK_WINDOW, Window};
-use crate::model::RankRecord;
+use crate::metrics::{CountSeries, GaugeSeries};
 use crate::snapshot::{Answer, Ask, Series, ViewQuery, WorkerDetail};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
@@ -23,29 +21,6 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
     answer.unwrap_or_default()
 }
 
-/// Returns the window of a graph about one rank, whose history is shorter than that of the totals. It
-/// begins when the rank is known to have been there: before that nothing is known of it.
-pub(super) fn rank_window(
-    engine: &Engine,
-    record: &RankRecord,
-    query: &ViewQuery,
-    at: Timestamp,
-) -> Window {
-    let window = super::window(engine, query, at);
-    let joined = engine.workers.worker(record.rank.worker).and_then(|worker| worker.joined);
-    let seen = joined.into_iter().chain(record.begun).min();
-    Window {
-        since: seen.map_or(window.since, |seen| seen.max(window.since)),
-        length: rank_span(query),
-        ..window
-    }
-}
-
-/// Returns how much time such a graph covers.
-pub(super) fn rank_span(query: &ViewQuery) -> Duration {
-    query.window.min(RANK_WINDOW)
-}
-
 fn worker(
     engine: &Engine,
     rank: WorkerRank,
@@ -54,7 +29,7 @@ fn worker(
 ) -> Option<WorkerDetail> {
     let index = engine.workers.ranks().iter().position(|record| record.rank == rank)?;
     let record = engine.workers.ranks().get(index)?;
-    let window = rank_window(engine, record, query, at);
+    let window = span::of_rank(engine, record, query, at);
     let counts = |series: Option<&CountSeries>| Series {
         points: series.map_or_else(Vec::new, |series| series.points(&window)),
     };

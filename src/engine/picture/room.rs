@@ -1,7 +1,7 @@
 //! How many blocks a rank has room for, and how many are in use.
 
 use super::router::whole;
-use super::workers::sourced;
+use super::sourced;
 use crate::domain::{Basis, ClaimOf, ClaimWhat, Subject};
 use crate::engine::Engine;
 use crate::model::RankRecord;

@@ -1,5 +1,6 @@
 //! What routers say, and their last decisions.
 
+use super::span;
 use crate::domain::{SourceState, Subject, Timestamp, WorkerId, WorkerRank};
 use crate::engine::{Engine, MINUTE};
 use crate::model::{DecisionRecord, PodWarnings, RankRecord};
@@ -101,7 +102,7 @@ pub(super) fn detail(
     ranks.sort_by_key(|(_, record)| std::cmp::Reverse(record.routed));
     let share = |(index, record): &(usize, &RankRecord)| {
         let series = engine.meters.routed_by_rank.get(*index);
-        let window = super::answer::rank_window(engine, record, query, at);
+        let window = span::of_rank(engine, record, query, at);
         ShareRow {
             rank: record.rank,
             alias: engine.alias(record.rank),
@@ -110,12 +111,12 @@ pub(super) fn detail(
             series: Series { points: series.map_or_else(Vec::new, |it| it.points(&window)) },
         }
     };
-    let ttft = engine.meters.ttft.points(&super::window(engine, query, at));
+    let ttft = engine.meters.ttft.points(&span::window(engine, query, at));
     RoutingDetail {
         decision: wanted.map(|record| row(engine, record)),
         shares: ranks.iter().take(SHARES).map(share).collect(),
         more: ranks.len().saturating_sub(SHARES),
-        window: super::answer::rank_span(query),
+        window: span::length_of_rank(query),
         ttft: Series { points: ttft },
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::room;
+use super::{room, sourced};
 use crate::domain::{ClaimOf, ClaimWhat, Counters, Subject, Timestamp};
 use crate::engine::meters::RankNow;
 use crate::engine::{Engine, MINUTE};
-use crate::model::{Measured, RankRecord};
+use crate::model::RankRecord;
 use crate::snapshot::{BlockSizes, Knowledge, RateSet, RouterLoad, Sourced, Totals, WorkerRow};
 
 /// The time over which a change of the blocks held is measured.
@@ -80,10 +80,6 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         }),
         orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
     }
-}
-
-pub(super) fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
-    Sourced { value: measured.value.clone(), source: measured.source.to_string(), at: measured.at }
 }
 
 /// Returns whom claims about a rank may name: its worker and its pod. What the manifest says of its
