@@ -3,6 +3,7 @@
 //! A [`Browser`] remembers between two questions what is too long to be found out at once. It changes
 //! nothing in the mirror, and what a question costs does not depend on how many blocks there are.
 
+mod bare;
 mod census;
 mod detail;
 mod fill;

@@ -1,8 +1,8 @@
 //! What stands in a row.
 
+use super::bare::Bare;
 use super::listing::Wish;
 use super::place::Spot;
-use super::rows::Bare;
 use super::{Question, SHOWN_RANKS, Visits};
 use crate::domain::{Presence, SequenceHash, TreeRow, TreeRowKind, WorkerRank};
 use crate::mirror::Heat;

@@ -4,8 +4,8 @@
 //! the rows of a page, those next to the selected one first, and only as far as a page may cost.
 
 use super::Visits;
+use super::bare::Bare;
 use super::place::Spot;
-use super::rows::Bare;
 use crate::domain::{TreeRow, TreeRowKind};
 use crate::mirror::node::ROOT;
 use crate::mirror::tree::Tree;

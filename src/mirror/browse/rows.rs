@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::bare::Bare;
 use super::fill::Fill;
 use super::listing::{Listing, Wish};
 use super::place::Spot;
@@ -28,25 +29,6 @@ pub(super) struct Seen {
     place: TreePlace,
     at: usize,
     depth: u16,
-}
-
-/// A row before it is filled in.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bare {
-    pub(super) place: TreePlace,
-    pub(super) spot: Spot,
-    pub(super) kind: TreeRowKind,
-    pub(super) depth: u16,
-    /// Blocks from the start of the prompt to the row.
-    pub(super) above: Option<u32>,
-    /// Of a row for further children, what its siblings have together.
-    pub(super) shown: u64,
-}
-
-impl Bare {
-    const fn gone(place: TreePlace, depth: u16) -> Self {
-        Self { place, spot: Spot::Detached, kind: TreeRowKind::Gone, depth, above: None, shown: 0 }
-    }
 }
 
 struct Walk<'a> {
