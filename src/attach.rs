@@ -8,10 +8,13 @@ mod nats;
 mod tests;
 mod zmq;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::domain::{Advertised, Channel, ConfigSource, Container, Graph, Pod, Role};
+use crate::domain::{
+    Advertised, Channel, Component, ConfigMapUse, ConfigSource, Container, Graph, Pod, Role,
+    VariableKeys,
+};
 use crate::model::{Channels, Cluster};
 
 pub use nats::{Login, NatsTarget, NatsUser};
@@ -127,8 +130,8 @@ pub struct Wanted {
     pub logs: Vec<LogTarget>,
     /// Metrics to scrape, in the same order.
     pub scrapes: Vec<ScrapeTarget>,
-    /// `ConfigMap`s to read, by name.
-    pub config_maps: Vec<String>,
+    /// `ConfigMap`s to read, by name, and which of their keys are variables.
+    pub config_maps: Vec<ConfigMapUse>,
     /// What is missing or ambiguous, in sentences.
     pub notes: Vec<String>,
 }
@@ -169,18 +172,29 @@ pub fn wanted_by_records(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     wanted
 }
 
-/// Returns the `ConfigMap`s that engines of the chosen pods, or of pods to come, are told to read.
-fn config_maps(seen: &Seen<'_>, pods: &[&Pod], dgd: Option<&str>) -> Vec<String> {
+/// Returns the `ConfigMap`s that chosen pods, or pods to come, read or take variables from.
+fn config_maps(seen: &Seen<'_>, pods: &[&Pod], dgd: Option<&str>) -> Vec<ConfigMapUse> {
     let graphs = seen.graphs.iter().filter(|graph| dgd.is_none_or(|name| *graph.name == *name));
-    let planned = graphs.flat_map(|graph| &graph.components).map(|part| &part.engine_file);
-    let files = pods.iter().map(|pod| &pod.engine_file).chain(planned).flatten();
-    let names: BTreeSet<&str> = files
-        .filter_map(|file| match &file.source {
-            ConfigSource::ConfigMap { name, .. } => Some(name.as_ref()),
-            ConfigSource::Image => None,
-        })
-        .collect();
-    names.into_iter().map(str::to_owned).collect()
+    let planned: Vec<&Component> = graphs.flat_map(|graph| &graph.components).collect();
+    let mut uses: BTreeMap<Arc<str>, VariableKeys> = BTreeMap::new();
+    let files = pods.iter().map(|pod| &pod.engine_file);
+    for file in files.chain(planned.iter().map(|part| &part.engine_file)).flatten() {
+        if let ConfigSource::ConfigMap { name, .. } = &file.source {
+            uses.entry(Arc::clone(name)).or_default();
+        }
+    }
+    let variables = pods.iter().map(|pod| &pod.variables_from);
+    for used in variables.chain(planned.iter().map(|part| &part.variables_from)).flatten() {
+        let keys = uses.entry(Arc::clone(&used.name)).or_default();
+        match (keys, &used.variables) {
+            (VariableKeys::Named(all), VariableKeys::Named(more)) => {
+                all.extend(more.iter().cloned());
+            }
+            (keys, VariableKeys::All) => *keys = VariableKeys::All,
+            (VariableKeys::All, VariableKeys::Named(_)) => {}
+        }
+    }
+    uses.into_iter().map(|(name, variables)| ConfigMapUse { name, variables }).collect()
 }
 
 /// Returns the etcd that the most important of `pods` names.

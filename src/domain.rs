@@ -15,6 +15,7 @@ mod secret;
 mod source;
 mod tree;
 mod unit;
+mod variables;
 mod version;
 
 pub use claim::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Subject};
@@ -39,4 +40,5 @@ pub use tree::{
     TreeRowKind, TreeSearch, TreeSharing, TreeSort,
 };
 pub use unit::{BlockSize, Timestamp, thousands};
+pub use variables::{ConfigMap, ConfigMapUse, ConfigMaps, VariableKeys, Variables};
 pub use version::{EVENTS_BY_ZMQ, Release, Releases, VersionSign};

@@ -3,6 +3,7 @@
 //! Owns the model, the mirror, the series and the journal, and brings them together. Live, replay,
 //! demo, checks and tests all run this one path.
 
+mod borrowers;
 mod explorer;
 mod intake;
 mod journal;
@@ -19,6 +20,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use borrowers::Borrowers;
 use explorer::Explorer;
 use journal::Journal;
 use meters::Meters;
@@ -29,8 +31,8 @@ use crate::domain::Timestamp;
 use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
-    Channels, Claims, Cluster, Decisions, RejectLog, Returns, Reuse, Router, Sources, Versions,
-    Workers,
+    Channels, Claims, Cluster, Decisions, KnownMaps, RejectLog, Returns, Reuse, Router, Sources,
+    Versions, Workers,
 };
 use crate::snapshot::{Answer, Ask, FindingRow, Snapshot, ViewQuery};
 use crate::wire::{Facts, Shape};
@@ -75,6 +77,8 @@ pub struct Engine {
     workers: Workers,
     claims: Claims,
     cluster: Cluster,
+    maps: KnownMaps,
+    borrowers: Borrowers,
     channels: Channels,
     versions: Versions,
     router: Router,
@@ -186,6 +190,8 @@ impl Engine {
             workers: Workers::default(),
             claims: Claims::default(),
             cluster: Cluster::default(),
+            maps: KnownMaps::default(),
+            borrowers: Borrowers::default(),
             channels: Channels::default(),
             versions: Versions::default(),
             router: Router::default(),

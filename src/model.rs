@@ -6,6 +6,7 @@
 mod channels;
 mod claims;
 mod cluster;
+mod config_maps;
 mod decisions;
 mod fractions;
 mod rejects;
@@ -21,6 +22,7 @@ pub use channels::Channels;
 pub use claims::{Claims, StoredClaim};
 pub(crate) use cluster::file_source;
 pub use cluster::{Cluster, PodRecord};
+pub use config_maps::KnownMaps;
 pub use decisions::{DecisionRecord, Decisions, Overlap, OverlapBy, Overlaps};
 pub use fractions::Fractions;
 pub use rejects::{RejectLog, RejectRecord};

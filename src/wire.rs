@@ -22,7 +22,7 @@ mod router_log;
 mod text;
 mod version_sign;
 
-use crate::domain::{Fact, KvBatch, Release, Releases};
+use crate::domain::{ConfigMaps, Fact, KvBatch, Release, Releases};
 use crate::frame::{Body, Frame, Origin};
 
 pub use kube_object::{RouterSetting, router_settings};
@@ -138,6 +138,12 @@ pub fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         Some(decoder) => (decoder.decode)(frame, facts),
         None => Ok(()),
     }
+}
+
+/// Adds to `facts` what `frame` says, with the variables that its processes take from `maps`. A
+/// `ConfigMap` that is not among them may set anything: what it may set is unknown.
+pub fn decode_with(frame: &Frame, maps: &ConfigMaps, facts: &mut Facts) -> Result<(), Reject> {
+    kube_object::decode_with(frame, maps, facts).unwrap_or_else(|| decode(frame, facts))
 }
 
 fn is_zmq(frame: &Frame) -> bool {

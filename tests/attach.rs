@@ -4,6 +4,7 @@ mod heals;
 mod picks;
 mod secrets;
 mod shown;
+mod variables;
 
 use std::process::{Command, Output, Stdio};
 

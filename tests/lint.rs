@@ -39,7 +39,7 @@ const CASES: &[(&str, &[(&str, usize)])] = &[
     ("wrong-service.yaml", &[("KVT016", 7), ("KVT101", 17), ("KVT101", 19), ("KVT103", 20)]),
     ("plain.yaml", &[]),
     ("vllm-not-enabled.yaml", &[("KVT003", 31), ("KVT016", 16)]),
-    ("helm.yaml", &[("KVT006", 29)]),
+    ("helm.yaml", &[("KVT006", 17)]),
     ("routers.yaml", &[("KVT001", 22), ("KVT001", 46), ("KVT006", 46), ("KVT016", 46)]),
     ("kubectl.json", &[("KVT003", 29), ("KVT017", 29)]),
     ("folder", &[("KVT017", 8)]),
@@ -507,4 +507,33 @@ fn other_documents_without_a_kind_are_no_fragment() {
         assert_eq!((found.deployments, report::lint::exit(&found)), (0, 3), "{text}");
         assert!(found.fragments.is_empty(), "{text}");
     }
+}
+
+#[test]
+fn variables_of_config_maps_count_where_they_are_given() {
+    let mut deployment = sources("helm.yaml").remove(0);
+    let graph = deployment.text.find("# Source: inference/templates/graph.yaml").unwrap();
+    deployment.text.replace_range(..graph, "");
+    let map = |size: &str| Source {
+        name: "router-env.yaml".into(),
+        text: format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: router-env\ndata:\n  \
+             DYN_ROUTER_MODE: kv\n  DYN_KV_CACHE_BLOCK_SIZE: \"{size}\"\n"
+        ),
+    };
+    let declared = |sources: &[Source]| {
+        let found = lint(sources);
+        let flaw = found.flaws.into_iter().find(|flaw| flaw.id == "KVT016")?;
+        let spots = flaw.spots.iter().map(|spot| format!("{}:{}", spot.file, spot.line));
+        Some((spots.collect::<Vec<_>>(), flaw.edits.len()))
+    };
+
+    assert_eq!(declared(&[deployment.clone()]), None, "what the map sets is not known");
+    let open = lint(&[deployment.clone()]).unjudged;
+    let missing = "ConfigMap router-env, which Frontend takes variables from";
+    assert!(open.iter().any(|open| open.missing == missing), "{open:?}");
+    assert_eq!(declared(&[deployment.clone(), map("16")]), None);
+    let (spots, edits) = declared(&[deployment, map("32")]).unwrap();
+    assert!(spots.contains(&"router-env.yaml:7".to_owned()), "{spots:?}");
+    assert_eq!(edits, 1);
 }

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::domain::{
-    Component, ConfigSource, EngineFile, EngineSocket, NatsAccess, Port, SecretRef, Transport,
+    Component, ConfigMapUse, ConfigSource, EngineFile, EngineSocket, NatsAccess, Port, SecretRef,
+    Transport,
 };
 
 const SERVER: &str = "nats://nats.platform:4222";
@@ -269,6 +270,7 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
             replicas: None,
             ready: None,
             engine_file: Some(file("m3")),
+            variables_from: Vec::new(),
             manifest: crate::domain::ManifestPart::default(),
         }],
     };
@@ -277,8 +279,8 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
     let all = wanted(&seen, &Choice::default());
     let chosen = wanted(&seen, &Choice { dgd: Some("two".into()), ..Choice::default() });
 
-    assert_eq!(all.config_maps, ["m1", "m2", "m3"]);
-    assert_eq!(chosen.config_maps, ["m2", "m3"]);
+    assert_eq!(all.config_maps, ["m1", "m2", "m3"].map(ConfigMapUse::from));
+    assert_eq!(chosen.config_maps, ["m2", "m3"].map(ConfigMapUse::from));
 }
 
 #[test]

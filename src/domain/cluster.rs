@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::manifest::{GraphApi, ManifestPart};
+use super::variables::ConfigMapUse;
 use super::{ClaimOf, ClaimValue, ClaimWhat, Timestamp, WorkerId};
 
 /// What a process does in a deployment.
@@ -230,6 +231,8 @@ pub struct Pod {
     pub zmq_brokers: Vec<Arc<str>>,
     /// The configuration file of its engine.
     pub engine_file: Option<EngineFile>,
+    /// The `ConfigMap`s that its processes take variables from.
+    pub variables_from: Vec<ConfigMapUse>,
 }
 
 /// The socket at which an engine publishes events of its own.
@@ -256,6 +259,8 @@ pub struct Component {
     pub ready: Option<u64>,
     /// The configuration file of their engine.
     pub engine_file: Option<EngineFile>,
+    /// The `ConfigMap`s that their processes take variables from.
+    pub variables_from: Vec<ConfigMapUse>,
     /// Where its manifest holds what a fix changes.
     pub manifest: ManifestPart,
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    BlockSize, Claim, ConfigFile, DpRank, Endpoints, Envelope, Graph, InstanceId, Placement, Pod,
-    SequenceHash, SourceNote, VersionSign, WorkerId, WorkerRank,
+    BlockSize, Claim, ConfigFile, ConfigMap, DpRank, Endpoints, Envelope, Graph, InstanceId,
+    Placement, Pod, SequenceHash, SourceNote, VersionSign, WorkerId, WorkerRank,
 };
 
 /// One thing that a frame says, besides KV events.
@@ -63,6 +63,8 @@ pub enum Fact {
     Endpoints(Endpoints),
     /// An engine's configuration file in a `ConfigMap`; it is gone when it has no settings.
     ConfigFile(ConfigFile),
+    /// What a `ConfigMap` sets, for processes that take variables from it.
+    ConfigMap(ConfigMap),
     /// A discovery record says where something is published.
     Advertised(Advertised),
     /// A sample of a metric.

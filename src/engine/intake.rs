@@ -62,7 +62,7 @@ impl Engine {
         }
         self.frame_from = self.facts.kv.events().len();
         self.facts.shape = None;
-        let decoded = wire::decode(frame, &mut self.facts);
+        let decoded = self.decode(frame);
         let events = self.facts.kv.events().len().saturating_sub(self.frame_from);
         if events > 0 {
             self.events.read += events as u64;

@@ -68,6 +68,7 @@ impl Engine {
             Fact::GraphGone { name } => self.graph_gone(name),
             Fact::Endpoints(endpoints) => self.endpoints(endpoints),
             Fact::ConfigFile(file) => self.config_file(file, at),
+            Fact::ConfigMap(map) => self.config_map(map, at, source),
             Fact::Gauge(gauge) => self.gauge(gauge, at),
             Fact::Source(note) => self.source(note),
             Fact::Request(request) => self.request(request, at),

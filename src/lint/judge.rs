@@ -9,7 +9,7 @@ use super::checks;
 use super::manifest::{Deployment, Part};
 use super::place::Text;
 use super::plan::Plan;
-use super::{Flaw, Verdicts};
+use super::{Flaw, Unjudged, Verdicts};
 use crate::diagnose::{
     self, Belongs, Evidence, Finding, Ground, OfWorker, RankEvidence, RouterKind, Setting,
     SizeClaim, Verdict,
@@ -30,6 +30,7 @@ pub(super) struct Scene<'a, 'b> {
 pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Verdicts) {
     let scene = Scene { text, deployment };
     checks::values(&scene, &mut found.flaws);
+    scene.hidden(found);
     // Whoever does not route by cached blocks needs none of what follows.
     let plan = Plan::of(&scene);
     if !plan.is_kv {
@@ -44,6 +45,19 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
 }
 
 impl<'a, 'b> Scene<'a, 'b> {
+    /// Variables that come from what was not given. Whether a router is to route by cached blocks may be one.
+    fn hidden(&self, found: &mut Verdicts) {
+        let parts = self.deployment.parts.iter();
+        for part in parts.filter(|part| part.role.is_router() || part.role.is_worker()) {
+            let id = if part.role.is_router() { "KVT005" } else { "KVT001" };
+            for map in &part.hidden {
+                let missing = format!("ConfigMap {map}, which {} takes variables from", part.name);
+                let deployment = self.deployment.name.clone();
+                found.unjudged.push(Unjudged { deployment, id, missing });
+            }
+        }
+    }
+
     /// Returns the parts that may route.
     pub(super) fn routers(&self) -> impl Iterator<Item = &'b Part<'a>> {
         self.deployment.parts.iter().filter(|part| part.role.is_router())

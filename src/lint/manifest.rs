@@ -57,6 +57,10 @@ pub(super) struct Part<'a> {
     pub(super) claims: BTreeMap<(ClaimWhat, ClaimOf), Claim>,
     /// The configuration of its engine, with how claims name it.
     pub(super) config: Option<(Arc<str>, Config<'a>)>,
+    /// The `ConfigMap`s that variables come from, as far as these were given.
+    pub(super) lenders: Vec<Lender<'a>>,
+    /// The `ConfigMap`s that variables come from and that were not given.
+    pub(super) hidden: Vec<Arc<str>>,
     /// A configuration file of its engine that was not given.
     pub(super) unread: Option<Arc<str>>,
 }
@@ -76,6 +80,9 @@ pub(super) struct Config<'a> {
     pub(super) file: usize,
     pub(super) node: &'a Node,
 }
+
+/// A `ConfigMap` that variables come from, by name, with its data.
+pub(super) type Lender<'a> = (Arc<str>, Config<'a>);
 
 /// One Kubernetes object.
 struct Object<'a> {
@@ -254,14 +261,5 @@ impl Part<'_> {
         };
         let mut numbers = text.split(['.', '-']).map(str::parse);
         Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
-    }
-
-    /// Returns true when it takes variables from a `ConfigMap` of that name.
-    fn names_source(&self, map: &str) -> bool {
-        let from = self.container.and_then(|container| container.get("envFrom"));
-        let items = from.map_or(&[][..], Node::items);
-        items.iter().any(|item| {
-            item.at(&["configMapRef", "name"]).and_then(Node::text).is_some_and(|name| name == map)
-        })
     }
 }

@@ -24,6 +24,12 @@ pub(super) fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }
 
+/// Returns the variable that the last part of a claim's source names: `env NAME`, or
+/// `env NAME (ConfigMap MAP: KEY)`.
+pub(super) fn variable(label: &str) -> Option<&str> {
+    label.strip_prefix("env ")?.split(' ').next()
+}
+
 /// A variable's entry, and the list that it stands in.
 pub(super) struct Variable<'a> {
     pub(super) entry: &'a Node,
@@ -106,7 +112,10 @@ impl<'a> Text<'a> {
             return self.spot(config.file, place, &what);
         }
         let label = claim.source.rsplit(", ").next().unwrap_or_default();
-        let place = match label.strip_prefix("env ") {
+        if let Some((file, key)) = part.lent(label) {
+            return self.spot(file, (key.line, key.column), &what);
+        }
+        let place = match variable(label) {
             _ if claim.basis == Basis::Default => None,
             Some(name) => part.variable(name).map(|found| (found.entry.line, found.entry.column)),
             None => self.flag(part, &[label]).map(|(_, at)| self.place_of(part.file, at.start)),
@@ -179,6 +188,14 @@ impl<'a> Part<'a> {
             let entry = list.items().iter().rev().find(named)?;
             Some(Variable { entry, key, list })
         })
+    }
+
+    /// Returns the key of a `ConfigMap` that a claim's source names, with its file.
+    fn lent(&self, label: &str) -> Option<(usize, &'a Key)> {
+        let from = label.strip_prefix("env ")?.split_once(" (ConfigMap ")?.1;
+        let (map, key) = from.strip_suffix(')')?.split_once(": ")?;
+        let (_, config) = self.lenders.iter().find(|(name, _)| name.as_ref() == map)?;
+        Some((config.file, config.node.entry(key)?.0))
     }
 
     /// Returns the list in which a variable of its own belongs, when it has one.

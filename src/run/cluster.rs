@@ -17,7 +17,7 @@ use super::ending;
 use super::publishers::Publishers;
 use crate::attach::{Login, NatsTarget, NatsUser, Wanted};
 use crate::clock;
-use crate::domain::{SecretRef, SourceNote, SourceState};
+use crate::domain::{ConfigMapUse, SecretRef, SourceNote, SourceState};
 use crate::source::forward::Forwarder;
 use crate::source::kube::{self, KubeClient, KubeHandle, KubeSpec};
 use crate::source::logs::{self, LogTarget};
@@ -187,9 +187,8 @@ impl Cluster {
     /// Opens and closes what differs from what is wanted.
     async fn follow(&mut self) {
         let wanted = self.wanted.borrow_and_update().clone();
-        let names: BTreeSet<Arc<str>> =
-            wanted.config_maps.iter().map(|name| name.as_str().into()).collect();
-        self.kubernetes.config_maps.send_if_modified(|known| replace(known, names));
+        let maps: BTreeSet<ConfigMapUse> = wanted.config_maps.iter().cloned().collect();
+        self.kubernetes.config_maps.send_if_modified(|known| replace(known, maps));
         let logs = wanted.logs.iter().map(log_target).collect();
         self.logs.send_if_modified(|known| replace(known, logs));
         let scrapes = wanted.scrapes.iter().map(scrape_target).collect();

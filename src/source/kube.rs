@@ -7,6 +7,7 @@
 mod account;
 mod client;
 mod condition;
+mod config_map;
 mod error;
 mod known;
 mod lines;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch as channel;
 
-use crate::domain::SourceState;
+use crate::domain::{ConfigMapUse, SourceState};
 use crate::source::{Desired, Emitter, SourceHandle};
 
 pub use client::{KubeClient, connect};
@@ -69,8 +70,8 @@ impl KubeSpec {
 pub struct KubeHandle {
     /// The source.
     pub source: SourceHandle,
-    /// The config maps of the namespace to watch, by name; none at the start.
-    pub config_maps: channel::Sender<BTreeSet<Arc<str>>>,
+    /// The config maps of the namespace to watch; none at the start.
+    pub config_maps: channel::Sender<BTreeSet<ConfigMapUse>>,
     /// The rights that are missing, as far as is known.
     pub missing: channel::Receiver<Arc<[MissingRight]>>,
 }

@@ -4,7 +4,9 @@
 //! credentials are never read, only what they refer to.
 
 mod command;
+mod config_map;
 mod engine_config;
+mod env;
 mod graph;
 mod image;
 mod manifest;
@@ -22,7 +24,7 @@ pub use settings::{RouterSetting, router_settings};
 
 use super::text::printable;
 use super::{Decoder, Facts, Reject, whole};
-use crate::domain::{ConfigFile, Endpoints, Fact, PodRef};
+use crate::domain::{ConfigMaps, Endpoints, Fact, PodRef};
 use crate::frame::{Frame, KubeChange, Origin};
 
 /// Longest name that is kept: the longest that Kubernetes allows.
@@ -52,11 +54,27 @@ pub(super) const DECODERS: [Decoder; 5] = [
         accepts: |frame| is(frame, "EndpointSlice"),
         decode: decode_endpoints,
     },
-    Decoder { id: "kube-config", accepts: |frame| is(frame, "ConfigMap"), decode: decode_config },
+    Decoder {
+        id: "kube-config",
+        accepts: |frame| is(frame, "ConfigMap"),
+        decode: config_map::decode,
+    },
 ];
 
 fn is(frame: &Frame, wanted: &str) -> bool {
     matches!(&frame.origin, Origin::Kube { kind, .. } if kind.as_ref() == wanted)
+}
+
+/// Reads a frame like its decoder, with variables that its object takes from `maps`.
+pub(super) fn decode_with(
+    frame: &Frame,
+    maps: &ConfigMaps,
+    facts: &mut Facts,
+) -> Option<Result<(), Reject>> {
+    if is(frame, "Pod") {
+        return Some(pod::decode_with(frame, maps, facts));
+    }
+    is(frame, "DynamoGraphDeployment").then(|| graph::decode_with(frame, maps, facts))
 }
 
 /// An object with its name, and whether it is gone.
@@ -106,29 +124,6 @@ fn decode_endpoints(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         pods: list(pods).filter_map(pod_of).collect(),
         slice: object.name,
     }));
-    Ok(())
-}
-
-/// Reads what looks like an engine's configuration; a `ConfigMap` holds anything.
-fn decode_config(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
-    let object = Object::read(frame)?;
-    let Some(data) = object.value["data"].as_object() else { return Ok(()) };
-    let mut unreadable = false;
-    for (key, text) in data {
-        let Some(text) = text.as_str() else { continue };
-        let extension = key.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
-        if !["yaml", "yml", "json"].contains(&extension.as_str()) {
-            continue;
-        }
-        let read = if object.gone { Ok(None) } else { engine_config::from_yaml(text) };
-        unreadable |= read.is_err();
-        let settings = read.unwrap_or_default();
-        let config_map = Arc::clone(&object.name);
-        facts.other.push(Fact::ConfigFile(ConfigFile { config_map, key: shared(key), settings }));
-    }
-    if unreadable {
-        return Err(Reject::new("ConfigMap with a file that is no YAML"));
-    }
     Ok(())
 }
 

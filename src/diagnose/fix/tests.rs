@@ -11,7 +11,8 @@ fn list(path: &str, items: Option<&[&str]>) -> ManifestList {
 
 fn component(name: &str, role: Role, manifest: ManifestPart) -> Component {
     let (backend, ready, engine_file) = (None, None, None);
-    Component { name: name.into(), role, backend, replicas: Some(2), ready, engine_file, manifest }
+    let (name, replicas, variables_from) = (name.into(), Some(2), Vec::new());
+    Component { name, role, backend, replicas, ready, engine_file, variables_from, manifest }
 }
 
 fn graph(api: GraphApi, components: Vec<Component>) -> Graph {

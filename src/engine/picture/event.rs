@@ -30,7 +30,7 @@ fn view(engine: &Engine, kept: &KeptFrame) -> FrameView {
     let frame = &kept.frame;
     let mut facts = Facts::default();
     let mut decoded = Vec::new();
-    if let Err(reject) = wire::decode(frame, &mut facts) {
+    if let Err(reject) = wire::decode_with(frame, engine.maps.all(), &mut facts) {
         decoded.push(format!("cannot be read: {reject}"));
     }
     for fact in facts.other.iter().take(FACTS) {

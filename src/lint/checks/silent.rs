@@ -4,6 +4,7 @@ use crate::diagnose;
 use crate::domain::{Backend, ClaimOf, ClaimWhat, Role, Severity};
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
+use crate::lint::place::variable;
 use crate::lint::plan::publishes;
 use crate::lint::{Edit, Flaw};
 
@@ -79,7 +80,7 @@ fn mend_silence(
             let on = if split { "--publish-kv-events" } else { "--publish-events-and-metrics" };
             let claim = part.claims.get(&(ClaimWhat::PublishesEvents, ClaimOf::Publisher))?;
             let label = claim.source.rsplit(", ").next().unwrap_or_default();
-            let edit = match label.strip_prefix("env ") {
+            let edit = match variable(label) {
                 Some(name) => text.set_env(part, name, "true"),
                 None if label.starts_with("--no-") => text.replace_flag(part, label, Some(on)),
                 None => text.set_flag(part, &[on], None),

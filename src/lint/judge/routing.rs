@@ -4,6 +4,7 @@ use super::{Scene, decimal, flag, raised, text_of};
 use crate::diagnose::Evidence;
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
 use crate::lint::manifest::Part;
+use crate::lint::place::variable;
 use crate::lint::plan::Plan;
 use crate::lint::{Edit, Verdicts};
 
@@ -143,7 +144,7 @@ impl Scene<'_, '_> {
     /// Changes a setting where it was made.
     fn change(&self, part: &Part<'_>, claim: &Claim, value: &str) -> Option<Edit> {
         let label = claim.source.rsplit(", ").next()?;
-        match label.strip_prefix("env ") {
+        match variable(label) {
             Some(name) => self.text.set_env(part, name, value),
             None if label.starts_with("--") => self.text.set_flag(part, &[label], Some(value)),
             None => None,

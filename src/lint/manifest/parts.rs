@@ -24,6 +24,8 @@ fn part<'a>(object: &Object<'a>, name: &str, form: Form, node: &'a Node) -> Part
         replicas: 1,
         claims: BTreeMap::new(),
         config: None,
+        lenders: Vec::new(),
+        hidden: Vec::new(),
         unread: None,
     }
 }
@@ -77,12 +79,6 @@ fn component<'a>(object: &Object<'a>, name: &str, node: &'a Node) -> Part<'a> {
 fn main_container(containers: &Node) -> Option<&Node> {
     let main = |container: &&Node| container.string("name") == Some("main");
     containers.items().iter().find(main).or_else(|| containers.items().first())
-}
-
-pub(super) fn main_of(containers: &mut Value) -> Option<&mut Value> {
-    let list = containers.as_array_mut()?;
-    let main = list.iter().position(|container| container["name"] == "main").unwrap_or(0);
-    list.get_mut(main)
 }
 
 /// Returns a component that has an object of its own, as the graph deployment that it is a piece of.

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::parts::{graph_parts, main_of, single, workload};
-use super::{Config, Object, Part, Sheet, folder};
-use crate::domain::{Basis, Claim, ConfigSource, EngineFile, Fact, Role, Subject, Timestamp};
+use super::parts::{graph_parts, single, workload};
+use super::{Config, Lender, Object, Part, Sheet, folder};
+use crate::domain::{
+    Claim, ConfigMapUse, ConfigMaps, ConfigSource, EngineFile, Fact, Role, Subject, Timestamp,
+};
 use crate::frame::{Frame, KubeChange, Origin};
+use crate::lint::document::{Key, Node};
 use crate::lint::{Source, Unreadable};
 use crate::model::Cluster;
 use crate::wire::{self, Facts};
@@ -35,25 +38,33 @@ impl<'a> Reader<'a, '_> {
             return parts;
         }
         let mut value = value;
-        let mut hidden = Vec::new();
-        self.resolve(object, &mut value, &mut hidden);
-        let Some(facts) = self.decode(object, kind, &value) else { return Vec::new() };
-        self.fill(object, &mut parts, &facts);
-        for part in &mut parts {
-            // What comes from a ConfigMap that was not given may set anything.
-            if hidden.iter().any(|name: &String| part.names_source(name)) {
-                part.claims.retain(|_, claim| claim.basis != Basis::Default);
+        as_text(&mut value);
+        let Some(mut facts) = self.decode(object, kind, &value, &ConfigMaps::new()) else {
+            return Vec::new();
+        };
+        let (maps, lenders) = self.variables(object, &facts);
+        if !maps.is_empty() {
+            for part in &mut parts {
+                part.lenders.clone_from(&lenders);
             }
+            facts = self.decode(object, kind, &value, &maps).unwrap_or_default();
         }
+        self.fill(object, &mut parts, &facts);
         parts.retain(|part| part.role != Role::Other);
         parts
     }
 
-    fn decode(&mut self, object: &Object<'a>, kind: &str, value: &Value) -> Option<Facts> {
+    fn decode(
+        &mut self,
+        object: &Object<'a>,
+        kind: &str,
+        value: &Value,
+        maps: &ConfigMaps,
+    ) -> Option<Facts> {
         let origin = Origin::Kube { kind: kind.into(), change: KubeChange::Listed };
         let frame = Frame::new(Timestamp::default(), origin, value.to_string());
         let mut facts = Facts::default();
-        match wire::decode(&frame, &mut facts) {
+        match wire::decode_with(&frame, maps, &mut facts) {
             Ok(()) => Some(facts),
             Err(reject) => {
                 let (file, line) = (object.sheet.file, object.node.line);
@@ -79,6 +90,7 @@ impl<'a> Reader<'a, '_> {
                         part.role = component.role;
                         part.backend = component.backend;
                         part.replicas = component.replicas.unwrap_or(1);
+                        part.hidden = self.hidden(object, &component.variables_from);
                         let file = component.engine_file.as_mut();
                         self.adopt(object, part, file, &mut cluster);
                     }
@@ -89,6 +101,7 @@ impl<'a> Reader<'a, '_> {
                     if let Some(part) = parts.first_mut() {
                         part.role = pod.role;
                         part.backend = pod.backend;
+                        part.hidden = self.hidden(object, &pod.variables_from);
                         self.adopt(object, part, pod.engine_file.as_mut(), &mut cluster);
                     }
                     cluster.set_pod(&pod, Timestamp::default());
@@ -127,7 +140,8 @@ impl<'a> Reader<'a, '_> {
         let ConfigSource::ConfigMap { name, key } = &file.source else { return };
         let value = json!({"metadata": {"name": name.as_ref()}, "data": {key.as_ref(): value}});
         part.config = Some((format!("ConfigMap {name}, {key}").into(), config));
-        let facts = self.decode(object, "ConfigMap", &value).unwrap_or_default();
+        let facts = self.decode(object, "ConfigMap", &value, &ConfigMaps::new());
+        let facts = facts.unwrap_or_default();
         for fact in facts.other {
             if let Fact::ConfigFile(settings) = fact {
                 cluster.set_file(&settings);
@@ -182,85 +196,59 @@ impl<'a> Reader<'a, '_> {
         same.next().filter(|_| same.next().is_none()).copied()
     }
 
-    /// Puts values in the place of references to `ConfigMap`s, and text in the place of numbers, which
-    /// the API server would refuse. `hidden` are the `ConfigMap`s that were not given.
-    fn resolve(&self, object: &Object<'a>, value: &mut Value, hidden: &mut Vec<String>) {
-        match value {
-            Value::Array(items) => {
-                for item in items {
-                    self.resolve(object, item, hidden);
-                }
-            }
-            Value::Object(entries) => {
-                for key in ["env", "envs"] {
-                    if let Some(Value::Array(list)) = entries.get_mut(key) {
-                        for entry in list {
-                            self.resolve_entry(object, entry);
-                        }
-                    }
-                }
-                // The operator puts a component's own variables into its container, where they win over
-                // what `envFrom` brings.
-                let (container, key) = if entries.contains_key("extraPodSpec") {
-                    (
-                        entries.get_mut("extraPodSpec").and_then(|p| p.get_mut("mainContainer")),
-                        "envs",
-                    )
-                } else if let Some(pod) = entries.get_mut("podTemplate") {
-                    (pod.pointer_mut("/spec/containers").and_then(main_of), "env")
-                } else {
-                    (None, "env")
-                };
-                let from = match container.and_then(Value::as_object_mut) {
-                    Some(container) => container.remove("envFrom"),
-                    None => entries.remove("envFrom"),
-                };
-                if let Some(Value::Array(from)) = from {
-                    let mut list = self.variables_of(object, &from, hidden);
-                    if let Some(Value::Array(own)) = entries.get(key) {
-                        list.extend(own.clone());
-                    }
-                    entries.insert(key.to_owned(), Value::Array(list));
-                }
-                entries.values_mut().for_each(|inner| self.resolve(object, inner, hidden));
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
+    /// Returns the `ConfigMap`s among `uses` that were not given.
+    fn hidden(&self, object: &Object<'a>, uses: &[ConfigMapUse]) -> Vec<Arc<str>> {
+        let names = uses.iter().map(|used| &used.name);
+        names.filter(|name| self.map(object, name).is_none()).cloned().collect()
     }
 
-    /// Returns the variables that `ConfigMap`s bring.
-    fn variables_of(
-        &self,
-        object: &Object<'a>,
-        from: &[Value],
-        hidden: &mut Vec<String>,
-    ) -> Vec<Value> {
-        let mut list = Vec::new();
-        for source in from {
-            let Some(name) = source["configMapRef"]["name"].as_str() else { continue };
-            let prefix = source["prefix"].as_str().unwrap_or_default();
-            match self.map(object, name).and_then(|map| map.node.get("data")) {
-                Some(data) => list.extend(data.entries().iter().map(|(key, value)| {
-                    json!({"name": format!("{prefix}{}", key.text), "value": value.text()})
-                })),
-                None => hidden.push(name.to_owned()),
+    /// Returns what the `ConfigMap`s set that `facts` say variables are taken from, and where they stand, as
+    /// far as these were given.
+    fn variables(&self, object: &Object<'a>, facts: &Facts) -> (ConfigMaps, Vec<Lender<'a>>) {
+        let uses = facts.other.iter().flat_map(|fact| match fact {
+            Fact::Graph(graph) => {
+                graph.components.iter().flat_map(|part| part.variables_from.clone()).collect()
             }
-        }
-        list
-    }
-
-    fn resolve_entry(&self, object: &Object<'a>, entry: &mut Value) {
-        let from = &entry["valueFrom"]["configMapKeyRef"];
-        let known = from["name"].as_str().zip(from["key"].as_str()).and_then(|(name, key)| {
-            Some(self.map(object, name)?.node.get("data")?.string(key)?.to_owned())
+            Fact::Pod(pod) => pod.variables_from.clone(),
+            _ => Vec::new(),
         });
-        let text = match &entry["value"] {
-            Value::Number(number) => Some(number.to_string()),
-            Value::Bool(flag) => Some(flag.to_string()),
-            _ => known,
-        };
-        if let (Some(text), Some(entry)) = (text, entry.as_object_mut()) {
-            entry.insert("value".to_owned(), Value::String(text));
+        let (mut known, mut lenders) = (ConfigMaps::new(), Vec::new());
+        for used in uses {
+            let Some(map) = self.map(object, &used.name) else { continue };
+            let data = map.node.get("data");
+            if let Some(node) = data {
+                let config = Config { file: map.sheet.file, node };
+                lenders.push((Arc::clone(&used.name), config));
+            }
+            let entry = |(key, value): &(Key, Node)| {
+                (Arc::from(key.text.as_str()), value.text().map(Arc::from))
+            };
+            let entries = data.map_or(&[][..], Node::entries).iter().map(entry);
+            known.insert(used.name, Some(Arc::new(entries.collect())));
         }
+        (known, lenders)
+    }
+}
+
+/// Puts text in the place of numbers and switches as values of variables, which the API server would
+/// refuse.
+fn as_text(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(as_text),
+        Value::Object(entries) => {
+            for key in ["env", "envs"] {
+                let list = entries.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten();
+                for entry in list {
+                    let text = match &entry["value"] {
+                        Value::Number(number) => number.to_string(),
+                        Value::Bool(flag) => flag.to_string(),
+                        _ => continue,
+                    };
+                    entry["value"] = text.into();
+                }
+            }
+            entries.values_mut().for_each(as_text);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

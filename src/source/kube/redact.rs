@@ -35,8 +35,9 @@ pub(super) fn redact(value: &mut Value) {
         Value::Object(map) => {
             let variable = map.get("name").and_then(Value::as_str).map(str::to_owned);
             for (key, inner) in map.iter_mut() {
-                if let (Value::String(text), "value", Some("NATS_SERVER")) =
-                    (&mut *inner, key.as_str(), variable.as_deref())
+                let named = (key.as_str(), variable.as_deref());
+                if let Value::String(text) = &mut *inner
+                    && matches!(named, ("value", Some("NATS_SERVER")) | ("NATS_SERVER", _))
                 {
                     *text = servers(text);
                     continue;
@@ -113,7 +114,7 @@ fn redact_arguments(items: &mut [Value]) {
 }
 
 /// Returns true when the environment variable `name` holds a secret.
-fn is_secret_variable(name: &str, value: &str) -> bool {
+pub(super) fn is_secret_variable(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     // TOKENIZERS_PARALLELISM, MAX_TOKENS and their like are settings; AUTH_TOKENS is not a number.
     let mut rest = name.replace("TOKENIZER", "");

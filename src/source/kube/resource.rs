@@ -1,9 +1,11 @@
 //! What is watched, and where the API serves it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::client::KubeClient;
 use super::refusal::Refusal;
+use crate::domain::{ConfigMapUse, VariableKeys};
 
 /// The group of Dynamo's own resources.
 const NVIDIA: &str = "nvidia.com";
@@ -27,10 +29,13 @@ pub(super) struct Resource {
     labels: &'static str,
     /// Only the object of this name.
     name: Option<Arc<str>>,
+    /// Which keys of a `ConfigMap` are variables.
+    pub(super) variables: VariableKeys,
 }
 
 const fn resource(kind: &'static str, plural: &'static str, group: Group) -> Resource {
-    Resource { kind, plural, group, labels: "", name: None }
+    let variables = VariableKeys::Named(BTreeSet::new());
+    Resource { kind, plural, group, labels: "", name: None, variables }
 }
 
 /// Returns everything that is watched from the start.
@@ -52,8 +57,17 @@ const GRAPHS: Resource = resource("DynamoGraphDeployment", "dynamographdeploymen
 
 impl Resource {
     /// Returns one `ConfigMap`.
-    pub(super) fn config_map(name: &Arc<str>) -> Self {
-        Self { name: Some(Arc::clone(name)), ..resource("ConfigMap", "configmaps", Group::Core) }
+    pub(super) fn config_map(used: &ConfigMapUse) -> Self {
+        Self {
+            name: Some(Arc::clone(&used.name)),
+            variables: used.variables.clone(),
+            ..resource("ConfigMap", "configmaps", Group::Core)
+        }
+    }
+
+    /// Returns the name of the one object that it is about.
+    pub(super) fn only(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// Returns its name as in a Role and in messages.

@@ -11,6 +11,7 @@ use super::client::KubeClient;
 use super::condition::MissingRight;
 use super::refusal::Refusal;
 use super::resource::{Resource, resources};
+use crate::domain::ConfigMapUse;
 
 /// For a second or two after its start an API server answers 403 to those who may.
 const FORBIDDEN_PAUSE: Duration = Duration::from_secs(2);
@@ -41,8 +42,8 @@ pub struct Right {
 
 /// Asks for everything that the source watches, and for `config_maps`. Takes two seconds more when
 /// something is forbidden.
-pub async fn rights(client: &KubeClient, config_maps: &[String]) -> Vec<Right> {
-    let maps = config_maps.iter().map(|name| Resource::config_map(&name.as_str().into()));
+pub async fn rights(client: &KubeClient, config_maps: &[ConfigMapUse]) -> Vec<Right> {
+    let maps = config_maps.iter().map(Resource::config_map);
     let all = resources().into_iter().chain(maps);
     let asked = all.map(|resource| async move { of_resource(client, &resource).await });
     join_all(asked).await.into_iter().flatten().collect()

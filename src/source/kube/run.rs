@@ -15,7 +15,7 @@ use super::resource::{Resource, namespaces_with_dynamo, resources};
 use super::status::Status;
 use super::watch::Watch;
 use super::{KubeSpec, Pace};
-use crate::domain::SourceState;
+use crate::domain::{ConfigMapUse, SourceState};
 use crate::source::{Desired, Emitter};
 
 /// Reports of a few dozen watches; they wait when it is full.
@@ -30,7 +30,7 @@ const NAMED: usize = 5;
 /// What the source is told from outside, and what it shows besides frames.
 pub(super) struct Outside {
     pub(super) wanted: watch::Receiver<Desired>,
-    pub(super) config_maps: watch::Receiver<BTreeSet<Arc<str>>>,
+    pub(super) config_maps: watch::Receiver<BTreeSet<ConfigMapUse>>,
     pub(super) missing: watch::Sender<Arc<[MissingRight]>>,
 }
 
@@ -46,8 +46,8 @@ pub(super) struct Source {
     /// Watches that do not run, with what they know.
     parked: Vec<Watch>,
     running: JoinSet<Watch>,
-    /// How to stop the running ones.
-    stops: BTreeMap<Arc<str>, watch::Sender<bool>>,
+    /// What the running ones watch, and how to stop them.
+    stops: BTreeMap<Arc<str>, (Resource, watch::Sender<bool>)>,
 }
 
 /// What a session waits for besides the watches.
@@ -115,7 +115,7 @@ impl Source {
         }
         self.follow_config_maps();
         self.follow().await;
-        for stop in self.stops.values() {
+        for (_, stop) in self.stops.values() {
             stop.send_replace(true);
         }
         self.stops.clear();
@@ -165,21 +165,24 @@ impl Source {
 
     fn start(&mut self, watch: Watch) {
         let (stop, stopped) = watch::channel(false);
-        self.stops.insert(watch.resource.slot(), stop);
+        self.stops.insert(watch.resource.slot(), (watch.resource.clone(), stop));
         self.running.spawn(watch.run(stopped));
     }
 
-    /// Watches the `ConfigMap`s that are wanted, and no others.
+    /// Watches the `ConfigMap`s that are wanted, and no others. One of which more is wanted is asked for
+    /// again: what of it was not wanted was left out.
     fn follow_config_maps(&mut self) {
         let wanted: Vec<Resource> = {
-            let names = self.outside.config_maps.borrow_and_update();
-            names.iter().map(Resource::config_map).collect()
+            let uses = self.outside.config_maps.borrow_and_update();
+            uses.iter().map(Resource::config_map).collect()
         };
         let slots: BTreeSet<Arc<str>> = wanted.iter().map(Resource::slot).collect();
-        self.stops.retain(|slot, stop| {
-            let stays = !slot.starts_with("configmaps/") || slots.contains(slot);
+        self.stops.retain(|slot, (resource, stop)| {
+            let stays = !slot.starts_with("configmaps/") || wanted.contains(resource);
             if !stays {
                 stop.send_replace(true);
+            }
+            if !stays && !slots.contains(slot) {
                 self.board.remove(slot);
             }
             stays

@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::redact;
+use super::resource::Resource;
+use super::{config_map, redact};
 
 const METADATA: &[&str] = &[
     "name",
@@ -61,12 +62,10 @@ const CONTAINER_STATUS: &[&str] =
 
 const CONDITION: &[&str] = &["type", "status", "reason", "lastTransitionTime"];
 
-/// The largest text of a `ConfigMap` that is passed on; engine configurations have a few hundred bytes.
-const LARGEST: usize = 64 << 10;
-
-/// Returns `object`, of `kind`, without what is not needed and without secrets. Lists leave `kind` and
+/// Returns an object of `resource` without what is not needed and without secrets. Lists leave `kind` and
 /// `apiVersion` out of their items, so both are given.
-pub(super) fn trim(kind: &str, api_version: &str, mut object: Value) -> Value {
+pub(super) fn trim(resource: &Resource, api_version: &str, mut object: Value) -> Value {
+    let kind = resource.kind;
     let mut trimmed = Map::new();
     let given = object["apiVersion"].as_str().unwrap_or(api_version).to_owned();
     trimmed.insert("apiVersion".to_owned(), given.into());
@@ -82,7 +81,7 @@ pub(super) fn trim(kind: &str, api_version: &str, mut object: Value) -> Value {
         let part = match (kind, *key) {
             ("Pod", "spec") => pod_spec(part),
             ("Pod", "status") => pod_status(part),
-            ("ConfigMap", _) => config(part),
+            ("ConfigMap", _) => config_map::trim(part, &resource.variables),
             (_, "status") => keep(part, &["state", "conditions", "services", "components"]),
             _ => part,
         };
@@ -155,27 +154,6 @@ fn pod_status(value: Value) -> Value {
     status
 }
 
-fn config(value: Value) -> Value {
-    let Value::Object(map) = value else {
-        return value;
-    };
-    let texts = map.into_iter().map(|(key, text)| match text {
-        Value::String(_) if redact::is_secret_file(&key) => (key, redact::REDACTED.into()),
-        Value::String(text) if text.len() > LARGEST || !is_configuration(&text) => {
-            (key, Value::String(format!("({} bytes left out)", text.len())))
-        }
-        other => (key, other),
-    });
-    texts.collect()
-}
-
-/// Returns true for what may be names and values, or none: any other text may be anything.
-fn is_configuration(text: &str) -> bool {
-    let written = |line: &&str| !line.is_empty() && !line.starts_with('#');
-    let mut lines = text.lines().map(str::trim).filter(written);
-    text.contains(':') || lines.all(|line| ["{}", "---"].contains(&line))
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -193,15 +171,19 @@ mod tests {
             "notes": "PLANTED",
             "empty.yaml": "# nothing\n{}\n",
             "tokenizer.json": "{\"version\": 1}",
+            "NATS_SERVER": "nats://u:PLANTED@nats:4222",
         });
+        let mut resource = Resource::config_map(&"config".into());
+        resource.variables = crate::domain::VariableKeys::Named(["NATS_SERVER".into()].into());
 
-        let trimmed = trim("ConfigMap", "v1", json!({ "data": data }));
+        let trimmed = trim(&resource, "v1", json!({ "data": data }));
 
         assert_eq!(trimmed["data"]["agg.yaml"], text);
         assert_eq!(trimmed["data"]["tokenizer.json"], "{\"version\": 1}");
         assert_eq!(trimmed["data"]["empty.yaml"], "# nothing\n{}\n");
         assert_eq!(trimmed["data"]["secret.txt"], redact::REDACTED);
         assert_eq!(trimmed["data"]["notes"], "(7 bytes left out)");
+        assert_eq!(trimmed["data"]["NATS_SERVER"], "nats://(redacted)@nats:4222");
         assert!(!trimmed.to_string().contains("PLANTED"), "{trimmed}");
     }
 }

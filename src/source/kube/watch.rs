@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -19,7 +19,7 @@ use super::refusal::Refusal;
 use super::resource::Resource;
 use super::trim::trim;
 use crate::clock;
-use crate::frame::{Frame, Origin};
+use crate::frame::{Frame, KubeChange, Origin};
 use crate::source::Emitter;
 
 /// The server ends a watch after this many seconds.
@@ -142,7 +142,10 @@ impl Watch {
         let path = self.resource.path(version, self.client.namespace());
         let api_version = self.resource.api_version(version);
         let (objects, mut at) = self.list(&path, &api_version).await?;
-        let told = self.known.replace(&objects);
+        let mut told = self.known.replace(&objects);
+        if objects.is_empty() && told.is_empty() {
+            told.extend(self.absent(&api_version));
+        }
         if !self.emit(told).await {
             return Ok(false);
         }
@@ -168,6 +171,17 @@ impl Watch {
         Ok(true)
     }
 
+    /// Says of the one object that is watched that it is not there. What it may set is known then.
+    fn absent(&self, api_version: &str) -> Option<Told> {
+        let name = self.resource.only()?;
+        let object = json!({
+            "apiVersion": api_version,
+            "kind": self.resource.kind,
+            "metadata": { "name": name, "namespace": self.client.namespace().as_ref() },
+        });
+        Some((KubeChange::Deleted, object.to_string().into()))
+    }
+
     async fn list(
         &mut self,
         path: &str,
@@ -183,7 +197,7 @@ impl Watch {
             };
             let mut page = self.client.get_json(&asked).await.map_err(listing)?;
             if let Value::Array(items) = page["items"].take() {
-                let trimmed = |item| trim(self.resource.kind, api_version, item);
+                let trimmed = |item| trim(&self.resource, api_version, item);
                 objects.extend(items.into_iter().map(trimmed));
             }
             match page["metadata"]["continue"].as_str() {
@@ -233,10 +247,10 @@ impl Watch {
             }
             let told = match event["type"].as_str() {
                 Some("ADDED" | "MODIFIED") => {
-                    self.known.put(&trim(self.resource.kind, api_version, object))
+                    self.known.put(&trim(&self.resource, api_version, object))
                 }
                 Some("DELETED") => {
-                    let object = trim(self.resource.kind, api_version, object);
+                    let object = trim(&self.resource, api_version, object);
                     self.known.remove(&object).into_iter().collect()
                 }
                 Some("ERROR") => return error_event(&object).map(Some).map_err(watching),

@@ -1,12 +1,11 @@
 //! What a container runs: Dynamo's modules, their flags and their environment.
 
-use std::collections::BTreeMap;
-
 use serde_json::Value;
 
+use super::env::{Env, EnvValue, Lender};
+use super::list;
 use super::shell::{self, Variables};
-use super::{list, shared, string};
-use crate::domain::{Backend, SecretRef};
+use crate::domain::Backend;
 
 /// A module of Dynamo that a process runs (`python3 -m dynamo.frontend`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,83 +30,6 @@ impl Module {
             _ => return None,
         })
     }
-}
-
-/// The value of an environment variable.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum EnvValue {
-    Plain(String),
-    Secret(SecretRef),
-    /// From somewhere that the object does not show.
-    Elsewhere,
-}
-
-/// The environment that an object gives a container.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Env {
-    values: BTreeMap<String, EnvValue>,
-}
-
-impl Env {
-    /// Adds the entries of a list of `env`; a later one of the same name wins. `field` resolves
-    /// references to fields of the pod.
-    pub(super) fn add(&mut self, entries: &Value, field: impl Fn(&str) -> Option<String>) {
-        for entry in list(entries) {
-            let Some(name) = string(entry, "name") else { continue };
-            let value = match string(entry, "value") {
-                Some(value) => EnvValue::Plain(self.expanded(value)),
-                None => referred(&entry["valueFrom"], &field),
-            };
-            self.values.insert(name.to_owned(), value);
-        }
-    }
-
-    pub(super) fn get(&self, name: &str) -> Option<&EnvValue> {
-        self.values.get(name)
-    }
-
-    pub(super) fn plain(&self, name: &str) -> Option<&str> {
-        match self.values.get(name) {
-            Some(EnvValue::Plain(value)) => Some(value),
-            _ => None,
-        }
-    }
-
-    /// Replaces `$(NAME)` as Kubernetes does: by variables that stand before, else not at all.
-    fn expanded(&self, text: &str) -> String {
-        let mut out = String::new();
-        let mut rest = text;
-        while let Some(start) = rest.find("$(") {
-            let Some(length) = rest[start..].find(')') else { break };
-            let name = &rest[start + 2..start + length];
-            out.push_str(&rest[..start]);
-            match self.plain(name) {
-                // What variables may add up to is as bounded as a script.
-                Some(value) if out.len() + value.len() < (64 << 10) => out.push_str(value),
-                _ => out.push_str(&rest[start..=start + length]),
-            }
-            rest = &rest[start + length + 1..];
-        }
-        out.push_str(rest);
-        out
-    }
-
-    fn variables(&self) -> Variables {
-        let plain = |(name, value): (&String, &EnvValue)| match value {
-            EnvValue::Plain(value) => Some((name.clone(), value.clone())),
-            EnvValue::Secret(_) | EnvValue::Elsewhere => None,
-        };
-        self.values.iter().filter_map(plain).collect()
-    }
-}
-
-fn referred(from: &Value, field: &impl Fn(&str) -> Option<String>) -> EnvValue {
-    let secret = &from["secretKeyRef"];
-    if let (Some(name), Some(key)) = (string(secret, "name"), string(secret, "key")) {
-        return EnvValue::Secret(SecretRef { name: shared(name), key: shared(key) });
-    }
-    let path = string(&from["fieldRef"], "fieldPath");
-    path.and_then(field).map_or(EnvValue::Elsewhere, EnvValue::Plain)
 }
 
 /// A process that a container starts.
@@ -139,6 +61,8 @@ pub(super) struct Found<'a> {
     pub(super) value: Option<&'a str>,
     /// How it was written.
     pub(super) form: Form,
+    /// The key of a `ConfigMap` that its value is of.
+    pub(super) lender: Option<&'a Lender>,
 }
 
 impl Command {
@@ -156,7 +80,7 @@ impl Command {
             let Some((module, start)) = module_in(&simple.words) else { continue };
             let mut env = env.clone();
             for (name, value) in simple.variables {
-                env.values.insert(name, EnvValue::Plain(value));
+                env.assign(&name, value);
             }
             let words = simple.words[start..].to_vec();
             found.push(Self { module: Some(module), words, env });
@@ -177,10 +101,12 @@ impl Command {
         let position = self.words.iter().rposition(|word| is_flag(word, names))?;
         let word = &self.words[position];
         if let Some((name, value)) = word.split_once('=') {
-            return Some(Found { name: name.to_owned(), value: Some(value), form: Form::Joined });
+            let (name, form) = (name.to_owned(), Form::Joined);
+            return Some(Found { name, value: Some(value), form, lender: None });
         }
         let value = self.words.get(position + 1).filter(|next| !next.starts_with("--"));
-        Some(Found { name: word.clone(), value: value.map(String::as_str), form: Form::Flag })
+        let (name, value) = (word.clone(), value.map(String::as_str));
+        Some(Found { name, value, form: Form::Flag, lender: None })
     }
 
     /// Returns the first of the environment's `names` that is set.
@@ -190,7 +116,8 @@ impl Command {
                 EnvValue::Plain(value) => Some(value.as_str()),
                 EnvValue::Secret(_) | EnvValue::Elsewhere => None,
             };
-            Some(Found { name: (*name).to_owned(), value, form: Form::Variable })
+            let lender = self.env.lender(name);
+            Some(Found { name: (*name).to_owned(), value, form: Form::Variable, lender })
         })
     }
 }
@@ -235,10 +162,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::ConfigMaps;
 
     fn command(container: &Value) -> Command {
         let mut env = Env::default();
-        env.add(&container["env"], |_| None);
+        env.add(&container["env"], &ConfigMaps::new(), |_| None);
         Command::all_of(container, &env).remove(0)
     }
 
@@ -270,16 +198,5 @@ mod tests {
 
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].flag(&["--http-port"]).unwrap().value, Some("8001"));
-    }
-
-    #[test]
-    fn a_secret_is_a_reference_and_nothing_else() {
-        let mut env = Env::default();
-        let entry =
-            json!([{"name": "P", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}]);
-        env.add(&entry, |_| None);
-
-        let expected = EnvValue::Secret(SecretRef { name: "s".into(), key: "k".into() });
-        assert_eq!(env.get("P"), Some(&expected));
     }
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::command::{Command, Env, Module};
+use super::command::{Command, Module};
+use super::env::Env;
 use super::image::{self, Version};
 use super::manifest;
 use super::pod::{dynamo_namespace, engine_file, main_container};
 use super::settings::{Process, role_of};
 use super::{Object, list, shared, string};
 use crate::domain::{
-    Backend, Basis, Claim, Component, Fact, Graph, GraphApi, ManifestPart, Subject,
+    Backend, Basis, Claim, Component, ConfigMaps, Fact, Graph, GraphApi, ManifestPart, Subject,
 };
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
@@ -30,6 +31,15 @@ struct Part<'a> {
 }
 
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    decode_with(frame, &ConfigMaps::new(), facts)
+}
+
+/// Reads a graph deployment whose variables may come from `maps`.
+pub(super) fn decode_with(
+    frame: &Frame,
+    maps: &ConfigMaps,
+    facts: &mut Facts,
+) -> Result<(), Reject> {
     let object = Object::read(frame)?;
     if object.gone {
         facts.other.push(Fact::GraphGone { name: object.name });
@@ -42,7 +52,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let mut parts = parts(&object.value);
     parts.sort_by_key(|part| part.name);
     for part in &parts {
-        let (component, made) = read(&object, part, backend);
+        let (component, made) = read(&object, part, backend, maps);
         components.push(component);
         claims.extend(made);
     }
@@ -103,10 +113,20 @@ fn parts(object: &Value) -> Vec<Part<'_>> {
     old.chain(new).collect()
 }
 
-fn read(object: &Object, part: &Part<'_>, backend: Option<Backend>) -> (Component, Vec<Claim>) {
+fn read(
+    object: &Object,
+    part: &Part<'_>,
+    backend: Option<Backend>,
+    maps: &ConfigMaps,
+) -> (Component, Vec<Claim>) {
     let mut env = Env::default();
+    // The operator puts a component's own variables into its container, where they win over `envFrom`.
+    env.add_from(&part.container["envFrom"], maps);
+    if let Some(secret) = string(part.value, "envFromSecret") {
+        env.add_secret(secret);
+    }
     for entries in part.envs.into_iter().chain([&part.container["env"]]) {
-        env.add(entries, |_| None);
+        env.add(entries, maps, |_| None);
     }
     let image = string(part.container, "image").unwrap_or_default();
     let subject =
@@ -119,6 +139,7 @@ fn read(object: &Object, part: &Part<'_>, backend: Option<Backend>) -> (Componen
         replicas: part.value["replicas"].as_u64(),
         ready: part.status["readyReplicas"].as_u64(),
         engine_file: None,
+        variables_from: env.sources(),
         manifest: part.manifest.clone(),
     };
     for (position, command) in Command::all_of(part.container, &env).iter().enumerate() {

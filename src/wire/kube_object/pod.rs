@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::command::{Command, Env, Module};
+use super::command::{Command, Module};
+use super::env::Env;
 use super::image::{self, Version};
 use super::settings::{Process, role_of};
 use super::volume::{Mounted, mounted};
 use super::{Object, list, raw, shared, string};
 use crate::domain::{
-    Backend, Basis, Claim, ConfigSource, Container, EngineFile, EngineSocket, Fact, Pod, Port,
-    Role, Subject,
+    Backend, Basis, Claim, ConfigMaps, ConfigSource, Container, EngineFile, EngineSocket, Fact,
+    Pod, Port, Role, Subject,
 };
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
@@ -26,12 +27,21 @@ const BROKER_LIMIT: usize = 16;
 const VLLM_PORT: &str = "DYN_VLLM_KV_EVENT_PORT";
 
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    decode_with(frame, &ConfigMaps::new(), facts)
+}
+
+/// Reads a pod whose variables may come from `maps`.
+pub(super) fn decode_with(
+    frame: &Frame,
+    maps: &ConfigMaps,
+    facts: &mut Facts,
+) -> Result<(), Reject> {
     let object = Object::read(frame)?;
     if object.gone {
         facts.other.push(Fact::PodGone { name: object.name });
         return Ok(());
     }
-    let (mut pod, claims) = Reading::of(&object).finish();
+    let (mut pod, claims) = Reading::of(&object, maps).finish();
     status::read(&object.value, &mut pod);
     facts.other.push(Fact::Pod(Box::new(pod)));
     facts.other.extend(claims.into_iter().map(Fact::Claim));
@@ -41,12 +51,13 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
 /// A pod while its containers are read.
 struct Reading<'a> {
     object: &'a Object,
+    maps: &'a ConfigMaps,
     pod: Pod,
     claims: Vec<Claim>,
 }
 
 impl<'a> Reading<'a> {
-    fn of(object: &'a Object) -> Self {
+    fn of(object: &'a Object, maps: &'a ConfigMaps) -> Self {
         let metadata = &object.value["metadata"];
         let spec = &object.value["spec"];
         let pod = Pod {
@@ -60,7 +71,7 @@ impl<'a> Reading<'a> {
             terminating: string(metadata, "deletionTimestamp").is_some(),
             ..Pod::default()
         };
-        Self { object, pod, claims: Vec::new() }
+        Self { object, maps, pod, claims: Vec::new() }
     }
 
     fn finish(mut self) -> (Pod, Vec<Claim>) {
@@ -84,7 +95,8 @@ impl<'a> Reading<'a> {
     fn container(&mut self, container: &'a Value, is_main: bool) {
         let mut env = Env::default();
         let (name, namespace) = (self.object.name.to_string(), self.object.namespace().to_owned());
-        env.add(&container["env"], |path| match path {
+        env.add_from(&container["envFrom"], self.maps);
+        env.add(&container["env"], self.maps, |path| match path {
             "metadata.name" => Some(name.clone()),
             "metadata.namespace" => Some(namespace.clone()),
             _ => None,
@@ -98,6 +110,10 @@ impl<'a> Reading<'a> {
         let role = first.unwrap_or_default();
         if is_main {
             self.main(container, &env, role);
+        }
+        // Other containers are none of Dynamo's.
+        if is_main || role != Role::Other {
+            self.pod.variables_from.extend(env.sources());
         }
         self.pod.containers.push(read_container(container, &commands, role));
     }
@@ -290,7 +306,7 @@ mod tests {
     /// Returns the port at which vLLM's engine publishes.
     fn socket(release: &str, role: Role, container: &Value) -> Option<u16> {
         let mut env = Env::default();
-        env.add(&container["env"], |_| None);
+        env.add(&container["env"], &ConfigMaps::new(), |_| None);
         let command = Command::all_of(container, &env).remove(0);
         let version = Version::parse(release);
         engine_socket(&command, Some(Backend::Vllm), version, role).map(|socket| socket.port)

@@ -89,7 +89,7 @@ impl Process<'_> {
             }
             // A file may set it. One in a ConfigMap is read when it comes; of one in the image
             // nothing is known.
-            None if self.engine_file.is_some() => {}
+            None if self.engine_file.is_some() || self.command.env().may_hide() => {}
             None => {
                 for of in [ClaimOf::Engine].iter().chain(followers) {
                     claims.push(default_block_size(*of, &self.subject));
@@ -129,7 +129,12 @@ impl Process<'_> {
         }
         let value = row.kind.read(found.value.filter(|_| found.is_for(row)), off)?;
         let label = match found.form {
-            Form::Variable => format!("env {}", found.name),
+            Form::Variable => match found.lender {
+                Some(from) => {
+                    format!("env {} (ConfigMap {}: {})", found.name, from.config_map, from.key)
+                }
+                None => format!("env {}", found.name),
+            },
             Form::Flag | Form::Joined => found.name.clone(),
         };
         Some(Claim {
@@ -164,7 +169,12 @@ impl Process<'_> {
         self.command.variable(&names)
     }
 
+    /// Returns what holds where nothing is set; nothing when a `ConfigMap` that is not known may set it.
     fn default_claim(&self, row: &Row, of: ClaimOf) -> Option<Claim> {
+        let env = self.command.env();
+        if env.may_hide() && !row.env.is_empty() {
+            return None;
+        }
         let value = row.default.value(self.version)?;
         let who = match self.version {
             Some(version) => format!("default of Dynamo {version}"),
@@ -172,6 +182,11 @@ impl Process<'_> {
         };
         let names: Vec<&str> =
             row.flags.iter().copied().chain(row.env.iter().map(Variable::name)).collect();
+        // Secrets hold tokens as a rule, but may hold settings.
+        let unless = match env.secrets() {
+            secrets if secrets.is_empty() || row.env.is_empty() => String::new(),
+            secrets => format!(", unless by Secret {}", secrets.join(", ")),
+        };
         Some(Claim {
             what: row.what,
             of,
@@ -179,7 +194,7 @@ impl Process<'_> {
             value,
             basis: Basis::Default,
             source: who.into(),
-            raw: raw(&format!("not set: {}", names.join(", "))),
+            raw: raw(&format!("not set: {}{unless}", names.join(", "))),
         })
     }
 }

@@ -146,6 +146,10 @@ fn setting_line(fact: &Fact) -> String {
             format!("ENDPOINTS {}: {} pods", endpoints.slice, endpoints.pods.len())
         }
         Fact::ConfigFile(file) => format!("CONFIG {} {}", file.config_map, file.key),
+        Fact::ConfigMap(map) => match &map.variables {
+            Some(variables) => format!("CONFIGMAP {}: {} keys", map.name, variables.len()),
+            None => format!("CONFIGMAP {} gone", map.name),
+        },
         Fact::Advertised(record) => {
             let channels = record.channels.iter();
             let channels: Vec<String> = channels

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::domain::{NatsAccess, SecretRef};
-use crate::wire::kube_object::command::{Env, EnvValue};
+use crate::wire::kube_object::env::{Env, EnvValue};
 use crate::wire::kube_object::shared;
 use crate::wire::kube_object::volume::{Mounted, mounted};
 

@@ -1,0 +1,61 @@
+//! A `ConfigMap`: configuration files of engines, and variables of processes.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Object, engine_config, shared};
+use crate::domain::{ConfigFile, ConfigMap, Fact, Variables};
+use crate::frame::Frame;
+use crate::wire::{Facts, Reject};
+
+/// Most keys of one that are kept as variables.
+const KEY_LIMIT: usize = 512;
+
+/// Longest value that is kept as that of a variable.
+const VALUE_LIMIT: usize = 4096;
+
+/// What stands where whoever watched took out a secret.
+const REDACTED: &str = "(redacted)";
+
+/// How the note ends that stands in the place of what is too much, or nothing that is read.
+const LEFT_OUT: &str = " bytes left out)";
+
+/// Reads what looks like an engine's configuration; a `ConfigMap` holds anything.
+pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    let object = Object::read(frame)?;
+    let none = Map::new();
+    let data = object.value["data"].as_object().unwrap_or(&none);
+    let mut unreadable = false;
+    for (key, text) in data {
+        let Some(text) = text.as_str() else { continue };
+        let extension = key.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        if !["yaml", "yml", "json"].contains(&extension.as_str()) {
+            continue;
+        }
+        let read = if object.gone { Ok(None) } else { engine_config::from_yaml(text) };
+        unreadable |= read.is_err();
+        let settings = read.unwrap_or_default();
+        let config_map = Arc::clone(&object.name);
+        facts.other.push(Fact::ConfigFile(ConfigFile { config_map, key: shared(key), settings }));
+    }
+    let variables = (!object.gone).then(|| Arc::new(variables(data)));
+    facts.other.push(Fact::ConfigMap(ConfigMap { name: object.name, variables }));
+    if unreadable {
+        return Err(Reject::new("ConfigMap with a file that is no YAML"));
+    }
+    Ok(())
+}
+
+fn variables(data: &Map<String, Value>) -> Variables {
+    let value = |text: &Value| {
+        let text = text.as_str().filter(|text| text.len() <= VALUE_LIMIT)?;
+        (!is_taken_out(text)).then(|| text.into())
+    };
+    data.iter().take(KEY_LIMIT).map(|(key, text)| (shared(key), value(text))).collect()
+}
+
+fn is_taken_out(text: &str) -> bool {
+    // An address keeps a mark where its login was, and is still one.
+    text == REDACTED || (text.starts_with('(') && text.ends_with(LEFT_OUT))
+}
