@@ -268,6 +268,7 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
             role: Role::Worker,
             backend: None,
             replicas: None,
+            nodes: None,
             ready: None,
             engine_file: Some(file("m3")),
             variables_from: Vec::new(),

@@ -73,9 +73,11 @@ pub struct Unregistered {
 /// Whether a worker belongs to the deployment that is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belongs {
-    /// Its pod is shown, or everybody is looked at.
+    /// Its pod is shown; or there are no pods, and routers name it or it publishes where registered workers
+    /// do.
     Here,
-    /// Kubernetes is seen, and shows no pod of it: others may share the event plane.
+    /// Kubernetes is seen, and shows no pod of it, or nothing says whose it is: others may share the
+    /// event plane.
     Perhaps,
 }
 

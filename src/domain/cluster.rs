@@ -180,6 +180,18 @@ pub struct EngineFile {
     pub followed: bool,
 }
 
+/// A pod's place in a worker of several pods. One of them is in discovery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Seat {
+    /// Nothing says so.
+    #[default]
+    Unsaid,
+    /// It speaks for the worker.
+    Leader,
+    /// It computes, and nobody hears of it.
+    Follower,
+}
+
 /// A pod, as Kubernetes shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pod {
@@ -211,6 +223,8 @@ pub struct Pod {
     pub trouble: Option<Arc<str>>,
     /// True once it was told to end.
     pub terminating: bool,
+    /// Its place in a worker of several pods.
+    pub seat: Seat,
     /// When its main container, or else the pod, started.
     pub started: Option<Timestamp>,
     /// How often its containers were restarted.
@@ -255,6 +269,8 @@ pub struct Component {
     pub backend: Option<Backend>,
     /// How many are wanted.
     pub replicas: Option<u64>,
+    /// How many pods are one worker (`multinode.nodeCount`), when it says so.
+    pub nodes: Option<u64>,
     /// How many are ready.
     pub ready: Option<u64>,
     /// The configuration file of their engine.

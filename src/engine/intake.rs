@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::origin::{carries_kv, clean, sample_of, source_name};
+use super::origin::{NAME_LIMIT, carries_kv, clean, home, sample_of, source_name};
 use super::{Engine, kept};
 use crate::domain::{Fact, Subject, Timestamp, VersionSign};
 use crate::frame::{Body, Frame, Origin};
@@ -177,6 +177,8 @@ impl Engine {
             });
         }
         if let Some(event) = self.facts.kv.events().get(self.frame_from) {
+            let home = || home(&frame.origin).map(|home| wire::printable(home, NAME_LIMIT).into());
+            self.workers.set_home(event.rank.worker, home);
             let subject = Subject::Worker(event.rank.worker);
             self.versions.sign(&VersionSign {
                 subject,

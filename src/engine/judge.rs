@@ -115,15 +115,20 @@ impl Engine {
                 last_event: record.last_event,
                 first_routed: record.first_routed,
                 last_routed: record.last_routed,
-                belongs: if shown.is_some() || self.cluster.pods().next().is_none() {
-                    Belongs::Here
-                } else {
-                    Belongs::Perhaps
-                },
+                belongs: self.belongs(record, shown),
                 pod,
             }
         });
         ranks.collect()
+    }
+
+    /// Returns whether a rank is of the deployment that is looked at: by its pod, or where no pods are
+    /// shown, by the router that sends it requests, or the Dynamo namespace that it shares with workers
+    /// in discovery.
+    fn belongs(&self, record: &RankRecord, shown: Option<&Pod>) -> Belongs {
+        let alone = self.cluster.pods().next().is_none();
+        let known = record.routed > 0 || self.workers.is_at_home(record.rank.worker);
+        if shown.is_some() || (alone && known) { Belongs::Here } else { Belongs::Perhaps }
     }
 
     /// Returns when a rank started. What was there when kvtop attached started at a time of its own,

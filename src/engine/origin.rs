@@ -10,7 +10,7 @@ use crate::wire;
 const SAMPLE_LIMIT: usize = 120;
 
 /// Longest name of a pod, a stream or a source that is kept.
-const NAME_LIMIT: usize = 512;
+pub(super) const NAME_LIMIT: usize = 512;
 
 /// Returns true for messages that carry KV events.
 pub(super) fn carries_kv(origin: &Origin) -> bool {
@@ -27,6 +27,16 @@ pub(super) fn carries_kv(origin: &Origin) -> bool {
         | Origin::Indexer { .. }
         | Origin::Health { .. } => false,
     }
+}
+
+/// Returns what the subject of a KV event begins with: all of it that names the Dynamo namespace
+/// (`namespace.NS.component.…`, or `namespace-NS-component-…` in `JetStream`).
+pub(super) fn home(origin: &Origin) -> Option<&str> {
+    let (Origin::Nats { subject, .. } | Origin::Jetstream { subject, .. }) = origin else {
+        return None;
+    };
+    let end = subject.find(".component.").or_else(|| subject.rfind("-component-"))?;
+    subject.get(..end)
 }
 
 /// Returns the name under which the frames of `origin` are shown.

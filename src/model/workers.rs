@@ -185,6 +185,8 @@ pub struct WorkerRecord {
     pub since: Option<Timestamp>,
     /// Its component, as discovery names it.
     pub component: Option<Arc<str>>,
+    /// Its Dynamo namespace, as the first subject of its KV events names it; none over ZMQ.
+    pub home: Option<Arc<str>>,
 }
 
 /// All workers, in order of first sight.
@@ -239,6 +241,7 @@ impl Workers {
                 joined: announced.as_ref().map(|(at, _)| *at),
                 since: announced.as_ref().map(|(at, _)| *at),
                 component: announced.and_then(|(_, component)| component),
+                home: None,
             });
         }
         &mut self.records[index]
@@ -297,6 +300,24 @@ impl Workers {
             worker.joined.get_or_insert(at);
             worker.component = Some(Arc::clone(&membership.component));
         }
+    }
+
+    /// Notes where worker `id` publishes its KV events, once.
+    pub fn set_home(&mut self, id: WorkerId, home: impl FnOnce() -> Option<Arc<str>>) {
+        let worker = self.worker_mut(id);
+        if worker.home.is_none() {
+            worker.home = home();
+        }
+    }
+
+    /// Returns true unless worker `id` publishes in a Dynamo namespace in which discovery names nobody:
+    /// others may share the event plane.
+    pub fn is_at_home(&self, id: WorkerId) -> bool {
+        let home = self.worker(id).and_then(|worker| worker.home.as_ref());
+        let known = |worker: &&WorkerRecord| worker.joined.is_some();
+        home.is_none_or(|home| {
+            self.records.iter().filter(known).any(|worker| worker.home.as_ref() == Some(home))
+        })
     }
 
     /// Notes that discovery has a model of worker `id`, unless the worker was seen or named before.

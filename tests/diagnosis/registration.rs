@@ -1,11 +1,14 @@
 //! Who is in discovery, and who only acts as if.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kvtop::diagnose::{Belongs, Unregistered, Verdict, rule};
-use kvtop::domain::Timestamp;
+use kvtop::domain::{Timestamp, WorkerId};
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, Snapshot};
+use kvtop::wire::{Facts, decode};
+use serde_json::{Value, json};
 
 use super::rules::healthy;
 use super::settings::found;
@@ -23,6 +26,29 @@ fn said(seen: &Snapshot) -> (CheckVerdict, String) {
     (check.verdict.clone(), check.note.clone())
 }
 
+/// Gives each frame of JSON from `origin` another body.
+fn rewritten(frames: &mut [Frame], kind: &str, rewrite: impl Fn(&mut Value)) {
+    for frame in frames {
+        if !matches!(&frame.origin, Origin::Kube { kind: of, .. } if of.as_ref() == kind) {
+            continue;
+        }
+        let mut object: Value = serde_json::from_str(&text(frame)).unwrap();
+        rewrite(&mut object);
+        frame.body = Body::Whole(object.to_string().into());
+    }
+}
+
+/// The frames, slowed down, by a source that watches: everybody had the time to register.
+fn slowly(frames: Vec<Frame>) -> Vec<Frame> {
+    let start = frames[0].at.0;
+    let slow = frames.into_iter().map(|frame| Frame {
+        at: Timestamp(start + (frame.at.0 - start) * 60),
+        time: None,
+        ..frame
+    });
+    slow.collect()
+}
+
 /// A capture without the discovery records of its second publisher.
 fn without_a_record(name: &str) -> (Vec<Frame>, Snapshot) {
     let whole = frames(&fixture(&format!("captures/{name}.frames.gz")));
@@ -38,6 +64,26 @@ fn without_a_record(name: &str) -> (Vec<Frame>, Snapshot) {
     (left, seen)
 }
 
+/// Moves the KV events of one worker to another Dynamo namespace.
+fn elsewhere(mut frame: Frame, worker: WorkerId) -> Frame {
+    let mut facts = Facts::default();
+    let read = decode(&frame, &mut facts).is_ok();
+    if read && facts.kv.events().iter().any(|event| event.rank.worker == worker) {
+        let moved = |subject: &Arc<str>| {
+            let moved = subject.replacen("namespace", "namespace.other-", 1);
+            let moved = moved.replace("namespace.other-.", "namespace.other-");
+            Arc::from(moved.replace("namespace.other--", "namespace-other-"))
+        };
+        match &mut frame.origin {
+            Origin::Nats { subject, .. } | Origin::Jetstream { subject, .. } => {
+                *subject = moved(subject);
+            }
+            _ => {}
+        }
+    }
+    frame
+}
+
 #[test]
 fn a_publisher_that_discovery_does_not_name_is_never_called_registered() {
     for name in ["1.6.1-healthy", "0.9.0-healthy"] {
@@ -45,24 +91,28 @@ fn a_publisher_that_discovery_does_not_name_is_never_called_registered() {
         assert!(matches!(said(&seen).0, CheckVerdict::Unknown { .. }), "{name}: {:?}", said(&seen));
 
         // The same, slowed down, by a source that watches: it had the time to register.
-        let start = frames[0].at.0;
         let watching = Frame::new(
             frames[0].at,
             Origin::Health { source: "etcd".into() },
             "{\"state\":\"live\"}",
         );
-        let slow = frames.into_iter().map(|frame| Frame {
-            at: Timestamp(start + (frame.at.0 - start) * 60),
-            time: None,
-            ..frame
-        });
-        let slow: Vec<Frame> = slow.collect();
+        let id = played(&frames).1.workers.last().unwrap().rank.worker;
+        let slow = slowly(frames);
         let unwatched = played(&slow).1;
         assert!(found(&unwatched, "KVT012").is_none(), "{name}: it may have come and gone");
-        let seen = played(&[vec![watching], slow].concat()).1;
+        let all = [vec![watching], slow].concat();
+        let seen = played(&all).1;
         let summary = found(&seen, "KVT012").map(|finding| finding.summary.clone());
         let summary = summary.unwrap_or_else(|| panic!("{name}: {:?}", said(&seen)));
         assert!(summary.contains("is not in discovery and yet publishes"), "{name}: {summary}");
+
+        // Another deployment on the same server is nobody's fault. No router of this one sends it requests.
+        let heard = all.into_iter().filter(|frame| !matches!(frame.origin, Origin::Log { .. }));
+        let foreign: Vec<_> = heard.map(|frame| elsewhere(frame, id)).collect();
+        let seen = played(&foreign).1;
+        assert_eq!(seen.workers.len(), 2, "{name}: it is heard");
+        assert!(found(&seen, "KVT012").is_none(), "{name}: {:?}", said(&seen));
+        assert!(matches!(said(&seen).0, CheckVerdict::Unknown { .. }), "{name}: {:?}", said(&seen));
     }
 }
 
@@ -140,4 +190,42 @@ fn a_ready_pod_without_a_worker_is_named_once_it_had_time_to_register() {
     let mut evidence = healthy();
     evidence.unregistered.push(none);
     assert!(matches!(rule("KVT012").unwrap().judge(&evidence), Verdict::Unknown { .. }));
+}
+
+#[test]
+fn of_a_worker_of_several_pods_only_the_leader_is_missed() {
+    let summary = |clique: &str, nodes: u64, replicas: u64| {
+        let mut recorded = frames(&fixture("clusters/config-map.frames"));
+        recorded.retain(|frame| {
+            let of = |kind: &str| kind == "DynamoWorkerMetadata" && text(frame).contains("mj7km");
+            !matches!(&frame.origin, Origin::Kube { kind, .. } if of(kind))
+        });
+        rewritten(&mut recorded, "Pod", |pod| {
+            if pod["metadata"]["name"].as_str().unwrap().ends_with("mj7km") {
+                pod["metadata"]["labels"]["grove.io/podclique"] = clique.into();
+            }
+        });
+        rewritten(&mut recorded, "DynamoGraphDeployment", |graph| {
+            for service in graph["spec"]["services"].as_object_mut().unwrap().values_mut() {
+                if service["componentType"] == "worker" {
+                    service["multinode"] = json!({ "nodeCount": nodes });
+                    service["replicas"] = replicas.into();
+                }
+            }
+        });
+        let later = recorded.last().unwrap().at.after(Duration::from_secs(900));
+        let watched = Origin::Health { source: "kubernetes".into() };
+        recorded.push(Frame::new(later, watched, "{\"state\":\"live\"}"));
+        found(&played(&recorded).1, "KVT012").map(|finding| finding.summary.clone())
+    };
+
+    let named = Some(
+        "pod gtc-demo-0-trtllmworker-mj7km is ready and has no worker in discovery.".to_owned(),
+    );
+    assert_eq!(summary("gtc-demo-0-trtllmworker", 1, 2), named);
+    assert_eq!(summary("gtc-demo-0-worker-0-trtllmworker-ldr", 2, 1), named);
+    assert_eq!(summary("gtc-demo-0-worker-0-trtllmworker-wkr", 2, 1), None);
+    // More are wanted than there are, as while a scale-up waits for nodes.
+    assert_eq!(summary("gtc-demo-0-worker-0-trtllmworker-wkr", 2, 4), None);
+    assert_eq!(summary("gtc-demo-0-trtllmworker", 2, 4), None);
 }

@@ -12,7 +12,8 @@ fn list(path: &str, items: Option<&[&str]>) -> ManifestList {
 fn component(name: &str, role: Role, manifest: ManifestPart) -> Component {
     let (backend, ready, engine_file) = (None, None, None);
     let (name, replicas, variables_from) = (name.into(), Some(2), Vec::new());
-    Component { name, role, backend, replicas, ready, engine_file, variables_from, manifest }
+    let nodes = None;
+    Component { name, role, backend, replicas, nodes, ready, engine_file, variables_from, manifest }
 }
 
 fn graph(api: GraphApi, components: Vec<Component>) -> Graph {

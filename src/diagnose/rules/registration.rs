@@ -34,9 +34,9 @@ impl Rule for Registration {
         "Discovery and traffic disagree about who is there. A worker that left discovery and still \
          publishes, or is still routed to, is a stale owner of blocks: its record was withdrawn too \
          early, or its process outlived it. One that publishes or is routed to and was never in \
-         discovery is named too, and so is a ready pod without a worker in discovery (discovery by \
-         Kubernetes only, one pod for each replica, ten minutes after it started). Judged by events and \
-         by routers' logs, 30 seconds and more after a worker left or was first seen, as long as it goes \
+         discovery is named too, unless it may be a neighbour on the same event plane, and so is a ready pod \
+         without a worker in discovery (discovery by Kubernetes only, of a worker of several pods its \
+         leader, ten minutes after it started). Judged by events and by routers' logs, 30 seconds and more after a worker left or was first seen, as long as it goes \
          on, where kvtop watched discovery from the start. Look why the record is missing, then roll that worker."
     }
 

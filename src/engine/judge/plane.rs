@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::diagnose::{AdvertisedPlane, PlaneEvidence, Unheard, Unregistered};
-use crate::domain::{Pod, SourceState, Subject, Transport};
+use crate::domain::{Pod, Seat, SourceState, Subject, Transport};
 use crate::engine::{Engine, picture};
 use crate::model::{PodRecord, pod_worker_id};
 
@@ -50,8 +50,8 @@ impl Engine {
     }
 
     /// Returns ready pods of workers without a worker in discovery. Known of discovery by Kubernetes only,
-    /// where a pod's name gives its id, and not of components with several pods for each replica, of
-    /// which one registers.
+    /// where a pod's name gives its id, and of a worker of several pods only of the one that speaks for it,
+    /// where that is told.
     pub(super) fn unregistered(&self) -> Vec<Unregistered> {
         let registered = |pod: &str| {
             let known = self.workers.worker(pod_worker_id(pod));
@@ -71,7 +71,13 @@ impl Engine {
                 (&it.pod.graph, &it.pod.component) == (&pod.graph, &pod.component)
             };
             let count = workers.iter().filter(beside).count() as u64;
-            known.and_then(|component| component.replicas).is_some_and(|wanted| count <= wanted)
+            let Some(component) = known else { return false };
+            let alone = component.nodes.is_none_or(|nodes| nodes <= 1);
+            match pod.seat {
+                Seat::Leader => true,
+                Seat::Follower => false,
+                Seat::Unsaid => alone && component.replicas.is_some_and(|wanted| count <= wanted),
+            }
         };
         let missing = workers.iter().filter(|record| {
             let pod = &record.pod;

@@ -137,6 +137,7 @@ fn read(
         role: crate::domain::Role::Other,
         backend: None,
         replicas: part.value["replicas"].as_u64(),
+        nodes: part.value["multinode"]["nodeCount"].as_u64(),
         ready: part.status["readyReplicas"].as_u64(),
         engine_file: None,
         variables_from: env.sources(),

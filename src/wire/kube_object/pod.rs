@@ -15,7 +15,7 @@ use super::volume::{Mounted, mounted};
 use super::{Object, list, raw, shared, string};
 use crate::domain::{
     Backend, Basis, Claim, ConfigMaps, ConfigSource, Container, EngineFile, EngineSocket, Fact,
-    Pod, Port, Role, Subject,
+    Pod, Port, Role, Seat, Subject,
 };
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
@@ -69,6 +69,7 @@ impl<'a> Reading<'a> {
             component: object.label("nvidia.com/dynamo-component").map(shared),
             dynamo_namespace: object.label("nvidia.com/dynamo-namespace").map(shared),
             terminating: string(metadata, "deletionTimestamp").is_some(),
+            seat: seat(object),
             ..Pod::default()
         };
         Self { object, maps, pod, claims: Vec::new() }
@@ -258,6 +259,18 @@ fn read_container(container: &Value, commands: &[Command], role: Role) -> Contai
         tls: commands.iter().any(|command| {
             command.flag(&tls).or_else(|| command.variable(&["DYN_TLS_CERT_PATH"])).is_some()
         }),
+    }
+}
+
+/// Returns a pod's place among those of its worker. The operator ends the names of Grove's cliques with
+/// `ldr` and `wkr` (ai-dynamo `deploy/operator/internal/consts/consts.go@0367e404`); the first pod of a
+/// `LeaderWorkerSet` has index 0.
+fn seat(object: &Object) -> Seat {
+    let clique = object.label("grove.io/podclique").and_then(|name| name.rsplit('-').next());
+    match (clique, object.label("leaderworkerset.sigs.k8s.io/worker-index")) {
+        (Some("ldr"), _) | (_, Some("0")) => Seat::Leader,
+        (Some("wkr"), _) | (_, Some(_)) => Seat::Follower,
+        _ => Seat::Unsaid,
     }
 }
 
