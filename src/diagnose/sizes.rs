@@ -19,11 +19,15 @@ impl Evidence {
         })
     }
 
-    /// Returns of each worker, pod or component the best claim about `of`.
+    /// Returns of each worker, pod or component the best claim about `of`, for each model that it names.
     pub fn best_by_subject(&self, of: ClaimOf) -> Vec<&SizeClaim> {
         let mut best: Vec<&SizeClaim> = Vec::new();
+        let same = |known: &SizeClaim, claim: &SizeClaim| {
+            known.about() == claim.about()
+                && (known.model == claim.model || known.model.is_none() || claim.model.is_none())
+        };
         for claim in self.sizes_of(of) {
-            match best.iter_mut().find(|known| known.about() == claim.about()) {
+            match best.iter_mut().find(|known| same(known, claim)) {
                 Some(known) if (known.ground, known.last) < (claim.ground, claim.last) => {
                     *known = claim;
                 }
@@ -95,6 +99,12 @@ impl Evidence {
     pub fn models_served(&self) -> Vec<Option<&str>> {
         let models: BTreeSet<&str> = self.models.iter().map(|(_, model)| model.as_ref()).collect();
         if models.len() > 1 { models.into_iter().map(Some).collect() } else { vec![None] }
+    }
+
+    /// Returns for how many models routers say which size they adopted.
+    pub fn models_of_routers(&self) -> usize {
+        let models = self.sizes_of(ClaimOf::Router).filter_map(|claim| claim.model.as_deref());
+        models.collect::<BTreeSet<&str>>().len()
     }
 
     /// Returns how the sizes of the workers of `model` compare, of all models when it is none: of each
@@ -223,6 +233,7 @@ mod tests {
                 worker: None,
                 pod: None,
                 component: None,
+                model: None,
                 tokens,
                 ground: Ground::Observed,
                 source: "log".into(),

@@ -194,6 +194,8 @@ pub struct Claim {
     pub of: ClaimOf,
     /// About whom.
     pub subject: Subject,
+    /// For which of the models that it serves, where it may serve several.
+    pub model: Option<Arc<str>>,
     /// The value.
     pub value: ClaimValue,
     /// How it is known.

@@ -99,6 +99,7 @@ impl Engine {
         if facts.iter().any(|fact| matches!(fact, Fact::Membership(_) | Fact::PodGone { .. })) {
             self.apply_kv();
         }
+        self.doubt_models(&facts);
         for fact in &facts {
             self.learn(fact, at, source);
         }

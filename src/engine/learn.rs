@@ -353,6 +353,7 @@ impl Engine {
                 what: ClaimWhat::BlockSize,
                 of,
                 subject: subject.clone(),
+                model: None,
                 value: ClaimValue::Count(u64::from(size.tokens())),
                 basis: Basis::Observed,
                 source: format!("log of {}", notice.pod).into(),
@@ -389,6 +390,19 @@ impl Engine {
         let worker = WorkerId(membership.instance.0);
         self.workers.note_membership(worker, membership, at);
         self.presence(worker, membership.present, at, source);
+    }
+
+    /// Doubts what was claimed for the models of a process that says anew which it serves.
+    pub(super) fn doubt_models(&mut self, facts: &[Fact]) {
+        let told = facts.iter().find_map(|fact| match fact {
+            Fact::Claim(claim) if claim.model.is_some() => Some(claim),
+            _ => None,
+        });
+        let Some(told) = told else { return };
+        self.claims.doubt(|claim| {
+            claim.model.is_some()
+                && (&claim.subject, &claim.source) == (&told.subject, &told.source)
+        });
     }
 
     /// Takes in the metrics of routers in one scrape. A family with a sample for each model counts

@@ -22,7 +22,7 @@ pub struct StoredClaim {
     pub last: Timestamp,
 }
 
-type Key = (ClaimWhat, ClaimOf, Subject, Arc<str>);
+type Key = (ClaimWhat, ClaimOf, Subject, Arc<str>, Option<Arc<str>>);
 
 /// Every claim; a later one of the same source about the same thing replaces the earlier.
 #[derive(Debug, Default)]
@@ -36,7 +36,8 @@ pub struct Claims {
 impl Claims {
     /// Notes a claim made at `at`.
     pub fn note(&mut self, claim: &Claim, at: Timestamp) {
-        let key = (claim.what, claim.of, claim.subject.clone(), Arc::clone(&claim.source));
+        let source = Arc::clone(&claim.source);
+        let key = (claim.what, claim.of, claim.subject.clone(), source, claim.model.clone());
         self.doubted.remove(&key);
         match self.kept.get_mut(&key) {
             Some(known) if known.claim.value == claim.value => known.last = at,
@@ -115,7 +116,7 @@ impl Claims {
 
     /// Returns the best count claimed about anybody.
     pub fn any_count(&self, what: ClaimWhat, of: ClaimOf) -> Option<(u64, &StoredClaim)> {
-        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::from(""));
+        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::from(""), None);
         let same = self.kept.range(first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
         best_count(same.map(|(_, stored)| stored))
     }
@@ -126,7 +127,7 @@ impl Claims {
         of: ClaimOf,
         subject: &Subject,
     ) -> impl Iterator<Item = &StoredClaim> {
-        let first = (what, of, subject.clone(), Arc::from(""));
+        let first = (what, of, subject.clone(), Arc::from(""), None);
         let same = self
             .kept
             .range(first..)
@@ -166,6 +167,7 @@ mod tests {
             what: ClaimWhat::BlockSize,
             of: ClaimOf::Engine,
             subject: Subject::Pod("p".into()),
+            model: None,
             value: ClaimValue::Count(value),
             basis,
             source: source.into(),

@@ -161,6 +161,7 @@ impl Cluster {
             what: setting.what,
             of,
             subject: subject.clone(),
+            model: None,
             value: setting.value.clone(),
             basis,
             source: file_source(name, key),

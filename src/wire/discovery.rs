@@ -139,6 +139,7 @@ fn model_card(value: &Value, source: &str, facts: &mut Facts) {
             what,
             of,
             subject: Subject::Worker(WorkerId(id)),
+            model: None,
             value,
             basis: Basis::Observed,
             source: Arc::clone(&source),

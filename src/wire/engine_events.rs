@@ -99,6 +99,7 @@ pub(super) fn decode(pod: &[u8], kept: &[u8], facts: &mut Facts) -> Result<(), R
         what: ClaimWhat::BlockSize,
         of: ClaimOf::Engine,
         subject: Subject::Pod(Arc::clone(&pod)),
+        model: None,
         value: ClaimValue::Count(kept.block_size),
         basis: Basis::Observed,
         source: format!("KV events of the engine of {pod}").into(),

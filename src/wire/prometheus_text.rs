@@ -145,6 +145,7 @@ fn adopted(what: ClaimWhat, pod: &Arc<str>, sample: &Sample, value: f64) -> Opti
         what,
         of: ClaimOf::Router,
         subject: Subject::Pod(Arc::clone(pod)),
+        model: Some(model.as_ref().into()).filter(|model: &Arc<str>| !model.is_empty()),
         value: ClaimValue::Count(size),
         basis: Basis::Observed,
         source: format!("metrics of {pod}").into(),

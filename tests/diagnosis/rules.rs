@@ -135,6 +135,7 @@ fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
         worker: (of != ClaimOf::Declared && of != ClaimOf::Router).then_some(WorkerId(worker)),
         pod: None,
         component: None,
+        model: None,
         tokens,
         ground: Ground::Setting,
         source: "a test".into(),

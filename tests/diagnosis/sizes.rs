@@ -1,5 +1,6 @@
 //! Block sizes of workers, compared with each other.
 
+use kvtop::domain::Timestamp;
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, Snapshot};
 
@@ -87,4 +88,34 @@ fn the_odd_ones_are_told_by_the_flag_of_their_engine_in_their_manifest() {
     for other in ["VllmWorker", "PendingWorker", "PullWorker"] {
         assert!(!kubectl.contains(other) && !fix.restarts.contains(other), "{kubectl}");
     }
+}
+
+/// A scrape of a frontend that adopted these sizes.
+fn frontend(pod: &str, seconds: u64, sizes: &[(&str, u32)]) -> Frame {
+    let line = |(model, size): &(&str, u32)| {
+        format!("dynamo_frontend_model_kv_cache_block_size{{model=\"{model}\"}} {size}\n")
+    };
+    let origin = Origin::Metrics { pod: pod.into(), url: "/metrics".into() };
+    Frame::new(Timestamp(seconds * 1_000_000), origin, sizes.iter().map(line).collect::<String>())
+}
+
+#[test]
+fn a_frontend_of_two_models_has_a_size_for_each() {
+    let said = |scrapes: &[Frame]| {
+        let (_, seen) = played(scrapes);
+        found(&seen, "KVT013").map(|finding| finding.summary.clone())
+    };
+    let both = [("llama", 16), ("qwen", 32)];
+
+    assert_eq!(said(&[frontend("a", 1, &both), frontend("b", 2, &both)]), None);
+    assert_eq!(said(&[frontend("a", 1, &both), frontend("b", 2, &[("llama", 16)])]), None);
+    let named = "Routers hash with different block sizes for qwen: 32 (a); 64 (b).";
+    let odd = frontend("b", 2, &[("llama", 16), ("qwen", 64)]);
+    assert_eq!(said(&[frontend("a", 1, &both), odd.clone()]).as_deref(), Some(named));
+    let one = "Routers hash with different block sizes: 16 (a); 32 (b).";
+    let split = [frontend("a", 1, &[("llama", 16)]), frontend("b", 2, &[("llama", 32)])];
+    assert_eq!(said(&split).as_deref(), Some(one));
+    // A model that is served no more takes its size along.
+    let left = [frontend("a", 1, &both), odd, frontend("b", 3, &[("llama", 16)])];
+    assert_eq!(said(&left), None);
 }

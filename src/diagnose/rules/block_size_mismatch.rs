@@ -185,7 +185,10 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
     let router = worker.and_then(|worker| {
         let routers = evidence.best_by_subject(ClaimOf::Router).into_iter();
         let told = |claim: &&SizeClaim| own || claim.ground > Ground::Default;
-        routers.filter(told).find(|claim| claim.tokens != worker.tokens)
+        // Of several models the workers seen may serve one: another may be of another size.
+        let several = evidence.models_of_routers() > 1;
+        let theirs = |claim: &&SizeClaim| !several || claim.model.is_none();
+        routers.filter(told).filter(theirs).find(|claim| claim.tokens != worker.tokens)
     });
     let (summary, proofs, fix) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);

@@ -1,5 +1,7 @@
 //! KVT013: routers do not act as one.
 
+use std::collections::BTreeSet;
+
 use crate::diagnose::fix::{Change, Part};
 use crate::diagnose::knobs;
 use crate::diagnose::rules::block_size_mismatch::BlockSizeMismatch;
@@ -20,14 +22,13 @@ impl Rule for FrontendsDisagree {
     fn about(&self) -> &'static str {
         "Several routers share the workers, and each knows only the load that it caused itself: \
          without DYN_ROUTER_REPLICA_SYNC=true (0.9: --router-replica-sync) they pile onto the same worker. Frontends that \
-         adopted different block sizes are worse: the same request is hashed in two ways. \
+         adopted different block sizes for one model are worse: the same request is hashed in two ways. \
          Judged by the sizes that frontends report in their metrics, by the number of routers \
          that route, and by the setting."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        let claims = evidence.best_by_subject(ClaimOf::Router);
-        if claims.iter().any(|claim| claim.tokens != claims[0].tokens) {
+        if let Some(claims) = at_odds(evidence) {
             return sizes_differ(evidence, &claims);
         }
         let (seen, there) = (&evidence.router.pods, &evidence.router.replicas);
@@ -69,6 +70,25 @@ impl Rule for FrontendsDisagree {
     }
 }
 
+/// Returns the sizes of routers for one model, when they differ. Each model has a size of its own; where
+/// only some routers say which model theirs is of, nothing is compared unless there is but one.
+fn at_odds(evidence: &Evidence) -> Option<Vec<&SizeClaim>> {
+    let claims = evidence.best_by_subject(ClaimOf::Router);
+    let models: BTreeSet<&str> = claims.iter().filter_map(|claim| claim.model.as_deref()).collect();
+    let groups = if models.len() > 1 {
+        let of = |model: Option<&str>| {
+            claims.iter().copied().filter(|claim| claim.model.as_deref() == model).collect()
+        };
+        models.into_iter().map(Some).chain([None]).map(of).collect()
+    } else {
+        vec![claims]
+    };
+    let differ = |group: &Vec<&SizeClaim>| {
+        group.first().is_some_and(|first| group.iter().any(|it| it.tokens != first.tokens))
+    };
+    groups.into_iter().find(differ)
+}
+
 /// Routers hash with different sizes. Where KVT001 names the one that is wrong, it says what to do.
 fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
@@ -84,6 +104,12 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
         }
     }
     sizes.sort_unstable();
+    let model = claims.first().and_then(|claim| claim.model.as_deref());
+    // Where there is but one model its name says nothing.
+    let of = match model.filter(|_| evidence.models_of_routers() > 1) {
+        Some(model) => format!(" for {model}"),
+        None => String::new(),
+    };
     let named = sizes.iter().map(|(tokens, names)| format!("{tokens} ({})", names.join(", ")));
     let named = named.collect::<Vec<_>>().join("; ");
     let proofs = claims
@@ -93,7 +119,7 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
     let finding = Finding::new(
         Severity::Warning,
         Grade::ConfigOnly,
-        format!("Routers hash with different block sizes: {named}."),
+        format!("Routers hash with different block sizes{of}: {named}."),
         proofs.collect(),
     )
     .means("Some routers find what others cannot.", "Routers of different models.");

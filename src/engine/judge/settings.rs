@@ -41,6 +41,7 @@ impl Engine {
             worker,
             pod,
             component,
+            model: claim.model.clone(),
             tokens: u32::try_from(tokens).ok().filter(|tokens| *tokens > 0)?,
             ground: ground(claim.basis),
             source: Arc::clone(&claim.source),

@@ -132,6 +132,7 @@ pub(super) fn read(text: &str, pod: &Arc<str>, facts: &mut Vec<Fact>) {
             what,
             of,
             subject: Subject::Pod(Arc::clone(pod)),
+            model: None,
             value,
             basis: Basis::Observed,
             source: format!("log of {pod}").into(),
