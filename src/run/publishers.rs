@@ -19,7 +19,7 @@ pub(super) struct Publishers {
     dynamo_namespace: Option<Arc<str>>,
     targets: watch::Sender<Vec<ZmqTarget>>,
     source: Option<SourceHandle>,
-    /// Addresses that cannot be used, which are told once each.
+    /// Addresses that cannot be used, as they were told.
     unusable: BTreeSet<Arc<str>>,
 }
 
@@ -60,13 +60,19 @@ impl Publishers {
         self.source.as_ref()
     }
 
-    /// Says which of `count` addresses cannot be used, once; that of KV events first.
+    /// Says which of `count` addresses cannot be used, when that changes; that of KV events first.
     fn cannot(&mut self, mut unusable: Vec<(&attach::ZmqTarget, BadEndpoint)>, count: usize) {
         unusable.sort_by_key(|(target, _)| !target.events);
-        let known = self.unusable.len();
-        let new = unusable.iter().map(|(target, _)| Arc::clone(&target.endpoint));
-        self.unusable.extend(new.take(attach::TARGET_LIMIT.saturating_sub(known)));
-        let (false, Some((first, why))) = (self.unusable.len() == known, unusable.first()) else {
+        let now = unusable.iter().map(|(target, _)| Arc::clone(&target.endpoint));
+        let now: BTreeSet<Arc<str>> = now.take(attach::TARGET_LIMIT).collect();
+        if std::mem::replace(&mut self.unusable, now) == self.unusable {
+            return;
+        }
+        let Some((first, why)) = unusable.first() else {
+            // What listens says itself how it is doing.
+            if self.source.is_none() {
+                self.tell(SourceState::Ended, "the records that named publishers are gone");
+            }
             return;
         };
         let without = unusable.len();
@@ -76,9 +82,12 @@ impl Publishers {
         );
         // The source itself says how the others are doing.
         let state = if without == count { SourceState::Down } else { SourceState::Lossy };
-        let note = SourceNote::new("zmq", state, &why, clock::now());
+        self.tell(state, &why);
+    }
+
+    fn tell(&self, state: SourceState, why: &str) {
         // With nobody to hear it the owner ends by itself.
-        self.emitter.note(&note);
+        self.emitter.note(&SourceNote::new("zmq", state, why, clock::now()));
     }
 }
 

@@ -198,6 +198,34 @@ fn addresses_that_are_none_are_told_by_one_of_kv_events_with_a_way_out() {
 }
 
 #[test]
+fn a_bad_address_is_held_against_nobody_once_its_record_is_gone() {
+    let folder = Folder::new();
+    let mut channels = Vec::new();
+    for (key, value) in records() {
+        let value = value.replace("tcp://127.0.0.1", "tcp:/nowhere");
+        let path = super::folder::write(folder.path(), &key, &value);
+        if key.starts_with("v1/event_channels/") {
+            channels.push(path);
+        }
+    }
+    let place = folder.path().display().to_string();
+    let zmq = |kvtop: Child| {
+        let output = kvtop.wait_with_output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut sources = report["sources"].as_array().unwrap().iter();
+        sources.find(|source| source["name"] == "zmq").unwrap()["health"].clone()
+    };
+    let there = kvtop(&["--discovery-dir", &place], &[]);
+    assert_eq!(zmq(there), "down");
+
+    let gone = kvtop(&["--discovery-dir", &place], &[]);
+    // By then it was told, well before the end.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    channels.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    assert_eq!(zmq(gone), "ended");
+}
+
+#[test]
 fn registered_workers_are_listed_before_their_first_event() {
     let folder = Folder::new();
     let mut expected = Vec::new();
