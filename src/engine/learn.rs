@@ -129,10 +129,9 @@ impl Engine {
         if let (Some(decode_blocks), Some(prefill_tokens)) =
             (load.active_decode_blocks, load.active_prefill_tokens)
         {
-            let value = RouterLoad { decode_blocks, prefill_tokens };
-            let by_metrics = source.as_ref() == "metrics";
-            let source =
-                if by_metrics { "metrics of a frontend" } else { "kv_metrics of a router" };
+            let scraped = source.as_ref() == "metrics";
+            let value = RouterLoad { decode_blocks, prefill_tokens, scraped };
+            let source = if scraped { "metrics of a frontend" } else { "kv_metrics of a router" };
             let source = source.into();
             record.load = Some(Measured { value, source, at });
         }

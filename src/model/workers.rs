@@ -84,6 +84,8 @@ pub struct RouterLoad {
     pub decode_blocks: u64,
     /// Tokens waiting for prefill.
     pub prefill_tokens: u64,
+    /// True when it was scraped. What is published is told when it changes, and holds until then.
+    pub scraped: bool,
 }
 
 /// Room and use of an engine's KV cache, from its metrics.
@@ -354,7 +356,7 @@ impl Workers {
         self.records.iter().find(|worker| worker.pod.as_deref() == Some(pod)).map(|w| w.id)
     }
 
-    /// Forgets shares and uses that were scraped more than `age` before `now`: of an endpoint that does
+    /// Forgets shares, uses and loads that were scraped more than `age` before `now`: of an endpoint that does
     /// not answer any more nobody knows them.
     pub fn forget_scraped(&mut self, now: Timestamp, age: Duration) {
         fn expire<T>(known: &mut Option<Measured<T>>, now: Timestamp, age: Duration) {
@@ -364,6 +366,9 @@ impl Workers {
             expire(&mut record.utilization, now, age);
             expire(&mut record.hit_rate, now, age);
             expire(&mut record.scraped.used_tokens, now, age);
+            if record.load.as_ref().is_some_and(|load| load.value.scraped) {
+                expire(&mut record.load, now, age);
+            }
         }
     }
 

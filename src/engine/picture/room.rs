@@ -203,6 +203,23 @@ mod tests {
     }
 
     #[test]
+    fn the_load_that_a_frontend_told_is_not_known_after_a_minute() {
+        let text = "dynamo_frontend_worker_active_decode_blocks{worker_id=\"7\"} 5\n\
+                    dynamo_frontend_worker_active_prefill_tokens{worker_id=\"7\"} 640\n";
+        let mut engine = Engine::new(EngineOptions::default());
+        engine.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
+        let scrape = Origin::Metrics { pod: "frontend".into(), url: "/metrics".into() };
+        engine.ingest(&[Frame::new(AT, scrape, text)]);
+        let mut load = |seconds| {
+            let at = AT.after(std::time::Duration::from_secs(seconds));
+            let row = engine.snapshot(&ViewQuery::default(), at).workers.remove(0);
+            row.load.map(|load| load.value.decode_blocks)
+        };
+
+        assert_eq!((load(60), load(61)), (Some(5), None));
+    }
+
+    #[test]
     fn vllms_configuration_is_shown_where_nothing_better_is_known() {
         let text = "vllm:cache_config_info{engine=\"0\",num_gpu_blocks=\"573\"} 1\n\
                     vllm:prefix_cache_queries_total{engine=\"0\"} 400\n\

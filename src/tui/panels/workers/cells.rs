@@ -75,7 +75,9 @@ impl Pen<'_> {
             Col::Unknown => plain(text::short(rates.unknown_removals)),
             Col::Active => self.by_age(row.used_blocks.as_ref(), count),
             Col::Total => count(row.capacity_blocks.as_ref().map(|room| room.value)),
-            Col::Decode => count(row.load.as_ref().map(|load| load.value.decode_blocks)),
+            Col::Decode => {
+                self.by_age(row.load.as_ref(), |load| count(load.map(|load| load.decode_blocks)))
+            }
             Col::Host => plain(text::count(row.tiers[Tier::HostPinned as usize])),
             Col::Disk => plain(text::count(row.tiers[Tier::Disk as usize])),
             Col::EventId => count(row.last_event_id),
