@@ -1,6 +1,7 @@
 //! Screens: text, styles, keys, and that nothing makes drawing fail.
 
 mod banner;
+mod filters;
 mod findings;
 mod hostile;
 mod matrix;

@@ -62,7 +62,7 @@ pub struct Target<'a> {
     pub who: &'a str,
     /// Its kind.
     pub kind: &'a str,
-    /// Where it is from.
+    /// Where it is from, a word for each source.
     pub source: &'a str,
     /// What else it says.
     pub text: &'a str,
@@ -118,7 +118,10 @@ impl Term {
                 is(row.who) || row.text.split(' ').any(is)
             }
             Self::Kind(name) => row.kind.to_lowercase().starts_with(name.as_str()),
-            Self::Source(name) => row.source.to_lowercase().starts_with(name.as_str()),
+            Self::Source(name) => {
+                let source = row.source.to_lowercase();
+                source.split(' ').any(|source| source.starts_with(name.as_str()))
+            }
             Self::Orphan => row.orphan,
             Self::AtLeast(gravity) => row.gravity >= *gravity,
             Self::Letters(letters) => has_letters(&text(row), letters),

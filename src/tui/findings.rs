@@ -137,7 +137,7 @@ pub fn grade(finding: &FindingRow) -> String {
 }
 
 /// Returns the kinds of sources that speak for a finding.
-fn kinds(finding: &FindingRow) -> Vec<&'static str> {
+pub fn kinds(finding: &FindingRow) -> Vec<&'static str> {
     let mut found = [false; KINDS.len()];
     for row in finding.evidence.iter().filter(|row| !row.against) {
         // One piece of evidence may rest on two sources.

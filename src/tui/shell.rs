@@ -243,7 +243,7 @@ impl Shell {
             Command::Needless(what) => self.tell(what.why(), false),
             Command::NextTheme => self.next_theme(),
             Command::Theme(at) => self.use_theme(at),
-            Command::OpenFilter => self.open_filter(),
+            Command::OpenFilter => self.open_filter(snapshot),
             Command::Pick => return self.pick(snapshot),
             Command::LookAt(scope) => return self.pick_scope(scope, snapshot),
             // What is left is the view's.

@@ -63,7 +63,18 @@ const MENDED: &[Context] = &[Context::Mended];
 const DEMO: &[Context] = &[Context::Demo];
 const LINE: &[Context] = &[Context::Line];
 const TYPED: &[Context] = &[Context::Line, Context::Filter, Context::Help];
-const FILTERED: &[Context] = &[Context::InList(View::Workers), Context::In(View::Events)];
+const FILTERED: &[Context] = &[
+    Context::InList(View::Workers),
+    Context::InList(View::Routing),
+    Context::In(View::Events),
+    Context::In(View::Findings),
+];
+/// There the key says where there is something to filter.
+const UNFILTERED: &[Context] = &[
+    Context::In(View::Overview),
+    Context::InOpened(View::Workers),
+    Context::InOpened(View::Routing),
+];
 const EVENTS: &[Context] = &[Context::In(View::Events)];
 const EVENT_LIST: &[Context] = &[Context::InList(View::Events)];
 
@@ -218,6 +229,7 @@ pub const BINDINGS: &[Binding] = &[
         ),
         "filter",
     ),
+    bind(&[char('/')], "/", UNFILTERED, Command::OpenFilter, ""),
     hinted(
         bind(&[char('F')], "F", EVENTS, Command::Follow, "follow the newest, or stop"),
         "follow",

@@ -5,10 +5,12 @@ pub mod detail;
 use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
-use crate::snapshot::{CheckRow, CheckVerdict, FindingRow, Severity, Snapshot};
+use crate::snapshot::{CheckRow, CheckVerdict, FindingRow, Gravity, Severity, Snapshot};
+use crate::tui::filter::{Filter, Target};
 use crate::tui::findings;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
+use crate::tui::views::findings::State;
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
 /// Rows below which each item has one row.
@@ -75,13 +77,46 @@ impl Item<'_> {
         text::clean(&note).into_owned()
     }
 
+    /// Returns true when the filter lets it through: by id, name, word, grade, and all that is said of it
+    /// and of its evidence.
+    fn passes(&self, filter: &Filter) -> bool {
+        let (_, _, word) = self.state(Glyphs::ASCII);
+        let said = [self.id(), self.name(), word, &self.note()].join(" ");
+        let (gravity, said, source) = match self {
+            Self::Check(_) => (Gravity::Normal, said, String::new()),
+            Self::Finding(finding) | Self::Past(finding) => {
+                let gravity = match finding.severity {
+                    _ if finding.resolved.is_some() => Gravity::Normal,
+                    Severity::Critical => Gravity::Bad,
+                    Severity::Warning => Gravity::Notice,
+                    Severity::Info => Gravity::Normal,
+                };
+                let evidence = finding.evidence.iter();
+                let rows =
+                    evidence.map(|row| format!("{} {} {}", row.claim, row.value, row.source));
+                let rows = rows.collect::<Vec<_>>().join(" ");
+                let said = [&said, finding.grade.name(), &finding.effect, &rows].join(" ");
+                (gravity, said, findings::kinds(finding).join(" "))
+            }
+        };
+        let text = text::clean(&said);
+        filter.matches(&Target {
+            who: "",
+            kind: "",
+            source: &source,
+            text: &text,
+            gravity,
+            orphan: false,
+        })
+    }
+
     const fn is_clear(&self) -> bool {
         matches!(self, Self::Check(CheckRow { verdict: CheckVerdict::Clear, .. }))
     }
 }
 
 /// Returns all items in the order of the list.
-pub fn items(snapshot: &Snapshot) -> Vec<Item<'_>> {
+fn items(snapshot: &Snapshot) -> Vec<Item<'_>> {
     let open = findings::open(snapshot).into_iter().map(Item::Finding);
     let past = snapshot.findings.iter().filter(|finding| finding.resolved.is_some());
     let mut items: Vec<_> = open.chain(past.map(Item::Finding)).collect();
@@ -97,30 +132,48 @@ pub fn items(snapshot: &Snapshot) -> Vec<Item<'_>> {
     items
 }
 
-/// Returns the key of the item at `at`.
-pub fn key(items: &[Item<'_>], at: usize) -> Option<Key> {
-    let id = items.get(at)?.id();
-    Some((id, items[..at].iter().filter(|item| item.id() == id).count()))
+/// Returns the items that the filter lets through, each with its key.
+pub fn listed<'a>(snapshot: &'a Snapshot, state: &State) -> Vec<(Key, Item<'a>)> {
+    let items = items(snapshot);
+    let filter = Filter::new(&state.typed);
+    let key = |at: usize| {
+        let id = items[at].id();
+        (id, items[..at].iter().filter(|item| item.id() == id).count())
+    };
+    let passes = |item: &Item<'_>| filter.is_empty() || item.passes(&filter);
+    (0..items.len()).filter(|&at| passes(&items[at])).map(|at| (key(at), items[at])).collect()
 }
 
-/// Returns where `key` is; the first item when it is gone.
-pub fn position(items: &[Item<'_>], wanted: Option<Key>) -> usize {
-    wanted
-        .and_then(|wanted| (0..items.len()).find(|&at| key(items, at) == Some(wanted)))
-        .unwrap_or(0)
+/// Returns where the selected item is; the first one where none is, or it is gone or does not match.
+pub fn position(listed: &[(Key, Item<'_>)], state: &State) -> usize {
+    let found = |wanted| listed.iter().position(|(key, _)| *key == wanted);
+    state.selected.and_then(found).unwrap_or(0)
+}
+
+/// Returns the selected item; none where there are none.
+pub fn selected<'a>(snapshot: &'a Snapshot, state: &State) -> Option<Item<'a>> {
+    let listed = listed(snapshot, state);
+    listed.get(position(&listed, state)).map(|(_, item)| *item)
 }
 
 /// Draws the list around the selected item.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let items = items(scene.snapshot);
-    let inner = scene.frame(canvas, area, PanelId::Findings, title(scene.snapshot), Vec::new());
-    if items.is_empty() {
+    let state = &scene.look.findings;
+    let listed = listed(scene.snapshot, state);
+    let title = title(scene.snapshot, listed.len(), state);
+    let inner = scene.frame(canvas, area, PanelId::Findings, title, Vec::new());
+    if listed.is_empty() && !state.typed.trim().is_empty() {
+        canvas.put(inner, 0, 0, "nothing matches; Esc clears the filter", Role::Muted);
+        return;
+    }
+    if listed.is_empty() {
         let unknown = canvas.glyphs().unknown;
         canvas.put(inner, 0, 0, &format!("{unknown} no check has run yet"), Role::Unknown);
         return;
     }
     let height = usize::from(inner.height);
-    let selected = position(&items, scene.look.findings.selected);
+    let selected = position(&listed, state);
+    let items: Vec<_> = listed.into_iter().map(|(_, item)| item).collect();
     let rows = heights(&items, height);
     // As many rows above the selected item as fit together with it.
     let mut first = selected;
@@ -144,7 +197,11 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     }
 }
 
-fn title(snapshot: &Snapshot) -> String {
+fn title(snapshot: &Snapshot, shown: usize, state: &State) -> String {
+    if !state.typed.trim().is_empty() {
+        let all = items(snapshot).len();
+        return format!("Findings, {shown} of {all} match {}", state.typed);
+    }
     let open = findings::open(snapshot).len();
     let critical = findings::count(snapshot, Severity::Critical);
     let more = if critical > 0 { format!(" ({critical} critical)") } else { String::new() };

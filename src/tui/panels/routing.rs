@@ -2,6 +2,7 @@
 
 mod decision;
 mod graphs;
+mod listed;
 mod shares;
 
 use ratatui::layout::Rect;
@@ -16,6 +17,8 @@ use crate::tui::widgets::table::{Align, Column, Table};
 
 pub use decision::{draw as decision, last, page as decision_page};
 pub use graphs::{rates, ttft};
+pub use listed::Listed;
+pub(crate) use listed::selected;
 pub use shares::draw as shares;
 
 /// Columns of a worker's name.
@@ -25,33 +28,41 @@ const REQUEST: usize = 36;
 
 /// Draws the list, the newest on top.
 pub fn list(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let rows = &scene.snapshot.decisions;
-    let count = rows.len();
+    let state = &scene.look.routing;
+    let listed = Listed::of(scene.snapshot, state);
+    let count = listed.rows.len();
     let (room, height) = inside(area, scene.framed);
-    let selected = position(rows, scene.look.routing.selected);
-    let mut table = table(scene, room.saturating_sub(2), canvas.glyphs());
+    let mut table = table(scene, &listed.rows, room.saturating_sub(2), canvas.glyphs());
     let page = table.page(height).max(1);
     // The newest are on top.
-    let at = count.saturating_sub(1).saturating_sub(selected.unwrap_or(0));
-    let follows = scene.look.routing.selected.is_none();
-    table.point_at(if selected.is_some() { at } else { usize::MAX }, canvas.glyphs());
-    let first = if selected.is_some() { at / page * page } else { 0 };
-    let notes = match (follows, selected) {
-        (true, _) => {
+    let at = count.saturating_sub(1).saturating_sub(listed.at.unwrap_or(0));
+    table.point_at(if listed.at.is_some() { at } else { usize::MAX }, canvas.glyphs());
+    let first = if listed.at.is_some() { at / page * page } else { 0 };
+    let notes = match (state.selected, listed.at) {
+        (None, _) => {
             let (word, mark) = scene.newest(canvas.glyphs().play, canvas.glyphs());
             vec![part(format!("{word} {mark}"), Role::Muted)]
         }
-        (false, Some(_)) => {
+        (Some(_), Some(_)) => {
             let said = with_keys(scene.keys, "newer above, {scroll-top} follows");
             vec![part(format!("{at} {said}"), Role::Warn)]
         }
-        (false, None) => vec![part("the selected one is older", Role::Warn)],
+        (Some(_), None) if count == 0 => Vec::new(),
+        (Some(_), None) => vec![part("the selected one is older", Role::Warn)],
     };
-    let title = format!("Decisions, last {count}");
+    let all = scene.snapshot.decisions.len();
+    let title = if state.typed.trim().is_empty() {
+        format!("Decisions, last {all}")
+    } else {
+        format!("Decisions, {count} of {all} match {}", state.typed)
+    };
     let inner = scene.frame(canvas, area, PanelId::Decisions, title, notes);
     if count == 0 {
-        let seen = scene.snapshot.router.decisions > 0;
-        let why = if seen { "none of them can be read" } else { waiting(scene.snapshot) };
+        let why = match (all, scene.snapshot.router.decisions) {
+            (1.., _) => "no decision matches; Esc clears the filter",
+            (0, 0) => waiting(scene.snapshot),
+            (0, _) => "none of them can be read",
+        };
         canvas.put(inner, 0, 0, why, Role::Muted);
         return;
     }
@@ -74,24 +85,6 @@ fn inside(area: Rect, framed: bool) -> (usize, u16) {
 /// Returns how many decisions are seen at once in `area`.
 pub fn page(area: Rect, framed: bool) -> usize {
     Table::default().page(inside(area, framed).1).max(1)
-}
-
-/// Returns where the selected decision is among `rows`, the newest one where none is selected; none
-/// where it is older than all of them.
-pub fn position(rows: &[DecisionRow], selected: Option<u64>) -> Option<usize> {
-    match selected {
-        None => rows.len().checked_sub(1),
-        Some(number) => rows.iter().position(|row| row.number == number),
-    }
-}
-
-/// Returns the selected decision, even when it is older than the list.
-pub(crate) fn selected(snapshot: &Snapshot, number: Option<u64>) -> Option<&DecisionRow> {
-    let listed = position(&snapshot.decisions, number).and_then(|at| snapshot.decisions.get(at));
-    listed.or_else(|| {
-        let asked = detail(snapshot)?.decision.as_ref();
-        asked.filter(|row| Some(row.number) == number)
-    })
 }
 
 /// Returns what the engine answered about routing.
@@ -131,7 +124,9 @@ fn worker(snapshot: &Snapshot, row: &DecisionRow) -> String {
     }
 }
 
-fn table(scene: &Scene<'_>, room: usize, glyphs: &'static Glyphs) -> Table {
+/// Returns the table with the rows that are `shown`. All rows decide the widths, so that these stay while
+/// a filter is typed.
+fn table(scene: &Scene<'_>, shown: &[&DecisionRow], room: usize, glyphs: &'static Glyphs) -> Table {
     let rows = &scene.snapshot.decisions;
     let longest = |text: &dyn Fn(&DecisionRow) -> String| {
         rows.iter().map(|row| text::width(&text::clean(&text(row)))).max().unwrap_or(0)
@@ -166,8 +161,8 @@ fn table(scene: &Scene<'_>, room: usize, glyphs: &'static Glyphs) -> Table {
         only(routers, left("ROUTER", longest(&|row| row.router.to_string()).min(24), 6)),
         only(requests, left("REQUEST", REQUEST, 5)),
     ];
-    let cells = |row: &DecisionRow| cells(scene.snapshot, row, &columns, glyphs);
-    Table { rows: rows.iter().rev().map(cells).collect(), total: None, columns }
+    let cells = |row: &&DecisionRow| cells(scene.snapshot, row, &columns, glyphs);
+    Table { rows: shown.iter().rev().map(cells).collect(), total: None, columns }
 }
 
 fn cells(

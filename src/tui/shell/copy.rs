@@ -5,7 +5,7 @@ use crate::snapshot::{FindingRow, Snapshot};
 use crate::tui::command::{Action, Copied, View};
 use crate::tui::findings;
 use crate::tui::keymap::names::with_keys;
-use crate::tui::panels::findings::{Item, items, position};
+use crate::tui::panels::{self, findings::Item};
 use crate::tui::text;
 use crate::tui::views;
 
@@ -41,8 +41,7 @@ impl Shell {
     }
 
     fn selected<'a>(&'a self, live: &'a Snapshot) -> Option<Item<'a>> {
-        let items = items(self.shown(live));
-        items.get(position(&items, self.look.findings.selected)).copied()
+        panels::findings::selected(self.shown(live), &self.look.findings)
     }
 
     fn fix(&self, live: &Snapshot) -> Result<(String, String), String> {

@@ -3,15 +3,28 @@
 use super::{Open, Shell, scope};
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Action, Edit};
+use crate::tui::keymap::names::with_keys;
 use crate::tui::line;
 use crate::tui::views;
 
 impl Shell {
-    /// Lets the filter of the view be typed. It holds while it is typed.
-    pub(super) fn open_filter(&mut self) {
-        if let Some(filter) = views::of(self.view).filter {
-            self.open = Open::Filter(filter(&mut self.look).clone());
-        }
+    /// Lets the filter of the view be typed, which holds while it is typed; or says why there is nothing
+    /// to filter.
+    pub(super) fn open_filter(&mut self, live: &Snapshot) {
+        let view = views::of(self.view);
+        let shown = self.layout(self.area(), live).panel(view.home).is_some();
+        let why = match view.filter {
+            Some(filter) if shown => {
+                self.open = Open::Filter(filter(&mut self.look).clone());
+                return;
+            }
+            Some(_) => "{open-filter} filters the list behind this: {back} goes back to it",
+            None => {
+                "{open-filter} filters workers ({show-workers}), decisions ({show-routing}), events \
+                 ({show-events}) and findings ({show-findings})"
+            }
+        };
+        self.tell(with_keys(&self.keys, why), false);
     }
 
     /// Gives the view the filter back that it had before, and closes what is typed.

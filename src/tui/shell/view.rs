@@ -112,7 +112,8 @@ impl Shell {
         self.look.focus = PanelId::Findings;
         let shown = self.shown(live);
         // The list begins with the worst.
-        let first = panels::findings::key(&panels::findings::items(shown), 0);
+        let all = views::findings::State::default();
+        let first = panels::findings::listed(shown, &all).first().map(|(key, _)| *key);
         let held = |id: &str| shown.findings.iter().any(|row| row.id == id);
         let late = findings::alert(live).top.filter(|top| !held(top.id));
         let (said, grave) = match late {
@@ -122,7 +123,7 @@ impl Shell {
             }
             None => (nothing(shown), false),
         };
-        self.look.findings = views::findings::State { selected: first, first_line: 0 };
+        self.look.findings = views::findings::State { selected: first, ..all };
         if !said.is_empty() {
             self.tell(said, grave);
         }

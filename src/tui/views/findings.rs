@@ -16,7 +16,7 @@ pub const VIEW: View = View {
     about: "what is wrong, and what mends it",
     home: PanelId::Findings,
     opened: |look| look.focus == PanelId::Finding,
-    filter: None,
+    filter: Some(|look| &mut look.findings.typed),
     arrange,
     ask: |_, _, _| {},
     update,
@@ -24,12 +24,14 @@ pub const VIEW: View = View {
 };
 
 /// What the view remembers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The selected finding or check; none for the first.
     pub selected: Option<Key>,
     /// First row shown of it.
     pub first_line: usize,
+    /// The filter, as it was typed.
+    pub typed: String,
 }
 
 /// The list, and beside or below it what is selected.
@@ -67,6 +69,10 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             look.focus = PanelId::Findings;
             Reply::Done
         }
+        Command::Back if !look.findings.typed.is_empty() => {
+            look.findings.typed.clear();
+            Reply::Done
+        }
         // The list is short, what is selected is not.
         Command::Scroll(by @ (Scroll::PageUp | Scroll::PageDown)) => read(look, by, stage),
         Command::Scroll(by) if focus == PanelId::Findings => select(look, by, stage),
@@ -88,18 +94,18 @@ fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
 
 /// Selects another finding or check, and shows it from its beginning.
 fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let items = panel::items(stage.snapshot);
-    let at = panel::position(&items, look.findings.selected);
-    let next = moved(at, by, 1, items.len().saturating_sub(1));
+    let listed = panel::listed(stage.snapshot, &look.findings);
+    let at = panel::position(&listed, &look.findings);
+    let next = moved(at, by, 1, listed.len().saturating_sub(1));
     if next != at || look.findings.selected.is_none() {
-        look.findings = State { selected: panel::key(&items, next), first_line: 0 };
+        look.findings.selected = listed.get(next).map(|(key, _)| *key);
+        look.findings.first_line = 0;
     }
     Reply::Done
 }
 
 fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    let items = panel::items(stage.snapshot);
-    Some(match items.get(panel::position(&items, look.findings.selected))? {
+    Some(match panel::selected(stage.snapshot, &look.findings)? {
         Item::Finding(row) | Item::Past(row) => {
             let (word, grade) = (findings::word(row.severity), findings::grade(row));
             format!("{} {} {word} {grade}: {}", row.id, row.name, row.summary)

@@ -3,10 +3,11 @@
 use ratatui::layout::Rect;
 
 use super::{Reply, Stage, View, moved};
-use crate::snapshot::{Ask, DecisionRow, ViewQuery};
+use crate::snapshot::{Ask, ViewQuery};
 use crate::tui::command::{self, Command, Scroll};
 use crate::tui::layout::{Class, Layout, Needs, columns, take_top};
-use crate::tui::panels::{Look, PanelId, routing};
+use crate::tui::panels::routing::{self, Listed};
+use crate::tui::panels::{Look, PanelId};
 use crate::tui::text;
 
 /// Decisions in the list; older ones stay while one of them is selected.
@@ -22,7 +23,7 @@ pub const VIEW: View = View {
     about: "why did the router pick that one?",
     home: PanelId::Decisions,
     opened: |look| look.routing.opened,
-    filter: None,
+    filter: Some(|look| &mut look.routing.typed),
     arrange,
     ask,
     update,
@@ -38,6 +39,8 @@ pub struct State {
     pub opened: bool,
     /// First row shown of it.
     pub first_line: usize,
+    /// The filter, as it was typed.
+    pub typed: String,
 }
 
 fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
@@ -102,7 +105,7 @@ fn ask(look: &Look, _: &Stage<'_>, query: &mut ViewQuery) {
 
 /// Copies the selected decision in one line, with the terms of every worker.
 fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    let row = routing::selected(stage.snapshot, look.routing.selected)?;
+    let row = routing::selected(stage.snapshot, &look.routing)?;
     let number = |name: &str, value: Option<f64>| {
         value.map(|value| format!(" {name}={value}")).unwrap_or_default()
     };
@@ -135,6 +138,10 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             look.focus = PanelId::Decisions;
             Reply::Done
         }
+        Command::Back if !look.routing.typed.is_empty() => {
+            look.routing.typed.clear();
+            Reply::Done
+        }
         Command::Scroll(by) if focus == PanelId::Decisions => select(look, by, stage),
         Command::Scroll(by) if focus == PanelId::Decision => read(look, by, stage),
         _ => Reply::Pass,
@@ -143,9 +150,8 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
 
 /// Shows one decision, or all of them. The newest one stays selected once it is opened.
 fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
-    let rows = &stage.snapshot.decisions;
     if opened {
-        let at = routing::position(rows, look.routing.selected);
+        let Listed { rows, at } = Listed::of(stage.snapshot, &look.routing);
         let Some(row) = at.and_then(|at| rows.get(at)) else {
             return Reply::Refused(String::from("no decision to open"));
         };
@@ -159,18 +165,16 @@ fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
 
 /// Selects another decision. The newest are on top, and the topmost is followed.
 fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let rows: Vec<&DecisionRow> = stage.snapshot.decisions.iter().rev().collect();
+    let Listed { rows, at } = Listed::of(stage.snapshot, &look.routing);
     let area = stage.layout.panel(PanelId::Decisions).unwrap_or_default();
     let page = routing::page(area, stage.layout.framed);
     let last = rows.len().saturating_sub(1);
-    let at = match look.routing.selected {
-        None => 0,
-        // One that left the list was below its end.
-        Some(number) => rows.iter().position(|row| row.number == number).unwrap_or(last),
-    };
+    // One that left the list was below its end.
+    let at = at.map_or(last, |at| last - at);
     let next = moved(at, by, page, last);
     let follows = next == 0 && matches!(by, Scroll::Up | Scroll::PageUp | Scroll::Top);
-    look.routing.selected = rows.get(next).map(|row| row.number).filter(|_| !follows);
+    let number = rows.iter().rev().nth(next).map(|row| row.number);
+    look.routing.selected = number.filter(|_| !follows);
     look.routing.first_line = 0;
     Reply::Done
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Item, items, position};
+use super::{Item, selected};
 use crate::domain::Timestamp;
 use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
 use crate::tui::findings;
@@ -20,18 +20,17 @@ const NAMED: u16 = 4;
 /// Draws it from the row on that the UI wants.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let glyphs = canvas.glyphs();
-    let items = items(scene.snapshot);
-    let Some(item) = items.get(position(&items, scene.look.findings.selected)) else {
+    let Some(item) = selected(scene.snapshot, &scene.look.findings) else {
         scene.frame(canvas, area, PanelId::Finding, "Nothing selected", Vec::new());
         return;
     };
     let title = format!("{} {}", item.id(), item.name());
-    let lines = rows(item, scene, inside(area, scene.framed), glyphs);
+    let lines = rows(&item, scene, inside(area, scene.framed), glyphs);
     let page = page(area, scene.framed);
     let first = scene.look.findings.first_line.min(lines.len().saturating_sub(page));
     let below = lines.len().saturating_sub(first + page);
     let room = usize::from(area.width).saturating_sub(text::width(&title) + 10);
-    let notes = notes(item, scene.now, below, room, glyphs);
+    let notes = notes(&item, scene.now, below, room, glyphs);
     let mut inner = scene.frame(canvas, area, PanelId::Finding, title.clone(), notes.clone());
     if !scene.framed && area.height >= NAMED {
         let x = canvas.put(inner, 0, 0, &title, Role::Title);
@@ -47,9 +46,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 
 /// Returns the last row from which on it can be shown in `area`.
 pub fn last(scene: &Scene<'_>, area: Rect, glyphs: &'static Glyphs) -> usize {
-    let items = items(scene.snapshot);
-    let Some(item) = items.get(position(&items, scene.look.findings.selected)) else { return 0 };
-    let rows = rows(item, scene, inside(area, scene.framed), glyphs).len();
+    let Some(item) = selected(scene.snapshot, &scene.look.findings) else { return 0 };
+    let rows = rows(&item, scene, inside(area, scene.framed), glyphs).len();
     rows.saturating_sub(page(area, scene.framed))
 }
 

@@ -17,11 +17,11 @@ const TIE: f64 = 0.000_5;
 
 /// Draws it from the row on that the UI wants.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let Some(row) = selected(scene.snapshot, scene.look.routing.selected) else {
-        let none = if scene.snapshot.decisions.is_empty() {
-            "No decision yet"
-        } else {
-            "A decision that is not kept any more"
+    let Some(row) = selected(scene.snapshot, &scene.look.routing) else {
+        let none = match scene.look.routing.selected {
+            _ if scene.snapshot.decisions.is_empty() => "No decision yet",
+            None => "No decision matches",
+            Some(_) => "A decision that is not kept any more",
         };
         scene.frame(canvas, area, PanelId::Decision, none, Vec::new());
         return;
@@ -34,7 +34,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 
 /// Returns the last row from which on it can be shown in `area`.
 pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
-    let Some(row) = selected(scene.snapshot, scene.look.routing.selected) else { return 0 };
+    let Some(row) = selected(scene.snapshot, &scene.look.routing) else { return 0 };
     // The glyphs decide nothing about how many rows there are.
     let rows = rows(row, scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
     rows.saturating_sub(page(area, scene.framed))
