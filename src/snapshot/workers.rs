@@ -113,6 +113,8 @@ pub struct WorkerRow {
     pub role: Option<String>,
     /// True when discovery says that it left.
     pub gone: bool,
+    /// When discovery said so; none while it is there.
+    pub left: Option<Timestamp>,
     /// Whether its earlier blocks are known.
     pub knowledge: Knowledge,
     /// Blocks a router that saw every event would hold for it, device tier.

@@ -86,6 +86,12 @@ impl Desk {
         }
     }
 
+    /// Begins anew at another screen.
+    fn sit(&mut self) {
+        self.shell = shell();
+        self.refresh();
+    }
+
     fn pass(&mut self, seconds: u64) {
         self.at = self.at.after(Duration::from_secs(seconds));
         if let Some(simulation) = &mut self.simulation {
@@ -295,6 +301,52 @@ fn a_prefix_that_was_evicted_is_shown_as_gone_until_one_moves_on() {
     assert!(screen.contains("is gone") && screen.contains("Nobody has it any more"), "{screen}");
     desk.keys("k");
     assert!(!desk.screen((120, 36)).contains("is gone"));
+}
+
+#[test]
+fn a_worker_that_left_has_no_tree_and_it_is_said_since_when() {
+    let mut desk = Desk::of(Scenario::Mismatch);
+    assert!(desk.simulation.as_mut().unwrap().fix());
+    let mut waited = 0;
+    while desk.picture.workers.iter().all(|row| !row.gone) {
+        assert!(waited < 300, "{}", desk.screen((120, 36)));
+        waited += 5;
+        desk.pass(5);
+    }
+    desk.pass(65);
+    let gone = desk.picture.workers.iter().rfind(|row| row.gone).unwrap();
+    let (alias, left) = (gone.alias.clone(), gone.left.unwrap());
+
+    let since = desk.at.since(left).as_secs();
+    let clock = kvtop::tui::text::clock(left);
+    let said = format!("left {}m{:02}s ago, at {clock}Z", since / 60, since % 60);
+    for size in SIZES {
+        desk.sit();
+        desk.keys("2G");
+        let row = desk.screen(size);
+        assert!(row.lines().any(|line| line.contains(&format!("▌ ∅ {alias} "))), "{row}");
+        desk.keys("w");
+        let screen = desk.screen(size);
+        let words: Vec<&str> =
+            screen.split([' ', '│', '\n']).filter(|word| !word.is_empty()).collect();
+        let words = words.join(" ");
+        assert!(words.contains(&format!("{alias} {said}, and its blocks with it.")), "{screen}");
+        assert!(words.contains("Esc shows the tree of all workers."), "{screen}");
+        desk.press(KeyCode::Esc);
+        assert!(desk.page().rows.len() > 1, "{}", desk.screen(size));
+    }
+    desk.keys("2\n");
+    assert!(desk.screen((120, 36)).contains(&format!("it {said}")), "{}", desk.screen((120, 36)));
+}
+
+#[test]
+fn a_worker_without_a_block_in_the_index_is_no_blank_tree() {
+    let mut desk = Desk::of(Scenario::Silent);
+    let silent = desk.picture.workers.iter().find(|row| row.accepted == 0).unwrap();
+    let alias = silent.alias.clone();
+    desk.keys(&format!(":worker {alias}\n"));
+    let screen = desk.screen((80, 24));
+    assert!(screen.contains(&format!("Nothing of {alias} is in the index.")), "{screen}");
 }
 
 #[test]

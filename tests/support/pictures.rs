@@ -22,6 +22,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         node: Some(String::from("node-a")),
         role: Some(String::from("worker")),
         gone: false,
+        left: None,
         knowledge: Knowledge::Complete,
         accepted: 9_102 + number * 77,
         held: 9_102 + number * 77,

@@ -47,6 +47,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         node: shown.and_then(|pod| pod.node.as_ref()).map(ToString::to_string),
         role: shown.map(|pod| pod.role.name().to_owned()),
         gone: worker.is_some_and(|worker| worker.gone),
+        left: worker.and_then(|worker| worker.left),
         knowledge: if record.complete { Knowledge::Complete } else { Knowledge::SinceAttach },
         accepted: counts.accepted[0],
         held: counts.held[0],

@@ -122,16 +122,38 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     }
     let y = 1;
     if let [root] = page.rows.as_slice()
-        && let Some(why) = emptiness(scene, root)
+        && let Some((why, role)) = bareness(scene, root)
     {
         let room = usize::from(inner.width).saturating_sub(BEFORE);
-        let role = if scene.is_warming() { Role::Unknown } else { Role::Warn };
         for (at, line) in text::wrap(&why, room).iter().enumerate() {
             canvas.put(rows, text::coordinate(BEFORE), y + text::coordinate(at), line, role);
         }
     }
     let end = Rect { y: inner.y + inner.height - below, height: below, ..inner };
     sums::draw(canvas, end, scene, page);
+}
+
+/// Returns why nothing follows the root, for people; none when something does.
+fn bareness(scene: &Scene<'_>, root: &TreeRow) -> Option<(String, Role)> {
+    let Some(worker) = scene.look.tree.worker else {
+        let role = if scene.is_warming() { Role::Unknown } else { Role::Warn };
+        return emptiness(scene, root).map(|why| (why, role));
+    };
+    if root.subtree > 0 || root.place.node != TreeNode::Root {
+        return None;
+    }
+    let own = scene.snapshot.workers.iter().find(|row| row.rank.worker == worker);
+    let why = match own.map(|row| (row.alias.as_str(), row.gone, row.left)) {
+        None => String::from("Its worker is not in this picture."),
+        Some((alias, true, Some(left))) => {
+            let (age, clock) = (text::span(scene.now.since(left)), text::clock(left));
+            format!("{alias} left {age} ago, at {clock}Z, and its blocks with it.")
+        }
+        Some((alias, true, None)) => format!("{alias} left, and its blocks with it."),
+        Some((alias, false, _)) => format!("Nothing of {alias} is in the index."),
+    };
+    let all = with_keys(scene.keys, "{back} shows the tree of all workers.");
+    Some((format!("{why} {all}"), Role::Warn))
 }
 
 /// Returns why the tree of accepted blocks is empty, as far as events tell; none when it is not.

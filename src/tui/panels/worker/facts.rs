@@ -18,6 +18,10 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
     let Entry { row, verdict, .. } = *entry;
     let said = format!("{} {}", verdict.state.glyph(glyphs), verdict.word);
     sheet.say("STATE", &said, verdict.state.role());
+    if let Some(left) = row.left {
+        let (age, clock) = (text::span(scene.now.since(left)), text::clock(left));
+        sheet.say("", &format!("it left {age} ago, at {clock}Z"), Role::Muted);
+    }
     if row.router_refused > 0 {
         let (router, mirror) = (row.router_refused, row.counters.refused_stores);
         let (router, mirror) = (text::thousands(router), text::thousands(mirror));
