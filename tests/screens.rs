@@ -7,6 +7,7 @@ mod hostile;
 mod matrix;
 mod past;
 mod picks;
+mod sizes;
 mod tiny;
 mod tree;
 mod views;

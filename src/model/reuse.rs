@@ -4,11 +4,15 @@
 //! prefixes all the same. Stores show which: a prompt whose first block is cached begins without a
 //! store at the root, and two prompts that share a prefix fork from one block.
 
+mod votes;
+
 use std::collections::{HashMap, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::domain::{Block, SequenceHash};
+pub use votes::SizeByStores;
+use votes::Votes;
 
 /// Most blocks whose place is remembered.
 const LINK_LIMIT: usize = 65_536;
@@ -21,12 +25,6 @@ const OPEN_LIMIT: usize = 64;
 
 /// A prompt waits for this many stores of its rank.
 const WAIT_STORES: usize = 8;
-
-/// Block sizes that are weighed.
-const SIZES: [u32; 12] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048];
-
-/// Fewer prompts prove nothing.
-const MIN_VOTES: u32 = 8;
 
 /// What is remembered of a block.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,24 +55,12 @@ pub struct Landing {
     pub landed: bool,
 }
 
-/// A size as behaviour tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SizeByStores {
-    /// Tokens per block.
-    pub tokens: u32,
-    /// Prompts whose chains are as long as blocks of this size make them.
-    pub agreeing: u32,
-    /// Prompts that were compared.
-    pub prompts: u32,
-}
-
 /// Follows chains of blocks, within bounds, to see reuse and the publisher's block size.
 #[derive(Debug, Default)]
 pub struct Reuse {
     links: HashMap<(u32, SequenceHash), Link>,
     waiting: HashMap<u32, VecDeque<Waiting>>,
-    votes: [u32; SIZES.len()],
-    prompts: u32,
+    votes: Votes,
     /// Prompts whose length was told.
     told: u64,
     /// True once it stopped for want of anybody who says what routers find.
@@ -142,11 +128,10 @@ impl Reuse {
     /// Notes that the prompt of `request` had `tokens` tokens.
     pub fn length(&mut self, request: &str, tokens: u64) {
         self.told += 1;
-        for waiting in self.waiting.values_mut() {
+        for (rank, waiting) in &mut self.waiting {
             let place = waiting.iter().position(|one| one.request.as_deref() == Some(request));
             if let Some(prompt) = place.and_then(|place| waiting.remove(place)) {
-                vote(&mut self.votes, &(tokens..=tokens), &prompt.depths);
-                self.prompts += 1;
+                self.votes.cast(*rank, &(tokens..=tokens), &prompt.depths);
                 return;
             }
         }
@@ -158,8 +143,7 @@ impl Reuse {
         if waiting.len() >= limit
             && let Some(Waiting { tokens: Some(tokens), depths, .. }) = waiting.pop_front()
         {
-            vote(&mut self.votes, &tokens, &depths);
-            self.prompts += 1;
+            self.votes.cast(rank, &tokens, &depths);
         }
         waiting.push_back(prompt);
     }
@@ -178,34 +162,25 @@ impl Reuse {
             else {
                 return true;
             };
-            vote(&mut self.votes, tokens, &prompt.depths);
-            self.prompts += 1;
+            self.votes.cast(rank, tokens, &prompt.depths);
             false
         });
     }
 
     /// Returns the size that the lengths of chains prove; none while they do not.
     pub fn publisher_size(&self) -> Option<SizeByStores> {
-        let (at, votes) = self.votes.iter().copied().enumerate().max_by_key(|(_, votes)| *votes)?;
-        let second =
-            self.votes.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, v)| *v);
-        let second = second.max().unwrap_or(0);
-        // Requests that run together hide the chains of some; they vote for nothing, not for another.
-        let clear = votes >= MIN_VOTES && votes >= 3 * second && votes * 4 >= self.prompts;
-        clear.then_some(SizeByStores { tokens: SIZES[at], agreeing: votes, prompts: self.prompts })
+        self.votes.size()
+    }
+
+    /// Returns the same, where the chains of the rank numbered `rank` say so too: what all ranks together
+    /// prove may hold for most of them only.
+    pub fn publisher_size_of(&self, rank: u32) -> Option<u32> {
+        self.votes.size_of(rank)
     }
 
     /// Returns how many prompts told their length.
     pub fn told(&self) -> u64 {
         self.told
-    }
-}
-
-/// Lets a prompt vote for the sizes that give one of `depths`.
-fn vote(votes: &mut [u32; SIZES.len()], tokens: &RangeInclusive<u64>, depths: &[u64]) {
-    for (votes, size) in votes.iter_mut().zip(SIZES.map(u64::from)) {
-        let fitting = tokens.start() / size..=tokens.end() / size;
-        *votes += u32::from(depths.iter().any(|depth| *depth > 0 && fitting.contains(depth)));
     }
 }
 
@@ -247,6 +222,23 @@ mod tests {
         let found = reuse.publisher_size();
 
         assert_eq!(found, Some(SizeByStores { tokens: 32, agreeing: 12, prompts: 12 }));
+        assert_eq!((reuse.publisher_size_of(0), reuse.publisher_size_of(1)), (Some(32), None));
+    }
+
+    #[test]
+    fn what_most_ranks_prove_is_not_said_of_one_that_differs() {
+        let mut reuse = Reuse::default();
+        for n in 0..24_u64 {
+            let tokens = 320 + n * 37;
+            let request: Arc<str> = n.to_string().into();
+            let (rank, size) = if n % 6 == 5 { (1, 16) } else { (0, 32) };
+            reuse.request(rank, &request);
+            reuse.stored(rank, None, &chain(1000 * (n + 1), tokens / size), true);
+            reuse.length(&request, tokens);
+        }
+
+        assert_eq!(reuse.publisher_size().map(|size| size.tokens), Some(32));
+        assert_eq!((reuse.publisher_size_of(0), reuse.publisher_size_of(1)), (Some(32), None));
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn percent(share: f64) -> String {
 /// Returns the sizes that are known, as `engine/publisher/card/router`, or one when they agree.
 fn block_sizes(row: &WorkerRow) -> String {
     let sizes = &row.block_size;
-    let all = [sizes.engine, sizes.publisher, sizes.card, sizes.router];
+    let all = [sizes.engine, sizes.proven.or(sizes.publisher), sizes.card, sizes.router];
     let mut known: Vec<u32> = all.into_iter().flatten().collect();
     known.dedup();
     match known.as_slice() {

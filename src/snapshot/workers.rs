@@ -55,9 +55,11 @@ impl RateSet {
     }
 }
 
-/// Tokens per block as claimed by each part; none where nobody says.
+/// Tokens per block as claimed by each part, and as behaviour proves them; none where nobody says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockSizes {
+    /// The publisher's as stores and lengths of prompts prove it, while a finding rests on that.
+    pub proven: Option<u32>,
     /// The engine's.
     pub engine: Option<u32>,
     /// The event publisher's.

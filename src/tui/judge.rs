@@ -131,8 +131,8 @@ pub fn share_state(share: f64) -> State {
 /// Returns the different block sizes claimed for a worker, its own first.
 pub fn sizes(claims: &BlockSizes) -> Vec<u32> {
     let mut sizes = Vec::new();
-    for size in [claims.publisher, claims.engine, claims.card, claims.router].into_iter().flatten()
-    {
+    let all = [claims.proven, claims.publisher, claims.engine, claims.card, claims.router];
+    for size in all.into_iter().flatten() {
         if !sizes.contains(&size) {
             sizes.push(size);
         }

@@ -31,6 +31,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         counters: Counters { stores: 5_520, stored_blocks: 11_040, ..Counters::default() },
         rates: rates(46.2, 45.1, 0.0),
         block_size: BlockSizes {
+            proven: None,
             engine: Some(32),
             publisher: Some(32),
             card: Some(32),
@@ -240,8 +241,13 @@ pub(crate) fn mismatch() -> Snapshot {
         row.held = 8_960;
         row.rates = rates(46.2, 45.1, 46.0);
         row.orphan_share = Some(0.996);
-        row.block_size =
-            BlockSizes { engine: Some(16), publisher: Some(32), card: Some(32), router: Some(16) };
+        row.block_size = BlockSizes {
+            engine: Some(16),
+            publisher: Some(32),
+            card: Some(32),
+            router: Some(16),
+            ..row.block_size
+        };
         row.kv_utilization = Some(sourced(used));
         row.kv_lately = Some(used);
         row.mean_overlap = Some(0.0);

@@ -11,6 +11,12 @@ impl Engine {
         self.diagnosis.raised().into_iter().map(|raised| row(raised, target)).collect()
     }
 
+    /// Returns true while the rule called `id` finds something that is not resolved.
+    pub(in crate::engine) fn finds(&self, id: &str) -> bool {
+        let mut raised = self.diagnosis.raised().into_iter();
+        raised.any(|raised| raised.rule.id() == id && raised.resolved.is_none())
+    }
+
     /// Renders what came and went, when there is more of it.
     pub(super) fn remember_findings(&mut self) {
         if self.past.0 != self.diagnosis.passed() {

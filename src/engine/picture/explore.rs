@@ -78,7 +78,7 @@ pub(in crate::engine) fn of(
 fn block_size(workers: &[WorkerRow]) -> Option<u32> {
     let size = |row: &WorkerRow| {
         let sizes = row.block_size;
-        sizes.publisher.or(sizes.engine).or(sizes.card)
+        sizes.proven.or(sizes.publisher).or(sizes.engine).or(sizes.card)
     };
     let mut sizes = workers.iter().filter(|row| !row.gone).filter_map(size);
     let first = sizes.next()?;

@@ -11,11 +11,18 @@ use crate::snapshot::{BlockSizes, Knowledge, RateSet, RouterLoad, Sourced, Total
 
 /// The time over which a change of the blocks held is measured.
 const CHANGE: Duration = Duration::from_secs(10);
+/// The rule that says that block sizes differ: no other one rests on the size that behaviour proves.
+const SIZES_DIFFER: &str = "KVT001";
 /// The time over which the use of KV blocks is judged.
 const LATELY: Duration = Duration::from_secs(30);
 
 pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<WorkerRow> {
-    chosen(engine).map(|(index, record)| row(engine, index, record, at)).collect()
+    let mismatch = engine.finds(SIZES_DIFFER);
+    let proven = |index: usize| {
+        let rank = u32::try_from(index).ok().filter(|_| mismatch)?;
+        engine.prefixes.reuse.publisher_size_of(rank)
+    };
+    chosen(engine).map(|(index, record)| row(engine, (index, record), proven(index), at)).collect()
 }
 
 /// Returns the ranks of what was chosen, with their positions among all.
@@ -26,7 +33,12 @@ fn chosen(engine: &Engine) -> impl Iterator<Item = (usize, &RankRecord)> {
     engine.workers.ranks().iter().enumerate().filter(ours)
 }
 
-fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> WorkerRow {
+fn row(
+    engine: &Engine,
+    (index, record): (usize, &RankRecord),
+    proven: Option<u32>,
+    at: Timestamp,
+) -> WorkerRow {
     let worker = engine.workers.worker(record.rank.worker);
     let pod = worker.and_then(|worker| worker.pod.as_deref());
     let meter = engine.meters.ranks.get(index);
@@ -55,7 +67,7 @@ fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Wor
         tiers: counts.accepted,
         counters: record.counters,
         rates: meter.map(|meter| meter.rate_set(at, engine.since_kv())).unwrap_or_default(),
-        block_size: block_sizes(engine, &subjects),
+        block_size: block_sizes(engine, &subjects, proven),
         used_blocks: room::used(engine, record, &subjects, capacity.as_ref()),
         kv_lately: lately.or_else(|| used.as_ref().map(|used| used.value)),
         kv_utilization: used,
@@ -134,10 +146,11 @@ pub(in crate::engine) fn ranks_now(engine: &Engine) -> Vec<RankNow> {
     engine.workers.ranks().iter().enumerate().filter_map(now).collect()
 }
 
-fn block_sizes(engine: &Engine, subjects: &[Subject]) -> BlockSizes {
+fn block_sizes(engine: &Engine, subjects: &[Subject], proven: Option<u32>) -> BlockSizes {
     let size = |count: Option<(u64, _)>| count.and_then(|(size, _)| u32::try_from(size).ok());
     let of = |of| engine.claims.count(ClaimWhat::BlockSize, of, subjects);
     BlockSizes {
+        proven,
         engine: size(of(ClaimOf::Engine)),
         publisher: size(of(ClaimOf::Publisher)),
         card: size(of(ClaimOf::Card)),

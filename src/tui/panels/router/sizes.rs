@@ -74,6 +74,7 @@ fn claims(snapshot: &Snapshot) -> Claims {
     for row in workers {
         learn(ClaimOf::Engine, row.block_size.engine.map(u64::from));
         learn(ClaimOf::Publisher, row.block_size.publisher.map(u64::from));
+        learn(ClaimOf::Publisher, row.block_size.proven.map(u64::from));
         learn(ClaimOf::Card, row.block_size.card.map(u64::from));
         learn(ClaimOf::Router, row.block_size.router.map(u64::from));
     }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::domain::{ClaimValue, Subject};
 use crate::snapshot::ClaimRow;
+use crate::tui::judge;
 use crate::tui::panels::Scene;
 use crate::tui::panels::workers::Entry;
 use crate::tui::text;
@@ -14,7 +15,8 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
     let mut claims: Vec<&ClaimRow> =
         scene.snapshot.claims.iter().filter(|row| is_about(&row.claim.subject, entry)).collect();
     claims.sort_by_key(|row| (row.claim.what, row.claim.of, Reverse(row.claim.basis), row.at));
-    if claims.is_empty() {
+    let proven = proven(entry, glyphs);
+    if claims.is_empty() && proven.is_none() {
         sheet.say("CLAIMS", &format!("{} nobody claims anything", glyphs.none), Role::Muted);
         return;
     }
@@ -30,8 +32,23 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
             said.push(proof);
         }
     }
+    said.extend(proven);
     said.reverse();
     sheet.evidence("CLAIMS", &said);
+}
+
+/// Returns what behaviour says of the worker's block size, as the finding has it.
+fn proven(entry: &Entry<'_>, glyphs: &Glyphs) -> Option<Proof> {
+    let sizes = &entry.row.block_size;
+    let differs = judge::disagree(sizes);
+    Some(Proof {
+        mark: if differs { glyphs.fail } else { glyphs.dot },
+        role: if differs { Role::Crit } else { Role::Muted },
+        claim: String::from("block size of publisher"),
+        value: sizes.proven?.to_string(),
+        source: String::from("its stores, and lengths of prompts (KVT001)"),
+        age: String::new(),
+    })
 }
 
 /// Returns true for claims about the worker, its pod, its component, or all of them.

@@ -254,7 +254,10 @@ impl Col {
             Self::Age => entry.pod.and_then(|pod| pod.started).map(|at| -(at.0 as f64)),
             Self::Id => count(row.rank.worker.0),
             Self::Rank => Some(f64::from(row.rank.dp_rank.0)),
-            Self::Size => row.block_size.publisher.or(row.block_size.engine).map(f64::from),
+            Self::Size => {
+                let sizes = &row.block_size;
+                sizes.proven.or(sizes.publisher).or(sizes.engine).map(f64::from)
+            }
             Self::Cached => count(row.accepted),
             Self::Held => count(row.held),
             Self::Change => row.change,
