@@ -221,7 +221,9 @@ fn a_bad_address_is_held_against_nobody_once_its_record_is_gone() {
     let gone = kvtop(&["--discovery-dir", &place], &[]);
     // By then it was told, well before the end.
     std::thread::sleep(std::time::Duration::from_secs(2));
-    channels.iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    for path in &channels {
+        std::fs::remove_file(path).unwrap();
+    }
     assert_eq!(zmq(gone), "ended");
 }
 
