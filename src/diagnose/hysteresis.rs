@@ -256,8 +256,9 @@ impl Diagnosis {
         }
         let ranks = evidence.ranks.iter().map(|rank| rank.tally).collect();
         self.marks.push_back(Mark { at: evidence.at, ranks, router: evidence.router.tally });
-        let oldest = evidence.at.before(LONG + MARK_EVERY * 2);
-        while self.marks.front().is_some_and(|mark| mark.at < oldest) {
+        // The last one before the window is where it begins, however long ago that was.
+        let begins = evidence.at.before(LONG);
+        while self.marks.get(1).is_some_and(|mark| mark.at <= begins) {
             self.marks.pop_front();
         }
     }

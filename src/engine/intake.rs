@@ -18,6 +18,9 @@ const BURST: usize = 512;
 /// for that time to come.
 const CLOCK_AHEAD: Duration = Duration::from_secs(60);
 
+/// Without a frame for so long, time alone may change what rules say.
+const SILENCE: Duration = Duration::from_secs(5);
+
 /// Longest reason of a reject that is kept.
 const REASON_LIMIT: usize = 300;
 
@@ -46,6 +49,7 @@ impl Engine {
 
     fn ingest_one(&mut self, frame: &Frame) {
         let happened = frame.happened();
+        self.judge_before(frame.at);
         self.frames += 1;
         self.times.first = Some(earliest(self.times.first, happened));
         self.times.watched = Some(earliest(self.times.watched, frame.at));
@@ -80,6 +84,21 @@ impl Engine {
             self.apply_kv();
         }
         self.journal.frame = None;
+    }
+
+    /// Lets the rules look at what was known when a second ends, and when a silence begins and ends. So they say the
+    /// same however frames are gathered: a recording that is read at once is judged like one that is played.
+    fn judge_before(&mut self, at: Timestamp) {
+        let known = self.times.newest;
+        if self.frames == 0 || at.seconds() <= known.seconds() {
+            return;
+        }
+        self.apply_kv();
+        self.diagnose(known);
+        if at.since(known) > SILENCE {
+            self.diagnose(known.after(SILENCE));
+            self.diagnose(at);
+        }
     }
 
     /// Returns true when gauges are to be noted before `frame`: at each new second, and for history

@@ -54,7 +54,9 @@ pub fn alert(snapshot: &Snapshot) -> Alert<'_> {
     let top = loud.next();
     let past = snapshot.findings.iter().filter(|finding| finding.severity > Severity::Info);
     let resolved = past.filter(|finding| finding.resolved.is_some());
-    Alert { top, more: loud.count(), resolved: resolved.max_by_key(|finding| finding.resolved) }
+    // Of equally severe ones the first: causes come before what followed from them.
+    let resolved = resolved.min_by_key(|finding| std::cmp::Reverse(finding.severity));
+    Alert { top, more: loud.count(), resolved }
 }
 
 /// Returns the facts behind the banner.

@@ -167,8 +167,11 @@ fn a_finding_is_resolved_by_proof_and_shown_for_a_minute_more_and_then_remembere
         let first_of_all = remembered.iter().min_by_key(|row| row.raised).unwrap();
         let past: Vec<_> = remembered.iter().filter(|row| row.id == first_of_all.id).collect();
         let [past] = past[..] else { panic!("{name}: {remembered:#?}") };
+        // Rules look every second, this test every other.
         let when = START.after(Duration::from_secs(first));
-        assert_eq!((past.severity, past.resolved), (Severity::Critical, Some(when)), "{name}");
+        let ago = past.resolved.map(|resolved| when.since(resolved).as_secs());
+        assert_eq!(past.severity, Severity::Critical, "{name}");
+        assert!(ago.is_some_and(|seconds| seconds <= 2), "{name}: {ago:?}");
         assert!(past.raised < when && !past.evidence.is_empty(), "{name}: {past:#?}");
         assert!(at > START);
     }

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use kvtop::domain::Timestamp;
+use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Body, Frame, Origin};
-use kvtop::snapshot::CheckVerdict;
+use kvtop::snapshot::{CheckVerdict, Snapshot, ViewQuery};
 use serde_json::Value;
 
 use crate::support::{captures, fixture, frames, played, scratch};
@@ -278,4 +280,53 @@ fn the_reported_costs_are_of_blocks_of_32_tokens_and_accuse_no_router() {
 
     assert_eq!(snapshot["router"]["block_size_inferred"], 32);
     assert_eq!((code, critical(&report)), (3, Vec::new()), "{report:#}");
+}
+
+/// Returns the frames of one capture after another, with a pause of twelve minutes between them.
+fn one_after_the_other(names: [&str; 2]) -> Vec<Frame> {
+    let of = |name: &str| frames(&fixture(&format!("captures/{name}.frames.gz")));
+    let [mut first, second] = names.map(of);
+    let begins = first.last().unwrap().at.after(Duration::from_secs(720));
+    let start = second[0].at;
+    let moved = |at: Timestamp| begins.after(at.since(start)).before(start.since(at));
+    first.extend(second.into_iter().map(|frame| Frame {
+        at: moved(frame.at),
+        time: frame.time.map(moved),
+        ..frame
+    }));
+    first
+}
+
+#[test]
+fn a_recording_is_judged_by_its_end_whether_read_at_once_or_played() {
+    for (names, mending) in [
+        (["0.9.0-healthy", "0.9.0-incident_load10"], false),
+        (["0.9.0-incident_load10", "0.9.0-healthy"], true),
+    ] {
+        let frames = one_after_the_other(names);
+        let end = frames.last().unwrap().at;
+        // Workers of two deployments also disagree, which is another matter.
+        let row = |picture: &Snapshot| {
+            let mut rows = picture.findings.iter();
+            let row = rows.find(|row| row.id == "KVT001" && row.resolved.is_none())?;
+            Some((row.raised.seconds(), row.mending.is_some()))
+        };
+        let (mut at_once, _) = played(&frames);
+        let at_once = at_once.snapshot(&ViewQuery::default(), end);
+
+        let mut engine = Engine::new(EngineOptions::default());
+        let (mut now, mut rest) = (frames[0].at, &frames[..]);
+        while now < end {
+            now = now.after(Duration::from_millis(500)).min(end);
+            let (due, later) = rest.split_at(rest.partition_point(|frame| frame.at <= now));
+            engine.ingest(due);
+            engine.snapshot(&ViewQuery::default(), now);
+            rest = later;
+        }
+        engine.settle();
+        let in_time = engine.snapshot(&ViewQuery::default(), end);
+
+        assert_eq!(row(&at_once), row(&in_time), "{names:?}");
+        assert_eq!(row(&at_once).map(|(_, mending)| mending), Some(mending), "{names:?}");
+    }
 }
