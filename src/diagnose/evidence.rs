@@ -206,6 +206,8 @@ pub struct PlaneEvidence {
     pub name: Option<Arc<str>>,
     /// Sources of events and of discovery records that do not deliver, with their reasons.
     pub down: Vec<String>,
+    /// Why no source of events delivers now; none while one does, or none is wanted.
+    pub deaf: Option<String>,
     /// Sources that do not reach every publisher of KV events.
     pub unheard: Vec<Unheard>,
     /// Where discovery records say that KV events are published.

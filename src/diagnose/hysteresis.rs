@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::evidence::Evidence;
+use super::rules::BY_EVENTS;
 use super::verdict::{Finding, Verdict};
 use super::{RULES, Rule};
 use crate::domain::{RESOLVED_AFTER, Timestamp};
@@ -284,6 +285,17 @@ fn over(evidence: &Evidence, mark: &Mark) -> Evidence {
     window
 }
 
+/// Returns what `rule` says. While no KV event can come it is not clear by those that came.
+fn judged(rule: &dyn Rule, evidence: &Evidence) -> Verdict {
+    let verdict = rule.judge(evidence);
+    match &evidence.plane.deaf {
+        Some(why) if matches!(verdict, Verdict::Clear { .. }) && BY_EVENTS.contains(&rule.id()) => {
+            Verdict::unknown(format!("KV events of now; {why}"))
+        }
+        _ => verdict,
+    }
+}
+
 impl State {
     /// Looks again. Returns what was resolved and is over now.
     fn look(
@@ -294,7 +306,7 @@ impl State {
     ) -> Option<Episode> {
         let at = long.at;
         let mut over = self.resolved.take_if(|it| at.since(it.resolved) > RESOLVED_FOR);
-        let verdict = rule.judge(long).dated(at);
+        let verdict = judged(rule, long).dated(at);
         match (self.raised.take(), verdict) {
             (None, Verdict::Found(finding)) => {
                 self.raises += 1;
@@ -304,7 +316,7 @@ impl State {
             }
             (None, verdict) => self.verdict = Some(verdict),
             (Some((raised, finding)), verdict) => {
-                let recent = short.map(|short| rule.judge(short));
+                let recent = short.map(|short| judged(rule, short));
                 if let Some(clear) = self.cured(at, recent.as_ref(), &verdict) {
                     // What was counted before the cure must not raise it again.
                     self.epoch = self.clear_since.take().unwrap_or(at);

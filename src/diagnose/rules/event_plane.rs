@@ -23,7 +23,7 @@ impl Rule for EventPlane {
          Dynamo namespace is another one. This is no statement about the deployment, so that \
          kvtop check ends with 3 (unknown). Judged by at least 10 requests routed and 10 s of listening, a \
          source that is down, or an advertised plane that nobody listens to, without any event; \
-         or by a publisher that is out of reach for 10 s. Refuted by the first event, and by a \
+         or by a publisher, or every source of events, that is out of reach for 10 s. Refuted by the first event, and by a \
          connection to every publisher."
     }
 
@@ -38,6 +38,13 @@ impl Rule for EventPlane {
         let away =
             |it: &&Unheard| evidence.at.since(it.since).as_secs() >= limits.unreached_seconds;
         let unheard = plane.unheard.iter().find(away);
+        if let Some(why) = plane.deaf.as_ref().filter(|_| tally.events > 0) {
+            return if silent_for(evidence) >= limits.unreached_seconds {
+                none(evidence, None, unheard).into()
+            } else {
+                Verdict::unknown(format!("KV events of now; {why}"))
+            };
+        }
         if tally.events > 0 {
             if let Some(unheard) = unheard {
                 return some(evidence, unheard).into();
@@ -67,6 +74,12 @@ impl Rule for EventPlane {
         }
         none(evidence, elsewhere, unheard).into()
     }
+}
+
+/// Returns for how many seconds no KV event came.
+fn silent_for(evidence: &Evidence) -> u64 {
+    let last = evidence.ranks.iter().filter_map(|rank| rank.last_event).max();
+    last.map_or(0, |last| evidence.at.since(last).as_secs())
 }
 
 /// Returns true once kvtop has listened long enough to expect something.
@@ -126,7 +139,10 @@ fn none(
 ) -> Finding {
     let plane = &evidence.plane;
     let routed = evidence.router.tally.routed;
-    let mut proofs = vec![Proof::new("KV events", "0", "every event plane that kvtop listens to")];
+    let came = evidence.router.tally.events > 0;
+    let events = if came { format!("none for {} s", silent_for(evidence)) } else { "0".to_owned() };
+    let mut proofs =
+        vec![Proof::new("KV events", events, "every event plane that kvtop listens to")];
     let requests = Proof::new("requests routed", thousands(routed), "routers' logs");
     let requests = requests.heard(evidence.router.heard.routed);
     proofs.extend(evidence.router.read.then_some(requests));

@@ -24,6 +24,7 @@ impl Engine {
             let Some(note) = &record.note else { continue };
             plane.dropped += note.dropped.max(note.drops_uncounted);
         }
+        plane.deaf = self.deaf();
         for name in SOURCES {
             let found = self.sources.all().find(|(known, _)| known.as_ref() == name);
             let Some((name, record)) = found else { continue };
@@ -47,6 +48,20 @@ impl Engine {
             }
         }
         plane
+    }
+
+    /// Returns why no source of events delivers now, as the first that is down says.
+    fn deaf(&self) -> Option<String> {
+        let note = |name: &str| {
+            let (_, record) = self.sources.all().find(|(known, _)| known.as_ref() == name)?;
+            record.note.as_ref()
+        };
+        let notes = || SOURCES[..2].iter().filter_map(|name| Some((name, note(name)?)));
+        if notes().any(|(_, note)| matches!(note.state, SourceState::Live | SourceState::Lossy)) {
+            return None;
+        }
+        let (name, note) = notes().find(|(_, note)| note.state == SourceState::Down)?;
+        Some(format!("{name}: {}", note.why))
     }
 
     /// Returns ready pods of workers without a worker in discovery. Known of discovery by Kubernetes only,
