@@ -1,6 +1,7 @@
 //! The command line: what was typed, checked and with its meaning.
 
 mod command;
+mod heeded;
 mod shared;
 mod value;
 
@@ -81,5 +82,6 @@ mod tests {
     #[test]
     fn the_definition_of_the_command_line_is_consistent() {
         Cli::command().debug_assert();
+        Cli::shown().debug_assert();
     }
 }

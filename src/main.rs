@@ -3,13 +3,11 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use kvtop::cli::{Cli, Command};
 use kvtop::{exit, run};
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(refused(&error)),
     };

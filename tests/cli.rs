@@ -310,3 +310,42 @@ fn the_role_is_for_the_namespace_of_the_context() {
     assert!(stderr(&role(&["--context", "b"])).contains("`Bad NS`"));
     assert!(stderr(&role(&["--context", "zz"])).contains("no context `zz`"));
 }
+
+#[test]
+fn an_option_without_effect_is_neither_listed_nor_taken() {
+    let cases: [(&[&str], i32, &str); 6] = [
+        (
+            &["lint", "--namespace", "prod", "x.yaml"],
+            3,
+            "--namespace has no effect on `kvtop lint`",
+        ),
+        (&["-n", "prod", "explain"], 2, "--namespace has no effect on `kvtop explain`"),
+        (&["rbac", "--nats-url", "nats://a"], 2, "--nats-url has no effect on `kvtop rbac`"),
+        (&["themes", "list", "--color", "never"], 2, "no effect on `kvtop themes list`"),
+        (&["config", "path", "--dgd", "x"], 2, "--dgd has no effect on `kvtop config path`"),
+        (&["demo", "--zmq", "tcp://a:1"], 2, "--zmq has no effect on `kvtop demo`"),
+    ];
+    for (arguments, code, text) in cases {
+        let output = kvtop(arguments);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}");
+        assert!(stderr(&output).contains(text), "{arguments:?}: {}", stderr(&output));
+    }
+    assert!(stderr(&kvtop(cases[0].0)).contains("Usage: kvtop lint [OPTIONS] <FILE>..."));
+
+    let lists = |command: &[&str], option: &str| {
+        let help = stdout(&kvtop(&[command, &["--help"]].concat()));
+        assert!(help.contains("Usage: kvtop"), "{help}");
+        help.lines().any(|line| line.trim_start().trim_start_matches("-n, ").starts_with(option))
+    };
+    for command in [&["lint"][..], &["explain"], &["man"], &["themes", "list"], &["config", "init"]]
+    {
+        assert!(!lists(command, "--namespace") && !lists(command, "--nats"), "{command:?}");
+    }
+    for command in [&["rbac"][..], &["snapshot"], &["config", "show"], &[]] {
+        assert!(lists(command, "--namespace"), "{command:?}");
+    }
+    // Those that count may stand anywhere.
+    for arguments in [["-n", "prod", "rbac"], ["rbac", "-n", "prod"]] {
+        assert!(stdout(&kvtop(&arguments)).contains("reads in namespace prod"));
+    }
+}

@@ -79,28 +79,6 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "man" -d 'Print the manu
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "config" -d 'The config file: write one, find it, check it, show what holds'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l seed -d 'Seed of the simulation; the same seed gives the same events' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
@@ -112,33 +90,9 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l tour -d 'Tell what there is to see, step by step'
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l speed -d 'How many times faster than it happened' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l at -d 'Where to start: from the beginning (30s) or before the end (-3m)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
@@ -150,8 +104,6 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l paused -d 'Start paused'
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s o -l output -d 'The file to write; compressed when it ends in .zst' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l for -d 'How long to record; until interrupted when not given' -r
@@ -321,76 +273,8 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also list
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s o -l output -d 'Format' -r -f -a "text\t'For people'
 json\t'The contract of docs/reference/json.md'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s o -l output -d 'Format' -r -f -a "text\t'A line for each check'
 json\t'The contract of docs/reference/json.md'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
@@ -472,39 +356,8 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l user -d 'The user w
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Add the opt-in role for port-forwards'
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Where to listen; `:9478` listens on every address, which a pod needs' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l context -d 'Kubernetes context to use' -r
@@ -541,393 +394,45 @@ false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'Name every theme, and what it is for'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "list" -d 'Name every theme, and what it is for'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s o -l output -d 'Format' -r -f -a "text\t'Aligned columns'
 md\t'A Markdown table'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand man" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "path" -d 'Print where it is'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "check" -d 'Name every mistake in it, with its line'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "show" -d 'Print every setting that holds, and who said so'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l stdout -d 'Print it instead'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
-always\t'Always'
-never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
-ascii\t'Plain ASCII'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
-false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l request-timeout -d 'How long one request to the API server may take' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -940,29 +445,13 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l request-timeout -d 'How long one request to the API server may take' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-creds -d 'NATS credentials file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-user -d 'NATS user' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Config file to use instead of the user\'s' -r -F
@@ -975,7 +464,6 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "path" -d 'Print where it is'

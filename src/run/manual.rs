@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::io;
 
-use clap::CommandFactory as _;
 use clap_complete::Shell as Complete;
 use clap_mangen::Man;
 
@@ -30,7 +29,7 @@ pub fn completion(shell: Shell) -> String {
         Shell::Zsh => Complete::Zsh,
     };
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "kvtop", &mut text);
+    clap_complete::generate(shell, &mut Cli::shown(), "kvtop", &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 
@@ -50,8 +49,7 @@ pub(super) fn page(command: &[String]) -> Result<Exit, RunError> {
 
 /// Returns the manual pages, of kvtop and of each of its commands, by name.
 pub fn pages() -> io::Result<Vec<(String, String)>> {
-    let mut kvtop = Cli::command();
-    // Pages of commands name the flags that all commands have.
+    let mut kvtop = Cli::shown();
     kvtop.build();
     let mut pages = Vec::new();
     collect(&kvtop, &mut pages)?;

@@ -1,0 +1,143 @@
+//! Which of the shared options a command heeds. One that it does not is neither listed nor taken: whoever
+//! types it expects something of it.
+
+use std::ffi::OsString;
+
+use clap::error::{Error, ErrorKind};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
+
+use super::Cli;
+
+/// How it looks, and what that is read from.
+const SCREEN: [&str; 5] = ["config", "theme", "color", "glyphs", "bell"];
+
+/// Options that are settings, which the config file may have too.
+const SETTINGS: [&str; 14] = [
+    "config",
+    "theme",
+    "color",
+    "glyphs",
+    "bell",
+    "namespace",
+    "context",
+    "kubeconfig",
+    "dgd",
+    "dynamo_namespace",
+    "no_port_forward",
+    "max_memory",
+    "nats_url",
+    "nats_context",
+];
+
+/// Returns the shared options that a command heeds, by its names; none where it heeds all of them.
+fn heeded(command: &[&str]) -> Option<Vec<&'static str>> {
+    Some(match command {
+        ["demo" | "replay"] => [&SCREEN[..], &["max_memory"]].concat(),
+        ["lint" | "explain" | "completions" | "man" | "help", ..]
+        | ["themes"]
+        | ["themes", "list" | "check" | "help"] => Vec::new(),
+        ["themes", "show"] => vec!["color"],
+        ["rbac"] => vec!["namespace", "context", "kubeconfig"],
+        ["keys" | "config"] | ["config", "init" | "path" | "help"] => vec!["config"],
+        ["config", "check" | "show"] => SETTINGS.to_vec(),
+        _ => return None,
+    })
+}
+
+impl Cli {
+    /// Reads the command line.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be understood, or when help or the version was asked for.
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
+        let mut command = taking();
+        let matches = command.try_get_matches_from_mut(words)?;
+        if let Some((names, why)) = in_vain(&command, &matches) {
+            let mut named = command;
+            for name in names {
+                named = named.find_subcommand(&name).cloned().unwrap_or(named);
+            }
+            return Err(named.error(ErrorKind::UnknownArgument, why));
+        }
+        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    }
+
+    /// Returns the commands, each with the options that it heeds, as manuals and completions show them.
+    pub fn shown() -> Command {
+        let all = Self::command();
+        let shared = shared(&all);
+        let plain = shared.iter().fold(all, |command, option| {
+            command.mut_arg(option.get_id().as_str(), |option| option.global(false))
+        });
+        with_options(
+            plain,
+            &mut Vec::new(),
+            &|command, heeds, option| {
+                if heeds { command.arg(option.clone().global(false)) } else { command }
+            },
+            &shared,
+        )
+    }
+}
+
+/// Returns the commands as they are read: options may stand anywhere, and help lists those that are heeded.
+fn taking() -> Command {
+    let all = Cli::command();
+    let shared = shared(&all);
+    with_options(
+        all,
+        &mut Vec::new(),
+        &|command, heeds, option| command.arg(option.clone().hide(!heeds)),
+        &shared,
+    )
+}
+
+/// Returns the options that commands share.
+fn shared(command: &Command) -> Vec<Arg> {
+    command.get_arguments().filter(|option| option.is_global_set()).cloned().collect()
+}
+
+/// Gives each command below `command` the shared options, the way that `give` does.
+fn with_options(
+    mut command: Command,
+    names: &mut Vec<String>,
+    give: &impl Fn(Command, bool, &Arg) -> Command,
+    shared: &[Arg],
+) -> Command {
+    let below: Vec<String> =
+        command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    for name in below {
+        names.push(name.clone());
+        let parts: Vec<&str> = names.iter().map(String::as_str).collect();
+        let heeds = heeded(&parts);
+        command = command.mut_subcommand(&name, |mut inner| {
+            for option in shared {
+                let id = option.get_id().as_str();
+                inner = give(inner, heeds.as_ref().is_none_or(|all| all.contains(&id)), option);
+            }
+            with_options(inner, names, give, shared)
+        });
+        names.pop();
+    }
+    command
+}
+
+/// Returns the names of the command, and which option was typed that it does not heed.
+fn in_vain(command: &Command, matches: &ArgMatches) -> Option<(Vec<String>, String)> {
+    let (mut names, mut inner) = (Vec::new(), matches);
+    while let Some((name, next)) = inner.subcommand() {
+        names.push(name);
+        inner = next;
+    }
+    let heeds = heeded(&names)?;
+    let mut options = command.get_arguments().filter(|option| option.is_global_set());
+    let typed = options.find(|option| {
+        let id = option.get_id().as_str();
+        !heeds.contains(&id) && matches.value_source(id) == Some(ValueSource::CommandLine)
+    })?;
+    let (long, name) = (typed.get_long().unwrap_or_default(), names.join(" "));
+    let names = names.into_iter().map(str::to_owned).collect();
+    Some((names, format!("--{long} has no effect on `kvtop {name}`")))
+}
