@@ -97,7 +97,7 @@ fn a_message_that_is_cut_anywhere_is_rejected_or_ignored_without_a_trace() {
 
 /// Keys that decoders of objects look for.
 const KEYS: &str = "metadata name namespace labels spec status containers command args env value \
-    valueFrom secretKeyRef key volumes volumeMounts configMap mountPath services components \
+    valueFrom secretKeyRef configMapKeyRef envFrom configMapRef secretRef prefix optional key volumes volumeMounts configMap mountPath services components \
     extraPodSpec mainContainer podTemplate data endpoints model_cards event_channels event_sources \
     card_json instance_id runtime_config data_parallel_size type targetRef conditions image ports \
     containerPort a.yaml nvidia.com/dynamo-component-type ownerReferences kind";
@@ -130,6 +130,8 @@ const TEXTS: &[&str] = &[
     "--override-engine-args",
     "{\"kv_cache_config\":{\"tokens_per_block\":1e400}}",
     "\u{202e}",
+    "a",
+    "Running",
 ];
 
 /// JSON of any shape whose keys and texts are mostly those that decoders look for.
@@ -154,6 +156,17 @@ fn objects() -> impl Strategy<Value = serde_json::Value> {
             pairs.prop_map(object),
         ]
     })
+}
+
+/// Gives an object a name, since nothing without a name is read.
+fn named(mut object: serde_json::Value) -> serde_json::Value {
+    if let Some(map) = object.as_object_mut() {
+        let metadata = map.entry("metadata").or_insert_with(|| serde_json::json!({}));
+        if let Some(metadata) = metadata.as_object_mut() {
+            metadata.insert("name".to_owned(), "a".into());
+        }
+    }
+    object
 }
 
 fn kinds() -> impl Strategy<Value = Origin> {
@@ -201,15 +214,21 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_objects_never_panic(origin in kinds(), object in objects()) {
-        // Named, since nothing without a name is read.
-        let mut object = object;
-        if let Some(map) = object.as_object_mut() {
-            let metadata = map.entry("metadata").or_insert_with(|| serde_json::json!({}));
-            if let Some(metadata) = metadata.as_object_mut() {
-                metadata.insert("name".to_owned(), "a".into());
-            }
+    fn arbitrary_objects_that_take_from_each_other_never_panic(
+        objects in prop::collection::vec((kinds(), objects()), 2..8),
+    ) {
+        let mut engine = kvtop::engine::Engine::new(kvtop::engine::EngineOptions::default());
+        for (at, (origin, object)) in objects.into_iter().enumerate() {
+            let at = Timestamp(at as u64);
+            engine.ingest(&[Frame::new(at, origin, named(object).to_string())]);
         }
+        let picture = engine.snapshot(&kvtop::snapshot::ViewQuery::default(), Timestamp(9));
+        prop_assert!(picture.frames >= 2);
+    }
+
+    #[test]
+    fn arbitrary_objects_never_panic(origin in kinds(), object in objects()) {
+        let object = named(object);
         let frame = Frame::new(Timestamp(1), origin, object.to_string());
         let mut engine = kvtop::engine::Engine::new(kvtop::engine::EngineOptions::default());
         engine.ingest(&[frame.clone(), frame]);

@@ -24,8 +24,8 @@ pub(super) fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
 }
 
-/// Returns the variable that the last part of a claim's source names: `env NAME`, or
-/// `env NAME (ConfigMap MAP: KEY)`.
+/// Returns the variable that the last part of a claim's source names: `env NAME`, `env NAME (ConfigMap MAP)`
+/// where that has a key of the same name, or `env NAME (ConfigMap MAP: KEY)`.
 pub(super) fn variable(label: &str) -> Option<&str> {
     label.strip_prefix("env ")?.split(' ').next()
 }
@@ -192,8 +192,9 @@ impl<'a> Part<'a> {
 
     /// Returns the key of a `ConfigMap` that a claim's source names, with its file.
     fn lent(&self, label: &str) -> Option<(usize, &'a Key)> {
-        let from = label.strip_prefix("env ")?.split_once(" (ConfigMap ")?.1;
-        let (map, key) = from.strip_suffix(')')?.split_once(": ")?;
+        let (name, from) = label.strip_prefix("env ")?.split_once(" (ConfigMap ")?;
+        let from = from.strip_suffix(')')?;
+        let (map, key) = from.split_once(": ").unwrap_or((from, name));
         let (_, config) = self.lenders.iter().find(|(name, _)| name.as_ref() == map)?;
         Some((config.file, config.node.entry(key)?.0))
     }

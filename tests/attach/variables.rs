@@ -59,6 +59,7 @@ async fn variables_of_config_maps_are_claims_with_their_key() {
             "DYN_ROUTER_MODE": "round-robin",
             "DYN_KV_CACHE_BLOCK_SIZE": "16",
             "DYN_ROUTER_TEMPERATURE": "0.7",
+            "DYN_KV_EVENTS": "false",
         }),
     );
     map(&it, "late", &json!({ "ROUTER_MODE": "kv" }));
@@ -85,8 +86,10 @@ async fn variables_of_config_maps_are_claims_with_their_key() {
     assert_eq!(of(&claims, "block_size"), [["64", "setting", &size]]);
     let heat = source("env DYN_ROUTER_TEMPERATURE");
     assert_eq!(of(&claims, "router_temperature"), [["0.1", "setting", &heat]]);
+    let events = source("env DYN_KV_EVENTS (ConfigMap router-env)");
+    assert_eq!(of(&claims, "kv_events"), [["false", "setting", &events]]);
     // The one that is not there is optional: what nothing sets is a default.
-    assert_eq!(of(&claims, "kv_events")[0][1], "default");
+    assert_eq!(of(&claims, "replica_sync")[0][1], "default");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -20,7 +20,10 @@ const LESS: [(&str, &str); 6] = [
         "pods",
         "no pods: no names, nodes, settings, logs or metrics, and NATS has to be named with --nats-url",
     ),
-    ("configmaps", "settings in engine configuration files are not seen"),
+    (
+        "configmaps",
+        "settings in engine configuration files, and variables from there, are not seen",
+    ),
     ("endpointslices.discovery.k8s.io", "whether discovery sees a pod is not known"),
     ("dynamographdeployments.nvidia.com", "settings of manifests are not seen"),
     (
@@ -113,7 +116,7 @@ fn unasked(seen: &Seen, all: &[Right]) -> Vec<Check> {
     let asked = |resource: &str| all.iter().any(|right| *right.right.resource == *resource);
     let mut checks = Vec::new();
     for (resource, why) in
-        [("configmaps", "no engine reads one"), ("pods/log", "no container has a log")]
+        [("configmaps", "nobody reads one"), ("pods/log", "no container has a log")]
     {
         if !asked(resource) {
             let name = format!("get on {resource}");

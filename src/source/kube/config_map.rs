@@ -21,11 +21,10 @@ pub(super) fn trim(data: Value, variables: &VariableKeys) -> Value {
     let texts = map.into_iter().map(|(key, text)| match text {
         Value::String(_) if redact::is_secret_file(&key) => (key, redact::REDACTED.into()),
         Value::String(text) => {
-            let shown = match is_variable(&key, variables) {
-                true if text.len() <= LONGEST && redact::is_secret_variable(&key, &text) => {
-                    redact::REDACTED.to_owned()
-                }
-                true if text.len() <= LONGEST => text,
+            let variable = is_variable(&key, variables) && is_value(&text);
+            let shown = match variable {
+                true if redact::is_secret_variable(&key, &text) => redact::REDACTED.to_owned(),
+                true => text,
                 _ if text.len() <= LARGEST && is_configuration(&key, &text) => text,
                 _ => format!("({} bytes left out)", text.len()),
             };
@@ -41,6 +40,11 @@ fn is_variable(key: &str, variables: &VariableKeys) -> bool {
         VariableKeys::All => true,
         VariableKeys::Named(names) => names.contains(key),
     }
+}
+
+/// Returns true for what a setting may be: files have lines, whoever takes them for a variable.
+fn is_value(text: &str) -> bool {
+    text.len() <= LONGEST && !text.trim_end().contains('\n')
 }
 
 /// Returns true for what may be an engine's configuration, or holds nothing: any other text may be anything.
@@ -143,8 +147,7 @@ mod tests {
 
     #[test]
     fn variables_are_passed_on_where_processes_take_them() {
-        let data =
-            json!({ "DYN_ROUTER_MODE": "kv", "size": "32", "HF_TOKEN": "PLANTED", "empty": "" });
+        let data = json!({ "DYN_ROUTER_MODE": "kv", "size": "32", "HF_TOKEN": "PLANTED", "empty": "", "users": "a:PLANTED\nb:PLANTED\n" });
         let named = VariableKeys::Named(std::iter::once("size".into()).collect());
 
         let all = trim(data.clone(), &VariableKeys::All);
@@ -155,5 +158,6 @@ mod tests {
         assert_eq!(some["DYN_ROUTER_MODE"], "(2 bytes left out)");
         assert_eq!(all["HF_TOKEN"], redact::REDACTED);
         assert_eq!(all["empty"], "");
+        assert!(!all.to_string().contains("PLANTED"), "{all}");
     }
 }

@@ -132,6 +132,9 @@ impl Process<'_> {
         let value = row.kind.read(found.value.filter(|_| found.is_for(row)), off)?;
         let label = match found.form {
             Form::Variable => match found.lender {
+                Some(from) if *from.key == *found.name => {
+                    format!("env {} (ConfigMap {})", found.name, from.config_map)
+                }
                 Some(from) => {
                     format!("env {} (ConfigMap {}: {})", found.name, from.config_map, from.key)
                 }
