@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Engine;
 use super::journal::Head;
+use super::{Engine, picture};
 use crate::domain::{
     ActiveLoad, Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope,
     Fact, GaugeName, HitRate, KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase,
@@ -142,8 +142,11 @@ impl Engine {
     fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
         self.decisions.length(hit, at);
         self.note_overlap(OverlapBy::Event, hit.rank, hit.overlap_blocks as f64, at);
-        let size = self.claims.any_count(ClaimWhat::BlockSize, ClaimOf::Router);
-        let size = size.or_else(|| self.claims.any_count(ClaimWhat::BlockSize, ClaimOf::Card));
+        let (what, worker) = (ClaimWhat::BlockSize, [Subject::Worker(hit.rank.worker)]);
+        let model = picture::model(self, &worker);
+        let size = self.claims.count_for(what, ClaimOf::Router, model.as_deref());
+        let size = size.or_else(|| self.claims.count(what, ClaimOf::Card, &worker));
+        let size = size.or_else(|| self.claims.any_count(what, ClaimOf::Card));
         let Some((size, _)) = size.filter(|_| hit.isl_blocks > 0) else { return };
         // The router rounds up to whole blocks.
         let most = hit.isl_blocks.saturating_mul(size);

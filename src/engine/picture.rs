@@ -25,7 +25,7 @@ pub(super) use cluster::{is_chosen, looked_at};
 pub(super) use explore::of as explore;
 pub(super) use room::{capacity, utilization};
 pub(super) use router::whole;
-pub(super) use workers::{ranks_now, subjects};
+pub(super) use workers::{model, ranks_now, subjects};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {
     let workers = workers::rows(engine, at);

@@ -121,6 +121,24 @@ impl Claims {
         best_count(same.map(|(_, stored)| stored))
     }
 
+    /// Returns the best count claimed for `model`; for whichever, where claims name but one model.
+    pub fn count_for(
+        &self,
+        what: ClaimWhat,
+        of: ClaimOf,
+        model: Option<&str>,
+    ) -> Option<(u64, &StoredClaim)> {
+        let first = (what, of, Subject::Worker(WorkerId(0)), Arc::from(""), None);
+        let same = self.kept.range(first..).take_while(|(key, _)| (key.0, key.1) == (what, of));
+        let all: Vec<&StoredClaim> = same.map(|(_, stored)| stored).collect();
+        let models: BTreeSet<&str> =
+            all.iter().filter_map(|stored| stored.claim.model.as_deref()).collect();
+        let meant = |stored: &&&StoredClaim| {
+            models.len() <= 1 || stored.claim.model.as_deref() == model && model.is_some()
+        };
+        best_count(all.iter().filter(meant).copied())
+    }
+
     fn about(
         &self,
         what: ClaimWhat,
@@ -189,6 +207,26 @@ mod tests {
         claims.note(&claim(Basis::Default, "default", 32), Timestamp(3));
 
         assert_eq!(engine(&claims), Some(64));
+    }
+
+    #[test]
+    fn of_several_models_each_has_its_own_size() {
+        let of = |model: &str, value| Claim {
+            of: ClaimOf::Router,
+            model: Some(model.into()),
+            ..claim(Basis::Observed, "metrics", value)
+        };
+        let mut claims = Claims::default();
+        let size = |claims: &Claims, model| {
+            let found = claims.count_for(ClaimWhat::BlockSize, ClaimOf::Router, model);
+            found.map(|(value, _)| value)
+        };
+
+        claims.note(&of("a", 16), Timestamp(1));
+        assert_eq!((size(&claims, None), size(&claims, Some("other"))), (Some(16), Some(16)));
+        claims.note(&of("b", 32), Timestamp(1));
+        assert_eq!((size(&claims, Some("a")), size(&claims, Some("b"))), (Some(16), Some(32)));
+        assert_eq!((size(&claims, None), size(&claims, Some("other"))), (None, None));
     }
 
     #[test]

@@ -122,3 +122,23 @@ fn a_frontend_of_two_models_has_a_size_for_each() {
     let left = [frontend("a", 1, &both), odd, frontend("b", 1, &[("llama", 16)])];
     assert_eq!(said(&left), None);
 }
+
+#[test]
+fn a_worker_is_routed_by_the_size_of_its_own_model() {
+    let card = |worker: u64, model: &str, size: u32| {
+        let value = serde_json::json!({
+            "type": "Model", "component": "backend", "endpoint": "generate",
+            "namespace": "dynamo", "instance_id": worker,
+            "card_json": { "kv_cache_block_size": size, "display_name": model },
+        });
+        let key = format!("v1/mdc/dynamo/backend/generate/{worker:x}").into();
+        Frame::new(Timestamp(1), Origin::Etcd { key, put: true }, value.to_string())
+    };
+    let told = frontend("a", 1, &[("llama", 16), ("qwen", 32)]);
+
+    let (_, seen) = played(&[card(7, "llama", 16), card(8, "qwen", 32), card(9, "x", 8), told]);
+
+    let sizes = seen.workers.iter().map(|row| (row.block_size.card, row.block_size.router));
+    let expected = [(Some(16), Some(16)), (Some(32), Some(32)), (Some(8), None)];
+    assert_eq!(sizes.collect::<Vec<_>>(), expected);
+}

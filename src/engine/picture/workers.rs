@@ -1,9 +1,10 @@
 //! Rows of workers, and their totals.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{room, sourced};
-use crate::domain::{ClaimOf, ClaimWhat, Counters, Subject, Timestamp};
+use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Counters, Subject, Timestamp};
 use crate::engine::meters::RankNow;
 use crate::engine::{Engine, MINUTE};
 use crate::model::RankRecord;
@@ -146,15 +147,29 @@ pub(in crate::engine) fn ranks_now(engine: &Engine) -> Vec<RankNow> {
     engine.workers.ranks().iter().enumerate().filter_map(now).collect()
 }
 
+/// Returns the model that a worker serves, when discovery says so.
+pub(in crate::engine) fn model(engine: &Engine, subjects: &[Subject]) -> Option<Arc<str>> {
+    let said = engine.claims.best(ClaimWhat::Model, &[ClaimOf::Card], subjects)?;
+    match &said.claim.value {
+        ClaimValue::Text(model) => Some(Arc::clone(model)),
+        ClaimValue::Count(_) | ClaimValue::Flag(_) | ClaimValue::Millionths(_) => None,
+    }
+}
+
 fn block_sizes(engine: &Engine, subjects: &[Subject], proven: Option<u32>) -> BlockSizes {
     let size = |count: Option<(u64, _)>| count.and_then(|(size, _)| u32::try_from(size).ok());
     let of = |of| engine.claims.count(ClaimWhat::BlockSize, of, subjects);
+    let model = model(engine, subjects);
     BlockSizes {
         proven,
         engine: size(of(ClaimOf::Engine)),
         publisher: size(of(ClaimOf::Publisher)),
         card: size(of(ClaimOf::Card)),
-        router: size(engine.claims.any_count(ClaimWhat::BlockSize, ClaimOf::Router)),
+        router: size(engine.claims.count_for(
+            ClaimWhat::BlockSize,
+            ClaimOf::Router,
+            model.as_deref(),
+        )),
     }
 }
 
