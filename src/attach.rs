@@ -144,6 +144,7 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     if pods.is_empty() {
         return wanted;
     }
+    unread(&pods, &mut wanted.notes);
     wanted.etcd = etcd(&pods);
     wanted.zmq = published(seen, &pods, choice);
     let alone = !wanted.zmq.iter().any(|target| target.events);
@@ -195,6 +196,27 @@ fn config_maps(seen: &Seen<'_>, pods: &[&Pod], dgd: Option<&str>) -> Vec<ConfigM
         }
     }
     uses.into_iter().map(|(name, variables)| ConfigMapUse { name, variables }).collect()
+}
+
+/// Says of which variables nothing is known.
+fn unread(pods: &[&Pod], notes: &mut Vec<String>) {
+    let mut readers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for pod in pods {
+        for map in &pod.unread {
+            readers.entry(map).or_default().push(&pod.name);
+        }
+    }
+    for (map, mut names) in readers {
+        names.dedup();
+        let who = match names.as_slice() {
+            [one] => format!("pod `{one}` takes"),
+            several => format!("{} pods take", several.len()),
+        };
+        notes.push(format!(
+            "{who} variables from ConfigMap `{map}`, which is not there or may not be read; what it \
+             sets is unknown"
+        ));
+    }
 }
 
 /// Returns the etcd that the most important of `pods` names.

@@ -247,6 +247,8 @@ pub struct Pod {
     pub engine_file: Option<EngineFile>,
     /// The `ConfigMap`s that its processes take variables from.
     pub variables_from: Vec<ConfigMapUse>,
+    /// Those of them that are not known, so that what they may set is not.
+    pub unread: Vec<Arc<str>>,
 }
 
 /// The socket at which an engine publishes events of its own.

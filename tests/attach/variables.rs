@@ -105,6 +105,14 @@ async fn what_a_config_map_that_may_not_be_read_sets_is_unknown() {
         assert_eq!(of(&claims, what), [[""; 3]; 0], "{what}");
     }
     assert!(!claims.is_empty(), "the pod itself is read");
+    let output = run(&it, &["snapshot", "-o", "json", "--for", "2s"]).await;
+    let told = String::from_utf8_lossy(&output.stderr);
+    let note = format!(
+        "pod `{}` takes variables from ConfigMap `router-env`, which is not there or may not be read; \
+         what it sets is unknown",
+        FRONTEND.0
+    );
+    assert!(told.contains(&note), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

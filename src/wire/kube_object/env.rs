@@ -3,7 +3,7 @@
 //! What a Secret holds is never read. What a `ConfigMap` sets is known once its own frame was read;
 //! until then whatever it may set is unknown, and is no default.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -42,6 +42,8 @@ pub(super) struct Env {
     wanted: BTreeMap<Arc<str>, VariableKeys>,
     /// True when variables come from a `ConfigMap` that is not known: any may be set.
     unseen: bool,
+    /// The `ConfigMap`s that are not known.
+    unread: BTreeSet<Arc<str>>,
     /// Secrets whose keys are variables.
     secrets: Vec<Arc<str>>,
 }
@@ -71,8 +73,7 @@ impl Env {
     fn add_map(&mut self, name: &str, prefix: &str, optional: bool, maps: &ConfigMaps) {
         // What a prefix makes a credential of is left alone.
         if is_credential(prefix) || !self.want(name, None) {
-            self.hide();
-            return;
+            return self.hide(name);
         }
         match maps.get(name) {
             Some(Some(variables)) => {
@@ -84,13 +85,14 @@ impl Env {
                 }
             }
             Some(None) if optional => {}
-            Some(None) | None => self.hide(),
+            Some(None) | None => self.hide(name),
         }
     }
 
     /// Any variable may come from where nothing is shown, those of earlier sources included.
-    fn hide(&mut self) {
+    fn hide(&mut self, name: &str) {
         self.unseen = true;
+        self.unread.insert(shared(name));
         self.lenders.clear();
         self.values.values_mut().for_each(|value| *value = EnvValue::Elsewhere);
     }
@@ -132,7 +134,10 @@ impl Env {
             }
             // It is left out then, and what `envFrom` brings stays.
             Some(None) if from["optional"] == true => {}
-            Some(None) | None => self.set(variable, EnvValue::Elsewhere),
+            Some(None) | None => {
+                self.unread.insert(shared(map));
+                self.set(variable, EnvValue::Elsewhere);
+            }
         }
     }
 
@@ -200,6 +205,11 @@ impl Env {
     /// Returns the Secrets whose keys are variables.
     pub(super) fn secrets(&self) -> &[Arc<str>] {
         &self.secrets
+    }
+
+    /// Returns the `ConfigMap`s that variables come from and that are not known.
+    pub(super) fn unread(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.unread.iter()
     }
 
     /// Returns the `ConfigMap`s that variables come from.

@@ -115,6 +115,7 @@ impl<'a> Reading<'a> {
         // Other containers are none of Dynamo's.
         if is_main || role != Role::Other {
             self.pod.variables_from.extend(env.sources());
+            self.pod.unread.extend(env.unread().cloned());
         }
         self.pod.containers.push(read_container(container, &commands, role));
     }
