@@ -20,6 +20,8 @@ pub struct Step {
     pub by_hand: Option<Command>,
     /// What there is to see, with actions in braces where their keys are named.
     pub say: &'static str,
+    /// The same in two rows of 38 columns, for screens without room for more.
+    pub brief: &'static str,
     /// When it belongs to the tour.
     pub when: When,
     /// What it does.
@@ -52,8 +54,13 @@ pub enum Move {
     Toggle,
 }
 
-const fn step(title: &'static str, by_hand: Option<Command>, say: &'static str) -> Step {
-    Step { title, by_hand, say, when: When::Always, enter: &[], live: nothing }
+const fn step(
+    title: &'static str,
+    by_hand: Option<Command>,
+    say: &'static str,
+    brief: &'static str,
+) -> Step {
+    Step { title, by_hand, say, brief, when: When::Always, enter: &[], live: nothing }
 }
 
 /// Every step, in order.
@@ -67,6 +74,7 @@ pub const STEPS: [Step; 11] = [
             "Two workers behind one frontend, and users who come back with long prompts. Requests \
              complete and answers are right: from outside, nothing looks broken. All of it is \
              simulated; kvtop reads the same bytes as from a real deployment.",
+            "One frontend, two workers, prompts that come again. All of it simulated.",
         )
     },
     Step {
@@ -77,6 +85,7 @@ pub const STEPS: [Step; 11] = [
             None,
             "What is wrong, in one sentence: the cause, how sure that is, and the fix. It stays on \
              every view. CONFIRMED takes two kinds of evidence, one of them what was seen to happen.",
+            "What is wrong, how sure that is, and what mends it; on every view.",
         )
     },
     Step {
@@ -87,6 +96,7 @@ pub const STEPS: [Step; 11] = [
             None,
             "When nothing is wrong there is no banner. A check that lacks evidence is unknown, and \
              unknown is never green: kvtop says what it would need to see.",
+            "Nothing is wrong, so there is no banner. Unknown is never green.",
         )
     },
     Step {
@@ -98,6 +108,7 @@ pub const STEPS: [Step; 11] = [
             Some(Command::Show(View::Workers)),
             "CACHED is what a router that saw every event holds of a worker, ORPH% the share of its \
              stores that such a router refuses because the parent is unknown.",
+            "CACHED: what routers hold of a worker. ORPH%: stores that they refuse.",
         )
     },
     Step {
@@ -109,6 +120,7 @@ pub const STEPS: [Step; 11] = [
             Some(Command::Show(View::Routing)),
             "Every decision with the terms of its cost. Where no decision finds a cached block, the \
              router is a load balancer, and the cache helps by chance only.",
+            "Each decision with its cost. Where all have CACHED 0, only load decides.",
         )
     },
     Step {
@@ -119,6 +131,7 @@ pub const STEPS: [Step; 11] = [
             Some(Command::TopFinding),
             "Each finding with what speaks for it, where that was read, and what would refute it. \
              Then the fix, to paste; kvtop applies nothing.",
+            "What speaks for a finding, what would refute it, and the fix to paste.",
         )
     },
     Step {
@@ -130,6 +143,7 @@ pub const STEPS: [Step; 11] = [
             "{copy-fix} copies the fix, {copy-kubectl} the command where one is known. Somebody else \
              applies it. Here it can be tried: the next step applies it to the simulation, as {demo-fix} \
              does.",
+            "{copy-fix} copies the fix for somebody to apply. The next step tries it here.",
         )
     },
     Step {
@@ -141,6 +155,7 @@ pub const STEPS: [Step; 11] = [
             Some(Command::DemoFix),
             "ORPH% falls, CACHED climbs, and decisions find blocks again. The banner says RESOLVED \
              only after half a minute of proof: silence is no proof.",
+            "ORPH% falls, CACHED climbs. RESOLVED takes half a minute of proof.",
         )
     },
     Step {
@@ -152,6 +167,7 @@ pub const STEPS: [Step; 11] = [
             Some(Command::Show(View::Tree)),
             "The prefixes that are cached, hottest first, and who holds them. {tree-in} opens one, \
              {tree-out} closes it; it grows while you look.",
+            "Cached prefixes, hottest first, and who holds them. {tree-in} opens one.",
         )
     },
     Step {
@@ -162,6 +178,7 @@ pub const STEPS: [Step; 11] = [
             "{toggle-freeze} holds the picture while data flows on, and lets it go again. {past-back-10} \
              goes back in time, {past-ahead-10} ahead, {past-now} to now: what was wrong before the fix \
              can still be seen. So can a recording be stepped through (kvtop record, kvtop replay).",
+            "{toggle-freeze} holds the picture. {past-back-10} goes back in time, {past-now} back to now.",
         )
     },
     Step {
@@ -170,6 +187,7 @@ pub const STEPS: [Step; 11] = [
             Some(Command::OpenExport),
             "{open-export} writes the view into a file: svg for a slide, md for a ticket. In a pipeline the same \
              verdict is `kvtop check; echo $?`. {quit} leaves; thank you for looking.",
+            "{open-export} writes the view into a file. In a pipeline: `kvtop check`. {quit} leaves.",
         )
     },
 ];
@@ -295,8 +313,12 @@ mod tests {
     fn steps_name_keys_that_do_what_they_do() {
         let usual = Keymap::default();
         for step in &STEPS {
-            let said = with_keys(&usual, step.say);
-            assert!(!said.contains(['{', '}']), "{said}");
+            for said in [step.say, step.brief] {
+                let said = with_keys(&usual, said);
+                assert!(!said.contains(['{', '}']), "{said}");
+            }
+            let brief = text::wrap(&with_keys(&usual, step.brief), 38);
+            assert!(brief.len() <= 2, "{brief:?}");
             let Some(by_hand) = step.by_hand else { continue };
             assert!(!told(&usual, by_hand).starts_with([':', '(']), "{}", step.title);
             let first =

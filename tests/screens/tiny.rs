@@ -9,7 +9,7 @@ use kvtop::tui::tour::Move;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use super::{shell, theme};
+use super::{draw, shell, theme};
 use crate::support::{findings, pictures};
 
 /// Draws at every size from one cell to 26 columns and 9 rows.
@@ -42,6 +42,24 @@ fn every_step_of_the_tour() {
         for _ in 0..12 {
             draw_small(&mut shell, &picture);
             shell.update(Command::Tour(Move::Next), &picture);
+        }
+    }
+}
+
+#[test]
+fn a_step_of_the_tour_is_told_whole_where_there_are_two_rows_for_it() {
+    for picture in [findings::mismatch(), findings::long_texts()] {
+        for (size, strip) in [((40, 10), 3), ((60, 12), 4), ((80, 14), 5), ((80, 24), 7)] {
+            let mut shell = shell();
+            shell.begin_tour();
+            for _ in 0..10 {
+                let screen = draw(&mut shell, &picture, size);
+                let rows: Vec<&str> = screen.lines().skip(usize::from(size.1) - strip).collect();
+                assert!(rows[0].contains("/10"), "{size:?}\n{screen}");
+                assert!(!rows.iter().any(|row| row.contains('…')), "{size:?}\n{screen}");
+                assert!(rows.iter().filter(|row| !row.trim().is_empty()).count() > 2, "{screen}");
+                shell.update(Command::Tour(Move::Next), &picture);
+            }
         }
     }
 }

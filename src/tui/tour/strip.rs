@@ -58,8 +58,7 @@ pub fn draw(
         canvas.parts(area, x, 0, &hints);
         let below = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..below };
-        let rows = rows(step, keys, below.width.into(), false, live);
-        return write(canvas, below, &rows);
+        return write(canvas, below, &fitting(step, keys, below, live));
     }
     let is_tall = area.height > BELOW[0].1;
     let title =
@@ -73,8 +72,29 @@ pub fn draw(
     if is_tall {
         canvas.parts(inner, 0, room, &hints(&moves));
     }
-    let rows = rows(step, keys, inner.width.into(), is_tall, live);
-    write(canvas, Rect { height: room, ..inner }, &rows);
+    let inner = Rect { height: room, ..inner };
+    let rows = if is_tall {
+        rows(step, keys, inner.width.into(), live)
+    } else {
+        fitting(step, keys, inner, live)
+    };
+    write(canvas, inner, &rows);
+}
+
+/// Returns as much of a step as there is room for whole: with what the picture says of it, without, or in
+/// short.
+fn fitting(step: &Step, keys: &Keymap, area: Rect, live: &Snapshot) -> Vec<(String, Role)> {
+    let columns = usize::from(area.width);
+    let said = wrapped(&with_keys(keys, step.say), columns, Role::Fg);
+    let of_picture = (step.live)(live).map(|said| wrapped(&said, columns, Role::Key));
+    let all = [said.clone(), of_picture.unwrap_or_default()].concat();
+    let brief = || wrapped(&with_keys(keys, step.brief), columns, Role::Fg);
+    let mut forms = [all, said].into_iter();
+    forms.find(|rows| rows.len() <= area.height.into()).unwrap_or_else(brief)
+}
+
+fn wrapped(said: &str, columns: usize, role: Role) -> Vec<(String, Role)> {
+    text::wrap(&text::clean(said), columns).into_iter().map(|line| (line, role)).collect()
 }
 
 /// Writes as many rows as there is room for; the last says that there are more.
@@ -108,29 +128,16 @@ fn hints(keys: &[(String, &'static str)]) -> Vec<Part> {
         .collect()
 }
 
-/// Returns the text of a step: what it means, and what the picture says of it.
-fn rows(
-    step: &Step,
-    keys: &Keymap,
-    columns: usize,
-    beside: bool,
-    live: &Snapshot,
-) -> Vec<(String, Role)> {
-    let mut rows = Vec::new();
-    let wrapped = |text: &str, role: Role| {
-        let lines = text::wrap(&text::clean(text), columns);
-        lines.into_iter().map(move |line| (line, role)).collect::<Vec<_>>()
-    };
+/// Returns the text of a step beside the view: its title, what it means, and what the picture says of it.
+fn rows(step: &Step, keys: &Keymap, columns: usize, live: &Snapshot) -> Vec<(String, Role)> {
     let gap = || (String::new(), Role::Fg);
-    if beside {
-        let key = step.by_hand.map(|command| format!(" ({})", told(keys, command)));
-        let key = key.unwrap_or_default();
-        rows.extend([(format!("{}{key}", step.title), Role::Title), gap()]);
-    }
-    rows.extend(wrapped(&with_keys(keys, step.say), Role::Fg));
+    let key = step.by_hand.map(|command| format!(" ({})", told(keys, command)));
+    let key = key.unwrap_or_default();
+    let mut rows = vec![(format!("{}{key}", step.title), Role::Title), gap()];
+    rows.extend(wrapped(&with_keys(keys, step.say), columns, Role::Fg));
     if let Some(said) = (step.live)(live) {
-        rows.extend(beside.then(gap));
-        rows.extend(wrapped(&said, Role::Key));
+        rows.push(gap());
+        rows.extend(wrapped(&said, columns, Role::Key));
     }
     rows
 }
