@@ -272,6 +272,14 @@ fn a_prefix_can_be_pinned_filtered_ordered_found_and_copied() {
     desk.keys("\n");
     let screen = desk.screen((120, 36));
     assert!(screen.contains("match 1 of 1"), "{screen}");
+    // A row is called by its first block, so that it is said which one was meant.
+    let marked = desk.marked();
+    let place = format!("block {}: {}", row.blocks, &hash[..8]);
+    assert!(row.blocks > 1 && marked.contains(&place), "{place}: {marked}");
+    desk.keys("d");
+    let screen = desk.screen((120, 60));
+    assert!(screen.contains(&format!("▌ {hash}")), "{screen}");
+    desk.press(KeyCode::Esc);
     let Some(Action::Copy { text, .. }) = desk.press(KeyCode::Char('y')) else { panic!() };
     assert!(text.contains(&hash), "{text} {hash}");
     desk.keys("k");
@@ -337,6 +345,15 @@ fn a_worker_that_left_has_no_tree_and_it_is_said_since_when() {
     }
     desk.keys("2\n");
     assert!(desk.screen((120, 36)).contains(&format!("it {said}")), "{}", desk.screen((120, 36)));
+}
+
+#[test]
+fn blocks_that_are_not_known_of_a_graph_are_not_left_out_of_the_title() {
+    let mut desk = Desk::of(Scenario::Healthy);
+    desk.picture.deployment.chosen = Some(String::from("gtc-demo"));
+    desk.picture.answer = Answer::Nothing;
+    let screen = draw(&mut desk.shell, &desk.picture, (80, 24));
+    assert!(screen.contains("only gtc-demo  sort: heat▼ │ — blocks"), "{screen}");
 }
 
 #[test]

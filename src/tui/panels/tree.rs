@@ -47,6 +47,22 @@ pub(super) fn short(hash: SequenceHash) -> String {
     }
 }
 
+/// Returns the blocks in the run of `node` that are looked for, the selected match first.
+fn sought<'a>(
+    scene: &Scene<'_>,
+    page: &'a TreePage,
+    node: &TreeNode,
+) -> impl Iterator<Item = SequenceHash> + use<'a> {
+    let find = scene.look.tree.find.as_ref();
+    let search = find.zip(page.search.as_ref()).filter(|((text, _), search)| search.text == *text);
+    let (found, which) =
+        search.map_or((&[][..], 0), |((_, which), search)| (&search.found[..], *which));
+    let which = which.checked_rem(found.len()).unwrap_or(0);
+    let node = *node;
+    let from = found[which..].iter().chain(&found[..which]);
+    from.filter(move |found| found.way.last() == Some(&node)).map(|found| found.hash)
+}
+
 /// Returns why there is no tree of the past, and the key that leads to the one of now.
 pub fn not_kept(keys: &Keymap) -> String {
     with_keys(keys, "no tree is kept of the past; {past-now} goes back to now, where there is one")
@@ -221,10 +237,10 @@ fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec
         0,
         part(format!("only {}  ", text::cut(graph, GRAPH, canvas.glyphs().ellipsis)), Role::Warn),
     );
-    if let Some(sharing) = page.and_then(|page| page.sharing) {
-        let blocks = text::count(sharing.single + sharing.shared);
-        notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
-    }
+    let sharing = page.and_then(|page| page.sharing);
+    let blocks = sharing.map(|sharing| text::count(sharing.single + sharing.shared));
+    let blocks = blocks.as_deref().unwrap_or(canvas.glyphs().none);
+    notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
     notes
 }
 

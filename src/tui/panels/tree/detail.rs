@@ -5,7 +5,7 @@ mod costs;
 use ratatui::layout::Rect;
 
 use super::{emptiness, name, presence, short};
-use crate::domain::{TreeNode, TreeRow, TreeRowKind};
+use crate::domain::{SequenceHash, TreeNode, TreeRow, TreeRowKind};
 use crate::snapshot::{TreeDetail, TreePage, TreeShare};
 use crate::tui::panels::{PanelId, Scene};
 use crate::tui::text;
@@ -250,11 +250,20 @@ impl Sheet<'_> {
         let (shown, all) = (detail.hashes.len(), u64::from(row.blocks).max(1));
         let of = text::count(all);
         self.head(&format!("Block hashes ({} of {of})", text::count(shown as u64)));
-        let found = page.search.as_ref().filter(|_| self.scene.look.tree.find.is_some());
-        for hash in &detail.hashes {
-            let sought = found.is_some_and(|search| search.found.iter().any(|it| it.hash == *hash));
-            let role = if sought { Role::Ok } else { Role::Muted };
-            self.lines.push(vec![part(format!("  {hash}"), role)]);
+        let sought: Vec<_> = super::sought(self.scene, page, &row.place.node).collect();
+        let glyphs = self.glyphs;
+        let line = |hash: &SequenceHash| {
+            if sought.contains(hash) {
+                return vec![part(glyphs.mark, Role::Key), part(format!(" {hash}"), Role::Ok)];
+            }
+            vec![part(format!("  {hash}"), Role::Muted)]
+        };
+        self.lines.extend(detail.hashes.iter().map(line));
+        // What is looked for may be further down than hashes are listed.
+        let below: Vec<_> = sought.iter().filter(|hash| !detail.hashes.contains(hash)).collect();
+        if !below.is_empty() {
+            self.lines.push(vec![part(format!("  {}", self.glyphs.ellipsis), Role::Muted)]);
+            self.lines.extend(below.into_iter().map(line));
         }
         if let (Some(last), true) = (row.last, (shown as u64) < all) {
             let said = format!("  {} {}", self.glyphs.ellipsis, short(last));

@@ -1,7 +1,7 @@
 //! One row of the tree: its name, and its numbers in columns.
 
 use super::{name, presence, short};
-use crate::domain::{TreeNode, TreeRow, TreeRowKind};
+use crate::domain::{SequenceHash, TreeNode, TreeRow, TreeRowKind};
 use crate::snapshot::TreePage;
 use crate::tui::panels::Scene;
 use crate::tui::text;
@@ -165,6 +165,7 @@ impl Writer<'_> {
             TreeNode::Block(block) => {
                 let mut label = vec![part(short(block.sequence), Role::Fg)];
                 label.extend(self.given(node));
+                label.extend(self.sought(node, block.sequence));
                 label.extend(
                     (children > 0).then(|| count(if children == 1 { "edge" } else { "edges" })),
                 );
@@ -177,6 +178,15 @@ impl Writer<'_> {
     fn given(&self, node: &TreeNode) -> Option<Part> {
         let name = self.scene.look.tree.labels.of(node)?;
         Some(part(format!("  \"{name}\""), Role::Title))
+    }
+
+    /// Returns which block within the run of a node is looked for: its own name shows the first one only.
+    fn sought(&self, node: &TreeNode, first: SequenceHash) -> Option<Part> {
+        let hash = super::sought(self.scene, self.page, node).find(|hash| *hash != first)?;
+        let detail = self.page.detail.as_ref().filter(|detail| detail.node == *node);
+        let at = detail.and_then(|detail| detail.hashes.iter().position(|known| *known == hash));
+        let place = at.map_or_else(|| String::from("in it"), |at| format!("block {}", at + 1));
+        Some(part(format!("  {place}: {}", short(hash)), Role::Ok))
     }
 
     fn cells(&self, row: &TreeRow) -> [Vec<Part>; CELLS] {

@@ -167,7 +167,10 @@ impl State {
             TreeCommand::Pin => return self.pin(at, row, page),
             TreeCommand::Worker => return Reply::Pick(self.workers(stage.snapshot)),
             TreeCommand::Describe => {
-                self.select(at, page);
+                // What is looked for stays marked.
+                if self.find.is_none() {
+                    self.select(at, page);
+                }
                 self.described = !self.described;
             }
         }
