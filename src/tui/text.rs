@@ -1,5 +1,7 @@
 //! Text for cells: cleaning, measuring, cutting, and numbers that are never cut.
 
+mod wrap;
+
 use std::borrow::Cow;
 use std::time::Duration;
 
@@ -8,6 +10,7 @@ use ratatui::text::Span;
 
 use crate::domain::Timestamp;
 pub use crate::domain::thousands;
+pub use wrap::{after, pieces, wrap};
 
 /// Returns `text` without anything that moves the cursor, reorders or hides text.
 pub fn clean(text: &str) -> Cow<'_, str> {
@@ -90,50 +93,6 @@ pub fn cut_names(text: &str, columns: usize, mark: &str) -> String {
     let plain = |c: char| c.is_ascii_hexdigit() || ".,:+-%()".contains(c);
     // A mark right behind a number would look as if digits were missing.
     if word.chars().all(plain) { format!("{}{mark}", &kept[..start]) } else { short }
-}
-
-/// Returns `text` in lines of at most `columns`, broken at spaces; a longer word is broken as well.
-pub fn wrap(text: &str, columns: usize) -> Vec<String> {
-    let columns = columns.max(1);
-    let mut lines = Vec::new();
-    let mut line = String::new();
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let gap = usize::from(!line.is_empty());
-        if width(&line) + gap + width(word) <= columns {
-            line.push_str(&" ".repeat(gap));
-            line.push_str(word);
-            continue;
-        }
-        if !line.is_empty() {
-            lines.push(std::mem::take(&mut line));
-        }
-        let mut pieces = pieces(word, columns);
-        line = pieces.pop().unwrap_or_default();
-        lines.append(&mut pieces);
-    }
-    if !line.is_empty() || lines.is_empty() {
-        lines.push(line);
-    }
-    lines
-}
-
-/// Returns `text` in pieces of at most `columns`, wherever they end; at least one.
-pub fn pieces(text: &str, columns: usize) -> Vec<String> {
-    let mut pieces = vec![String::new()];
-    let mut used = 0;
-    let span = Span::raw(text);
-    for grapheme in span.styled_graphemes(Style::new()) {
-        let wide = width(grapheme.symbol);
-        if used > 0 && used + wide > columns {
-            pieces.push(String::new());
-            used = 0;
-        }
-        if let Some(last) = pieces.last_mut() {
-            last.push_str(grapheme.symbol);
-        }
-        used += wide;
-    }
-    pieces
 }
 
 /// Returns `text` in at most `columns`, with `mark` in the middle: both ends of a pod's name matter.
@@ -385,16 +344,10 @@ mod tests {
         assert_eq!(cut_names("13 blocks, all unknown", 19, "…"), "13 blocks, all unk…");
         assert_eq!(cut_names("live: worker-0-x7k2p", 12, "…"), "live: worke…");
         assert_eq!(cut_names("1393.123", 6, "…"), "…");
-        assert_eq!(wrap("blocks of 16 tokens", 9), ["blocks of", "16 tokens"]);
-        assert_eq!(wrap("a incomprehensible", 8), ["a", "incompre", "hensible"]);
-        assert_eq!(wrap("", 8), [""]);
         for columns in 0..20 {
             let text = "日本語 ワーカー é a-long-word-without-a-break 12";
             assert!(width(&cut_words(text, columns, "...")) <= columns);
             assert!(width(&cut_names(text, columns, "...")) <= columns);
-            if columns > 1 {
-                assert!(wrap(text, columns).iter().all(|line| width(line) <= columns));
-            }
         }
     }
 

@@ -14,7 +14,7 @@ const TABULAR: usize = 56;
 const MARK: usize = 4;
 /// Rows of a cell of evidence while it is skimmed.
 const QUOTED: usize = 2;
-/// Rows of what was seen, which names numbers.
+/// Rows of what it is about, and of what was seen, which names numbers.
 const SEEN: usize = 3;
 /// Columns of an age.
 const AGE: usize = 4;
@@ -145,15 +145,15 @@ impl Sheet {
     fn lines(&self, text: &str, columns: usize, most: usize) -> Vec<String> {
         let mut lines = text::wrap(text, columns);
         if !self.whole && lines.len() > most {
-            let rest = lines[most - 1..].join(" ");
             lines.truncate(most - 1);
-            lines.push(text::cut_words(&rest, columns, self.glyphs.ellipsis));
+            let rest = text::after(text, &lines);
+            lines.push(text::cut_words(rest, columns, self.glyphs.ellipsis));
         }
         lines
     }
 
     fn row(&mut self, proof: &Proof, [claim, value, source]: [usize; 3]) {
-        let claims = self.lines(&proof.claim, claim, QUOTED);
+        let claims = self.lines(&proof.claim, claim, SEEN);
         let values = self.lines(&proof.value, value, SEEN);
         let sources = self.lines(&proof.source, source, QUOTED);
         let height = claims.len().max(values.len()).max(sources.len());
