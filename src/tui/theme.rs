@@ -126,10 +126,14 @@ impl Theme {
     }
 
     /// Returns the style of a label that must be seen: the ground of banners where it is broken and
-    /// there are colours, else the role turned inside out.
+    /// there are colours, else the role turned inside out. On the terminal's yellow it is black, whatever
+    /// the terminal's ground.
     pub fn badge(&self, role: Role) -> Style {
-        match self.style(Role::BannerBg).fg {
-            Some(ground) if role == Role::Crit => self.style(Role::BannerFg).bg(ground),
+        match (self.style(Role::BannerBg).fg, self.style(role).fg) {
+            (Some(ground), _) if role == Role::Crit => self.style(Role::BannerFg).bg(ground),
+            (_, Some(ground @ Color::Yellow)) => {
+                Style::new().bg(ground).fg(Color::Black).add_modifier(Modifier::BOLD)
+            }
             _ => self.strong(role).add_modifier(Modifier::REVERSED),
         }
     }
@@ -209,6 +213,17 @@ mod tests {
 
         assert_ne!(mine.style(Role::Crit), dark.style(Role::Crit));
         assert_eq!(mine.style(Role::Ok), dark.style(Role::Ok));
+    }
+
+    #[test]
+    fn a_warning_in_the_terminals_own_yellow_can_be_read_on_any_ground() {
+        let themes = Themes::default();
+        let badge = |level| themes.theme(DEFAULT, level, Glyphs::ASCII).unwrap().badge(Role::Warn);
+        for level in [Level::Sixteen, Level::TwoHundred, Level::True] {
+            let (ground, letters) = (badge(level).bg, badge(level).fg);
+            assert_eq!((ground, letters), (Some(Color::Yellow), Some(Color::Black)), "{level:?}");
+        }
+        assert!(badge(Level::Mono).add_modifier.contains(Modifier::REVERSED));
     }
 
     #[test]

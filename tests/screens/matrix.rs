@@ -37,6 +37,7 @@ fn colour(colour: Color) -> char {
         Color::Cyan => 'c',
         Color::White => 'w',
         Color::DarkGray => 'k',
+        Color::Black => 'x',
         other => panic!("no letter for {other:?}"),
     }
 }
