@@ -476,7 +476,8 @@ fn numbers_end_where_their_columns_end_however_large_they_are() {
 
 #[test]
 fn what_is_opened_offers_no_key_of_the_list_behind_it() {
-    for (view, of_list) in [("2", &["s sort", "c columns", "/ filter"][..]), ("4", &[]), ("5", &[])]
+    for (view, of_list) in
+        [("2", &["s sort", "c columns", "/ filter"][..]), ("4", &["/ filter"]), ("5", &[])]
     {
         let mut seat = Seat::of_scenario(Scenario::Healthy, (160, 45));
         seat.keys(view);

@@ -67,13 +67,14 @@ const FILTERED: &[Context] = &[
     Context::InList(View::Workers),
     Context::InList(View::Routing),
     Context::In(View::Events),
-    Context::In(View::Findings),
+    Context::InList(View::Findings),
 ];
-/// There the key says where there is something to filter.
+/// There the key says where there is something to filter, unless the list stands beside what is opened.
 const UNFILTERED: &[Context] = &[
     Context::In(View::Overview),
     Context::InOpened(View::Workers),
     Context::InOpened(View::Routing),
+    Context::InOpened(View::Findings),
 ];
 const EVENTS: &[Context] = &[Context::In(View::Events)];
 const EVENT_LIST: &[Context] = &[Context::InList(View::Events)];
@@ -229,7 +230,13 @@ pub const BINDINGS: &[Binding] = &[
         ),
         "filter",
     ),
-    bind(&[char('/')], "/", UNFILTERED, Command::OpenFilter, ""),
+    bind(
+        &[char('/')],
+        "/",
+        UNFILTERED,
+        Command::OpenFilter,
+        "says where there is a list to filter",
+    ),
     hinted(
         bind(&[char('F')], "F", EVENTS, Command::Follow, "follow the newest, or stop"),
         "follow",
