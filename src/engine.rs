@@ -136,6 +136,8 @@ struct Times {
     logs: Option<Timestamp>,
     /// When the newest frame arrived.
     newest: Timestamp,
+    /// When the newest that is no note of a source did; none so far.
+    told: Option<Timestamp>,
     /// The latest time at which anything happened.
     cursor: Timestamp,
     /// The second of the last message of a stream's history.

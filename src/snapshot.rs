@@ -44,8 +44,8 @@ pub struct Snapshot {
     pub at: Timestamp,
     /// When the first frame arrived; `at` when there is none yet.
     pub since: Timestamp,
-    /// When the newest frame arrived.
-    pub newest: Timestamp,
+    /// When the newest frame arrived that is no source's note on itself; none so far.
+    pub newest: Option<Timestamp>,
     /// How many frames were taken in.
     pub frames: u64,
     /// Where the frames come from.

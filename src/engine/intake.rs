@@ -54,6 +54,9 @@ impl Engine {
         self.times.first = Some(earliest(self.times.first, happened));
         self.times.watched = Some(earliest(self.times.watched, frame.at));
         self.times.newest = self.times.newest.max(frame.at);
+        if !matches!(frame.origin, Origin::Health { .. }) {
+            self.times.told = self.times.told.max(Some(frame.at));
+        }
         if self.starts_a_second(frame) {
             self.apply_kv();
             self.roll(happened);

@@ -33,7 +33,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
     Snapshot {
         at,
         since: engine.times.first.unwrap_or(at),
-        newest: engine.times.newest,
+        newest: engine.times.told,
         frames: engine.frames,
         feed: Feed::Live,
         deployment: deployment(engine),

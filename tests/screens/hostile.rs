@@ -114,7 +114,7 @@ fn seen() -> impl Strategy<Value = Snapshot> {
     (base, workers, name(), times, series(), number()).prop_map(
         |(mut picture, workers, name, (at, newest, frames), series, rate)| {
             (picture.at, picture.newest, picture.frames) =
-                (Timestamp(at), Timestamp(newest), frames);
+                (Timestamp(at), Some(Timestamp(newest)), frames);
             picture.workers = workers;
             picture.deployment.label.clone_from(&name);
             picture.router.routers = vec![name.clone()];

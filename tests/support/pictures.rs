@@ -129,7 +129,7 @@ pub(crate) fn healthy() -> Snapshot {
     Snapshot {
         at: NOW,
         since: NOW.before(Duration::from_secs(460)),
-        newest: NOW.before(Duration::from_millis(200)),
+        newest: Some(NOW.before(Duration::from_millis(200))),
         frames: 41_234,
         feed: Feed::Live,
         deployment: Deployment {

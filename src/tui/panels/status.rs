@@ -175,7 +175,7 @@ fn time(snapshot: &Snapshot, now: Timestamp, columns: u16) -> Vec<Part> {
     }
     // Of a recording the moment that is shown, also while nothing comes.
     let plays = matches!(snapshot.feed, Feed::Replay(_));
-    let newest = if snapshot.frames > 0 && !plays { snapshot.newest } else { snapshot.at };
+    let newest = snapshot.newest.filter(|_| !plays).unwrap_or(snapshot.at);
     let age = now.since(newest);
     let clock = text::clock(newest);
     let clock = if columns >= 60 { format!("{clock}Z") } else { clock.chars().take(5).collect() };

@@ -58,7 +58,15 @@ impl State {
         let which = which.checked_rem(search.found.len());
         let found = which.and_then(|which| search.found.get(which));
         let Some(way) = found.map(|found| &found.way) else { return };
-        for node in way.split_last().map_or(&[][..], |(_, above)| above) {
+        let shown_open = |node: &TreeNode| {
+            page.rows.iter().any(|row| {
+                row.place.node == *node && matches!(row.kind, TreeRowKind::Node { open: true, .. })
+            })
+        };
+        let (found, above) =
+            way.split_last().map_or((None, &[][..]), |(it, above)| (Some(it), above));
+        // What was found stays as it is shown.
+        for node in above.iter().chain(found.filter(|node| shown_open(node))) {
             self.open.entry(*node).or_insert(CHILDREN);
             self.closed.remove(node);
         }
