@@ -19,6 +19,7 @@ const CASES: &[(&str, &[(&str, usize)])] = &[
     ("trtllm-disagg.yaml", &[("KVT003", 29), ("KVT001", 34), ("KVT016", 10)]),
     ("trtllm-v1beta1-clean.yaml", &[]),
     ("vllm-agg-router.yaml", &[]),
+    ("vllm-disagg-sizes.yaml", &[]),
     (
         "vllm-upgraded.yaml",
         &[
@@ -418,6 +419,28 @@ fn a_declared_size_is_held_against_what_workers_really_say() {
             assert_eq!(flaw.summary.contains("to the fix of KVT00"), mended, "{}", flaw.summary);
         }
     }
+}
+
+#[test]
+fn prefill_workers_may_have_a_size_of_their_own_from_1_5() {
+    let of = |release: &str| {
+        let mut sources = sources("vllm-disagg-sizes.yaml");
+        let tag = format!("vllm-runtime:{release}");
+        sources[0].text = sources[0].text.replace("vllm-runtime:1.6.1", &tag);
+        lint(&sources)
+    };
+    let open = |found: &Verdicts, id: &str| {
+        let open = found.unjudged.iter().find(|open| open.id == id);
+        open.map(|open| open.missing.clone())
+    };
+
+    assert_eq!(shown(&of("1.5.0")), []);
+    assert_eq!(shown(&of("1.4.1")), [("KVT002", 31)]);
+    let unknown = of("my-tag");
+    assert_eq!(shown(&unknown), []);
+    assert!(open(&unknown, "KVT002").unwrap().starts_with("Dynamo's release"), "{unknown:?}");
+    let missing = "one size to declare: the workers use several";
+    assert_eq!(open(&of("1.5.0"), "KVT016").as_deref(), Some(missing));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Block sizes as several rules compare them.
 
+mod workers;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,6 +9,7 @@ use std::sync::Arc;
 use super::evidence::{Evidence, Ground, SizeClaim};
 use super::verdict::Proof;
 use crate::domain::{ClaimOf, WorkerId, thousands};
+pub(super) use workers::SizesByWorker;
 
 impl Evidence {
     /// Returns the claims about `of` of workers that are present, of pods and of the deployment.
@@ -51,6 +54,18 @@ impl Evidence {
         [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card]
             .into_iter()
             .find_map(|of| self.agreed(of))
+    }
+
+    /// Returns what to say where workers name several sizes, so that there is no one size of theirs.
+    pub fn several_sizes(&self) -> Option<String> {
+        let differ = |of: ClaimOf| {
+            let sizes: BTreeSet<u32> = self.sizes_of(of).map(|claim| claim.tokens).collect();
+            (sizes.len() > 1 && self.agreed(of).is_none()).then_some(sizes)
+        };
+        let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
+        let sizes = of.into_iter().find_map(differ)?;
+        let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
+        Some(format!("one block size of the workers: they use {}", sizes.join(" and ")))
     }
 
     /// Returns the size that the router hashes requests with, and where that is from.
@@ -106,72 +121,6 @@ impl Evidence {
         let models = self.sizes_of(ClaimOf::Router).filter_map(|claim| claim.model.as_deref());
         models.collect::<BTreeSet<&str>>().len()
     }
-
-    /// Returns how the sizes of the workers of `model` compare, of all models when it is none: of each
-    /// worker that is present one claim, its live card before what it was started with.
-    pub fn sizes_by_worker(&self, model: Option<&str>) -> SizesByWorker<'_> {
-        let serves = |claim: &SizeClaim| {
-            let mut models = self.models.iter().filter(|(worker, _)| claim.worker == Some(*worker));
-            model.is_none_or(|model| models.any(|(_, served)| served.as_ref() == model))
-        };
-        // A worker's card is what it agreed to be routed by; its publisher what it does.
-        for of in [ClaimOf::Card, ClaimOf::Publisher] {
-            let set = |claim: &&SizeClaim| claim.ground > Ground::Default && serves(claim);
-            let claims: Vec<&SizeClaim> =
-                self.best_by_subject(of).into_iter().filter(set).collect();
-            if !claims.is_empty() {
-                return self.compared(of, claims);
-            }
-        }
-        SizesByWorker::default()
-    }
-
-    /// Compares like with like: what a worker was started with is not yet what its card will say, since
-    /// engines may change the size (vLLM does for hybrid models).
-    fn compared<'a>(&'a self, of: ClaimOf, claims: Vec<&'a SizeClaim>) -> SizesByWorker<'a> {
-        let (mut judged, set): (Vec<_>, Vec<_>) =
-            claims.into_iter().partition(|claim| claim.ground == Ground::Observed);
-        let mut untold = None;
-        if judged.is_empty() {
-            judged = set;
-        } else {
-            // Another worker that was started alike has a card, and its card is judged.
-            let alike = |claim: &SizeClaim| {
-                self.sizes_of(of).any(|other| {
-                    other.ground < Ground::Observed
-                        && other.tokens == claim.tokens
-                        && judged.iter().any(|known| known.about() == other.about())
-                })
-            };
-            let (same, other): (Vec<_>, Vec<_>) = set
-                .into_iter()
-                .partition(|claim| judged.iter().any(|it| it.tokens == claim.tokens));
-            untold = other.into_iter().find(|claim| !alike(claim));
-            judged.extend(same);
-        }
-        let mut sizes: Vec<(u32, BTreeSet<Arc<str>>)> = Vec::new();
-        for claim in &judged {
-            let name = claim.who(self);
-            match sizes.iter_mut().find(|(tokens, _)| *tokens == claim.tokens) {
-                Some((_, names)) => drop(names.insert(name)),
-                None => sizes.push((claim.tokens, BTreeSet::from([name]))),
-            }
-        }
-        sizes.sort_by_key(|(tokens, names)| (std::cmp::Reverse(names.len()), *tokens));
-        let sizes = sizes.into_iter().map(|(tokens, names)| (tokens, names.into_iter().collect()));
-        SizesByWorker { sizes: sizes.collect(), claims: judged, untold }
-    }
-}
-
-/// How the block sizes of workers compare.
-#[derive(Clone, Debug, Default)]
-pub struct SizesByWorker<'a> {
-    /// The sizes with the workers that have them, the one of most workers first.
-    pub sizes: Vec<(u32, Vec<Arc<str>>)>,
-    /// The claims that say so, one for each worker.
-    pub claims: Vec<&'a SizeClaim>,
-    /// What a worker was started with, where that differs from the live cards of others.
-    pub untold: Option<&'a SizeClaim>,
 }
 
 impl SizeClaim {
@@ -233,6 +182,7 @@ mod tests {
                 worker: None,
                 pod: None,
                 component: None,
+                role: None,
                 model: None,
                 tokens,
                 ground: Ground::Observed,

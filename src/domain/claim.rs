@@ -59,6 +59,8 @@ pub enum ClaimWhat {
     KvCacheBytes,
     /// Memory that one token's keys and values take on one GPU, in bytes.
     KvTokenBytes,
+    /// What part of serving a worker does: `aggregated`, `prefill`, `decode`.
+    WorkerType,
 }
 
 impl ClaimWhat {
@@ -91,6 +93,7 @@ impl ClaimWhat {
             Self::WeightBytes => "weight_bytes",
             Self::KvCacheBytes => "kv_cache_bytes",
             Self::KvTokenBytes => "kv_token_bytes",
+            Self::WorkerType => "worker_type",
         }
     }
 }

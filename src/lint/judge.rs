@@ -214,6 +214,7 @@ fn size(part: &Part<'_>, of: ClaimOf, worker: Option<WorkerId>) -> Option<SizeCl
         worker,
         pod: worker.is_none().then(|| Arc::clone(&part.name)),
         component: None,
+        role: Some(part.role.name().into()),
         model: None,
         tokens: part.count(ClaimWhat::BlockSize, of).filter(|tokens| *tokens > 0)?,
         ground: Ground::Setting,

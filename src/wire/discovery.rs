@@ -172,10 +172,14 @@ fn model_card(value: &Value, source: &str, facts: &mut Facts) {
             claim(what, ClaimOf::Card, ClaimValue::Flag(flag), raw);
         }
     }
-    if let Some(name) = card.get("display_name").and_then(Value::as_str) {
-        let name = shared(name);
-        let raw = format!("display_name: {name}");
-        claim(ClaimWhat::Model, ClaimOf::Card, ClaimValue::Text(name), raw);
+    // From 1.3 on the card says which part of serving the worker does (dynamo-llm 1.6.1, `model_card.rs`).
+    for (key, what) in [("display_name", ClaimWhat::Model), ("worker_type", ClaimWhat::WorkerType)]
+    {
+        if let Some(name) = card.get(key).and_then(Value::as_str) {
+            let name = shared(name);
+            let raw = format!("{key}: {name}");
+            claim(what, ClaimOf::Card, ClaimValue::Text(name), raw);
+        }
     }
 }
 

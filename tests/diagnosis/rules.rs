@@ -135,6 +135,7 @@ fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
         worker: (of != ClaimOf::Declared && of != ClaimOf::Router).then_some(WorkerId(worker)),
         pod: None,
         component: None,
+        role: None,
         model: None,
         tokens,
         ground: Ground::Setting,
@@ -342,6 +343,44 @@ fn models_of_different_block_sizes_do_not_disagree() {
     let two_models = rule.judge(&evidence);
 
     assert_eq!((said(&same_model), said(&two_models)), ("found", "clear"));
+}
+
+/// Prefill workers with blocks of 64 tokens, decode workers with 16, and one with `odd`.
+fn disaggregated(releases: Releases, odd: (u64, &str, u32)) -> Verdict {
+    let mut evidence = healthy();
+    evidence.releases = releases;
+    evidence.sizes.clear();
+    for (worker, role, tokens) in [(1, "prefill", 64), (2, "backend", 16), odd] {
+        let role = (!role.is_empty()).then(|| role.into());
+        evidence.sizes.push(SizeClaim { role, ..size(ClaimOf::Card, worker, tokens) });
+    }
+    kvtop::diagnose::rule("KVT002").unwrap().judge(&evidence)
+}
+
+#[test]
+fn from_1_5_prefill_and_decode_workers_may_differ() {
+    let old = Releases::only(Release::new(1, 4));
+    let new = Releases::from(1, 5);
+    let unknown = Releases::from(1, 3);
+    let same = (3, "backend", 16);
+
+    assert_eq!(said(&disaggregated(old, same)), "found");
+    let note =
+        "Auto-configured KV block sizes: 16 (the others), 64 (prefill) (from worker reports)";
+    assert_eq!(disaggregated(new, same), Verdict::clear(note));
+    let open = |verdict: Verdict| match verdict {
+        Verdict::Unknown { missing } => missing,
+        other => panic!("{other:?}"),
+    };
+    let missing = open(disaggregated(unknown, same));
+    assert!(missing.starts_with("Dynamo's release") && missing.contains("64"), "{missing}");
+    let missing = open(disaggregated(new, (3, "", 32)));
+    assert!(missing.starts_with("which workers compute prompts only"), "{missing}");
+    // Workers that do the same must agree in every release.
+    for releases in [old, new, unknown] {
+        assert_eq!(said(&disaggregated(releases, (3, "backend", 32))), "found");
+        assert_eq!(said(&disaggregated(releases, (3, "prefill", 32))), "found");
+    }
 }
 
 fn no_events() -> Evidence {

@@ -142,3 +142,33 @@ fn a_worker_is_routed_by_the_size_of_its_own_model() {
     let expected = [(Some(16), Some(16)), (Some(32), Some(32)), (Some(8), None)];
     assert_eq!(sizes.collect::<Vec<_>>(), expected);
 }
+
+/// The recording of `release`, in which one of two workers says by its card that it computes prompts only, in
+/// blocks of 32 tokens.
+fn with_prefill(release: &str) -> Snapshot {
+    let mut changed = Vec::new();
+    for frame in frames(&fixture(&format!("captures/{release}-healthy.frames.gz"))) {
+        let (Origin::Etcd { key, .. }, Body::Whole(bytes)) = (&frame.origin, &frame.body) else {
+            changed.push(frame);
+            continue;
+        };
+        let Ok(mut card) = serde_json::from_slice::<serde_json::Value>(bytes) else { continue };
+        if key.starts_with("v1/mdc/") && key.ends_with("08") {
+            card["card_json"]["worker_type"] = "prefill".into();
+            card["card_json"]["kv_cache_block_size"] = 32.into();
+        }
+        changed.push(Frame::new(frame.at, frame.origin.clone(), card.to_string()));
+    }
+    played(&changed).1
+}
+
+#[test]
+fn a_card_says_which_workers_compute_prompts_only() {
+    let (said, note) = verdict(&with_prefill("1.6.1"));
+
+    assert_eq!(said, CheckVerdict::Clear);
+    assert_eq!(
+        note,
+        "Auto-configured KV block sizes: 16 (the others), 32 (prefill) (from worker reports)"
+    );
+}

@@ -28,6 +28,8 @@ pub struct SizeClaim {
     pub pod: Option<Arc<str>>,
     /// The component, where a manifest says it of one that has no pods yet.
     pub component: Option<Arc<str>>,
+    /// What discovery, its pod or its manifest says that it does.
+    pub role: Option<Arc<str>>,
     /// The model it is of, where whoever says so may serve several.
     pub model: Option<Arc<str>>,
     /// Tokens per block.

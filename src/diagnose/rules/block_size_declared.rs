@@ -30,9 +30,8 @@ impl Rule for BlockSizeDeclared {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let Some(worker) = evidence.worker_size() else {
-            return Verdict::unknown(
-                "the workers' block size: no model card, pod or log names one",
-            );
+            let none = || "the workers' block size: no model card, pod or log names one".to_owned();
+            return Verdict::unknown(evidence.several_sizes().unwrap_or_else(none));
         };
         let declared: Vec<&SizeClaim> = evidence.sizes_of(ClaimOf::Declared).collect();
         if declared.is_empty() {

@@ -1,5 +1,7 @@
 //! KVT002: workers of one model use blocks of different sizes.
 
+use std::sync::Arc;
+
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::rules::block_size_mismatch::worker_size_flag;
@@ -23,14 +25,27 @@ impl Rule for WorkersDisagree {
          with one size. Routers refuse workers whose model card differs from the first one's (the \
          checksum of the card covers the size), with an error that does not name the size. Judged by one \
          size of each worker that is present: what its live model card says, or else what it was started \
-         with; the two are not compared with each other. Roll the odd ones out with the size of the others."
+         with; the two are not compared with each other. From Dynamo 1.5 workers that compute prompts only \
+         may have another size than the others: a router of their own takes their card's. Roll the odd ones \
+         out with the size of the others."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        let served = evidence.models_served().into_iter();
-        let mut models: Vec<_> = served.map(|model| evidence.sizes_by_worker(model)).collect();
-        models.sort_by_key(|model| (model.sizes.len(), model.untold.is_some()));
-        let SizesByWorker { sizes, claims, untold } = models.pop().unwrap_or_default();
+        let mut models = evidence.sizes_by_worker();
+        let note = agreement(&models);
+        // What is open weighs more than what agrees, and less than what differs.
+        models.sort_by_key(|model| {
+            (
+                model.open.is_none() && model.sizes.len() > 1,
+                model.open.is_some(),
+                model.untold.is_some(),
+                model.sizes.len(),
+            )
+        });
+        let SizesByWorker { sizes, claims, untold, open, .. } = models.pop().unwrap_or_default();
+        if let Some(open) = open {
+            return Verdict::unknown(format!("{open}; sizes are {}", listed(&sizes)));
+        }
         match sizes.as_slice() {
             [] => Verdict::unknown("workers' block sizes: no model card, pod or log names one"),
             [(size, _)] => match untold {
@@ -39,13 +54,11 @@ impl Rule for WorkersDisagree {
                     claim.who(evidence),
                     claim.tokens
                 )),
-                None => Verdict::clear(format!(
-                    "Auto-configured KV block size: {size} (from worker reports)"
-                )),
+                None => Verdict::clear(note.unwrap_or_else(|| {
+                    format!("Auto-configured KV block size: {size} (from worker reports)")
+                })),
             },
             [(most, _), odd @ ..] => {
-                let named = |(size, who): &(u32, Vec<_>)| format!("{size} ({})", who.join(", "));
-                let all: Vec<String> = sizes.iter().map(named).collect();
                 let odd: Vec<String> =
                     odd.iter().flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
                 let proofs: Vec<Proof> = claims
@@ -62,7 +75,7 @@ impl Rule for WorkersDisagree {
                 Finding {
                     severity: Severity::Critical,
                     grade: Grade::ConfigOnly,
-                    summary: format!("Workers use blocks of different sizes: {}.", all.join("; ")),
+                    summary: format!("Workers use blocks of different sizes: {}.", listed(&sizes)),
                     effect:
                         "The router hashes with one size: it refuses the other workers, or never \
                              finds their blocks."
@@ -78,6 +91,23 @@ impl Rule for WorkersDisagree {
             }
         }
     }
+}
+
+/// Returns sizes with the workers that have them.
+fn listed(sizes: &[(u32, Vec<Arc<str>>)]) -> String {
+    let named = |(size, who): &(u32, Vec<Arc<str>>)| format!("{size} ({})", who.join(", "));
+    sizes.iter().map(named).collect::<Vec<_>>().join("; ")
+}
+
+/// Returns what to say of parts that agree each with itself, and not with one another.
+fn agreement(models: &[SizesByWorker<'_>]) -> Option<String> {
+    let parts: Vec<(u32, &str)> =
+        models.iter().filter_map(|model| Some((model.sizes.first()?.0, model.part?))).collect();
+    let named = |(size, part): &(u32, &str)| format!("{size} ({part})");
+    let named: Vec<String> = parts.iter().map(named).collect();
+    let text =
+        format!("Auto-configured KV block sizes: {} (from worker reports)", named.join(", "));
+    (parts.len() > 1).then_some(text)
 }
 
 /// The size of most workers, by the flag of the engine in use.

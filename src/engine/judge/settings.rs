@@ -41,6 +41,7 @@ impl Engine {
             worker,
             pod,
             component,
+            role: self.part_of(worker, &claim.subject),
             model: claim.model.clone(),
             tokens: u32::try_from(tokens).ok().filter(|tokens| *tokens > 0)?,
             ground: ground(claim.basis),
@@ -49,6 +50,32 @@ impl Engine {
             at: stored.first,
             last: stored.last,
         })
+    }
+
+    /// Returns what a worker does: as its card says, by its component in discovery, or else by its role in
+    /// Kubernetes.
+    fn part_of(&self, worker: Option<WorkerId>, subject: &Subject) -> Option<Arc<str>> {
+        let said = worker.and_then(|worker| {
+            let subject = [Subject::Worker(worker)];
+            self.claims.best(ClaimWhat::WorkerType, &[ClaimOf::Card], &subject)
+        });
+        if let Some(ClaimValue::Text(part)) = said.map(|stored| &stored.claim.value) {
+            return Some(Arc::clone(part));
+        }
+        let known = worker.and_then(|worker| self.workers.worker(worker));
+        if let Some(component) = known.and_then(|known| known.component.as_ref()) {
+            return Some(Arc::clone(component));
+        }
+        let pod = match subject {
+            Subject::Pod(pod) => Some(pod),
+            Subject::Worker(_) => known.and_then(|known| known.pod.as_ref()),
+            Subject::Component { graph, component } => {
+                let known = self.component(graph, component)?;
+                return Some(known.role.name().into());
+            }
+            Subject::Deployment => None,
+        };
+        Some(self.cluster.pod(pod?)?.pod.role.name().into())
     }
 
     /// Returns false for claims about other deployments than the chosen one, and for those of a

@@ -36,7 +36,8 @@ impl Scene<'_, '_> {
             let Some(part) = self.worker(engine.worker) else { continue };
             self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Engine);
             self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Publisher);
-            let wanted = self.wanted_size(part).unwrap_or(engine.tokens);
+            let apart = evidence.prefill_apart() == Some(true);
+            let wanted = self.wanted_size(part, apart).unwrap_or(engine.tokens);
             flaw.edits.extend(self.set_size(part, wanted));
             let what = if wanted == engine.tokens {
                 format!("Publish the engine's size, {wanted}, or configure it with {publisher}.")
@@ -53,14 +54,23 @@ impl Scene<'_, '_> {
 
     /// KVT002: workers of one model that differ.
     fn disagreement(&self, evidence: &mut Evidence, found: &mut Verdicts) {
-        let Some(finding) = raised("KVT002", evidence) else { return };
+        let finding = match diagnose::rule("KVT002").map(|rule| rule.judge(evidence)) {
+            Some(Verdict::Found(finding)) => finding,
+            Some(Verdict::Unknown { missing }) if evidence.several_sizes().is_some() => {
+                let deployment = self.deployment.name.clone();
+                found.unjudged.push(Unjudged { deployment, id: "KVT002", missing });
+                return;
+            }
+            Some(Verdict::Unknown { .. } | Verdict::Clear { .. }) | None => return,
+        };
         let mut flaw = self.flaw("KVT002", &finding);
+        let apart = evidence.prefill_apart() == Some(true);
         let wanted: Vec<_> = self
             .workers()
             .filter_map(|(worker, part)| {
                 let mut claims = evidence.sizes_of(ClaimOf::Card);
                 let tokens = claims.find(|claim| claim.worker == Some(worker))?.tokens;
-                let wanted = self.wanted_size(part)?;
+                let wanted = self.wanted_size(part, apart)?;
                 Some((part, wanted, tokens == wanted))
             })
             .collect();
@@ -73,14 +83,14 @@ impl Scene<'_, '_> {
         }
         // The others of the same models, for comparison.
         for (part, ..) in wanted.iter().filter(|(_, _, fits)| *fits) {
-            if odd.clone().any(|(other, ..)| other.model() == part.model()) {
+            if odd.clone().any(|(other, ..)| agree(other, part, apart)) {
                 self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Card);
             }
         }
         found.flaws.push(flaw);
         // What follows is told for workers that agree.
         for (worker, part) in self.workers() {
-            let Some(wanted) = self.wanted_size(part) else { continue };
+            let Some(wanted) = self.wanted_size(part, apart) else { continue };
             let its = |claim: &&mut SizeClaim| claim.worker == Some(worker);
             evidence.sizes.iter_mut().filter(its).for_each(|claim| claim.tokens = wanted);
         }
@@ -99,10 +109,10 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// Returns the size that most engines of the model of `like` cut, the smallest of those.
-    fn wanted_size(&self, like: &Part<'_>) -> Option<u32> {
+    /// Returns the size that most engines cut that are to agree with `like`, the smallest of those.
+    fn wanted_size(&self, like: &Part<'_>, apart: bool) -> Option<u32> {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
-        for (_, part) in self.workers().filter(|(_, part)| part.model() == like.model()) {
+        for (_, part) in self.workers().filter(|(_, part)| agree(part, like, apart)) {
             let size = |of| part.count(ClaimWhat::BlockSize, of);
             if let Some(size) = size(ClaimOf::Engine).or_else(|| size(ClaimOf::Publisher)) {
                 *counts.entry(size).or_default() += 1;
@@ -246,6 +256,8 @@ impl Scene<'_, '_> {
                 let worker = evidence.worker_size().is_none();
                 let missing = if evidence.models_served().len() > 1 {
                     "one size to declare: the models' workers use several"
+                } else if evidence.several_sizes().is_some() {
+                    "one size to declare: the workers use several"
                 } else if worker {
                     "the workers' block size: no argument or configuration that was given names one"
                 } else {
@@ -291,4 +303,10 @@ impl Scene<'_, '_> {
         }
         self.text.set_env(part, "DYN_KV_CACHE_BLOCK_SIZE", &tokens)
     }
+}
+
+/// Returns true for workers that are to use one size: of one model, and where prefill is `apart`, of one part.
+fn agree(one: &Part<'_>, other: &Part<'_>, apart: bool) -> bool {
+    let is_prefill = |part: &Part<'_>| part.role == Role::Prefill;
+    one.model() == other.model() && (!apart || is_prefill(one) == is_prefill(other))
 }
