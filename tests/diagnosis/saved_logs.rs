@@ -95,6 +95,26 @@ fn the_logs_of_a_capture_accuse_nobody_whom_the_whole_capture_does_not() {
 }
 
 #[test]
+fn lines_that_name_no_cached_blocks_are_not_said_to_be_missing() {
+    for release in ["1.1.1", "1.2.1"] {
+        let logs = logs_of(&fixture(&format!("captures/{release}-healthy.frames.gz")));
+        let routers = logs.iter().filter(|(pod, _)| !pod.contains("worker"));
+        let routers: Vec<&Path> = routers.map(|(_, path)| path.as_path()).collect();
+
+        let (code, report) = judged(&routers, "");
+
+        assert_eq!(code, 3, "{report:#}");
+        let missing = missing(&report, "KVT001");
+        let known =
+            "what requests found cached: 30 \"Selected worker\" lines were read, and none names";
+        assert!(missing.starts_with(known), "{release}: {missing}");
+    }
+    let (_, report) = judged(&[Path::new("-")], "INFO dynamo_llm: nothing of routing\n");
+    let none = "lines of a router or of workers: none was found";
+    assert!([none, ""].contains(&missing(&report, "KVT001")), "{report:#}");
+}
+
+#[test]
 fn the_reported_lines_are_of_blocks_of_32_tokens_in_every_form_in_which_they_can_be_saved() {
     const TIME: &str = "2026-02-16T14:38:53.950961Z";
     const TARGET: &str = "dynamo_llm::kv_router::scheduler";

@@ -94,11 +94,26 @@ pub(super) fn missing(evidence: &Evidence) -> String {
         ));
     }
     if told.is_empty() {
-        return "lines of a router or of workers: none was found".to_owned();
+        return nothing_of_sizes(evidence);
     }
     let told = told.join(", ");
     format!(
         "{told}; why cannot be told without \"Failed to find parent block\" lines that name num_blocks, \
          workers' logs from their start, or KV events"
+    )
+}
+
+/// Returns what lines lack that tell nothing of sizes.
+fn nothing_of_sizes(evidence: &Evidence) -> String {
+    let routed = evidence.router.tally.routed;
+    if routed == 0 {
+        return "lines of a router or of workers: none was found".to_owned();
+    }
+    // From 1.1 on lines of decode routers end with the cost (dynamo-kv-router 1.1, `scheduling/selector.rs`).
+    format!(
+        "what requests found cached: {} \"Selected worker\" lines were read, and none names cached blocks \
+         (those for decode workers do not from Dynamo 1.1 on); lines of level DEBUG do (DYN_LOG=debug on the \
+         frontend), else workers' logs from their start, or KV events",
+        thousands(routed)
     )
 }
