@@ -20,6 +20,9 @@ const CORE: &str = "KVT001";
 /// The check for a router that refuses what workers have.
 const HISTORY: &str = "KVT007";
 
+/// The checks whose findings are critical.
+const CRITICAL: [&str; 6] = ["KVT001", "KVT002", "KVT003", "KVT007", "KVT015", "KVT019"];
+
 /// Stores that a router must have refused before that is a sign.
 const REFUSALS: u64 = 20;
 
@@ -152,7 +155,30 @@ fn summary(snapshot: &Snapshot) -> String {
     let notes: Vec<&str> = notes.map(|check| check.note.as_str()).collect();
     let clear = |check: &&crate::snapshot::CheckRow| check.verdict == CheckVerdict::Clear;
     let count = snapshot.checks.iter().filter(clear).count();
-    format!("{count} of {} checks are clear. {}", snapshot.checks.len(), notes.join(" "))
+    let found = snapshot.checks.iter().filter(|check| check.verdict == CheckVerdict::Found);
+    let remarks = match found.count() {
+        0 => String::new(),
+        1 => ", 1 is a note".to_owned(),
+        several => format!(", {several} are notes"),
+    };
+    format!(
+        "{count} of {} checks are clear{}{remarks}. {}",
+        snapshot.checks.len(),
+        unjudged(snapshot),
+        notes.join(" ")
+    )
+}
+
+/// Says how many checks cannot be judged, and which of them would be critical.
+fn unjudged(snapshot: &Snapshot) -> String {
+    let open = snapshot.checks.iter().filter(|check| is_unknown(snapshot, check.id));
+    let ids: Vec<&str> = open.map(|check| check.id).collect();
+    let grave: Vec<&str> = ids.iter().copied().filter(|id| CRITICAL.contains(id)).collect();
+    match (ids.len(), grave.as_slice()) {
+        (0, _) => String::new(),
+        (count, []) => format!(", {count} cannot be judged"),
+        (count, grave) => format!(", {count} cannot be judged ({} among them)", grave.join(", ")),
+    }
 }
 
 fn perfdata(snapshot: &Snapshot) -> String {

@@ -225,6 +225,25 @@ fn text_and_metrics_say_the_same_as_the_json() {
 }
 
 #[test]
+fn the_line_says_how_many_checks_cannot_be_judged() {
+    let all = frames(&fixture("captures/0.9.0-nohist.frames.gz"));
+    let mute = all.into_iter().filter(|frame| !matches!(frame.origin, Origin::Log { .. }));
+    let (_, seen) = played(&mute.collect::<Vec<_>>());
+    let count =
+        |is: fn(&CheckVerdict) -> bool| seen.checks.iter().filter(|it| is(&it.verdict)).count();
+    let open = count(|verdict| matches!(verdict, CheckVerdict::Unknown { .. }));
+    let clear = count(|verdict| *verdict == CheckVerdict::Clear);
+
+    let line = kvtop::report::check::text(&seen);
+
+    // Without a router's log nobody can tell that it lost its history.
+    let known = format!(
+        "KVTOP OK - {clear} of 20 checks are clear, {open} cannot be judged (KVT007 among them), 1 is a note. "
+    );
+    assert!(line.starts_with(&known), "{line}");
+}
+
+#[test]
 fn what_cannot_be_looked_at_is_unknown_and_so_are_misspelt_arguments() {
     let code = |args: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_kvtop")).args(args).output().unwrap();
