@@ -19,6 +19,7 @@ pub use evidence::{
 };
 pub use fix::{Change, Fix, Part, Rendered, Target};
 pub use hysteresis::{Check, Diagnosis, Raised};
+pub use knobs::ROUTER_MODES;
 pub use rules::RULES;
 pub use thresholds::{Key, ThresholdError, Thresholds};
 pub use verdict::{Finding, Proof, Verdict};

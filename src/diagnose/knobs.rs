@@ -10,6 +10,18 @@ use crate::domain::{Backend, Release};
 /// The names of one setting, each with the first version that reads it, the oldest first.
 pub(super) type Names = [((u32, u32), &'static str)];
 
+/// The values that `--router-mode` takes, of all versions (0.9.0 has the first three, `frontend/main.py`; 1.6.1
+/// all, `common/configuration/groups/router_args.py`). Capitals are not the same.
+pub const ROUTER_MODES: [&str; 7] = [
+    "round-robin",
+    "random",
+    "kv",
+    "direct",
+    "power-of-two",
+    "least-loaded",
+    "device-aware-weighted",
+];
+
 /// Weight of the overlap; from 1.2 its credit.
 pub(super) const OVERLAP: &Names = &[
     ((0, 9), "DYN_KV_OVERLAP_SCORE_WEIGHT"),

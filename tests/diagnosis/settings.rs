@@ -156,7 +156,17 @@ fn a_frontend_that_does_not_route_by_cached_blocks_is_told_how_to() {
     let round_robin = "The frontend routes by round-robin, not by cached blocks.";
     assert_eq!(said(&unset, "KVT005"), round_robin);
     assert_eq!(fix(&unset, "KVT005"), "Set DYN_ROUTER_MODE=kv on the frontend.");
-    assert_eq!(said(&hot, "KVT005"), "The router chooses at random (temperature 0.5).");
+    let random = "The router chooses with randomness (temperature 0.5): of two workers the dearer one gets \
+                  12 % of requests.";
+    assert_eq!(said(&hot, "KVT005"), random);
+    let warm = recorded().env("DYN_ROUTER_TEMPERATURE", "0.01").seen();
+    let warm = found(&warm, "KVT005").unwrap();
+    assert_eq!(warm.severity, Severity::Info);
+    assert!(warm.summary.ends_with("whose costs are nearly the same."), "{}", warm.summary);
+    let misspelt = recorded().env("DYN_ROUTER_MODE", "KV").seen();
+    let unknown = "DYN_ROUTER_MODE=KV is no mode of Dynamo's: the frontend routes by round-robin, and does \
+                   not say so.";
+    assert_eq!(said(&misspelt, "KVT005"), unknown);
     assert!(fix(&weightless, "KVT005").contains("DYN_KV_OVERLAP_SCORE_WEIGHT=1.0"));
     assert_eq!(said(&other_era, "KVT005"), "unknown", "0.9 does not read the name of 1.0");
     assert_eq!(fix(&flagged, "KVT005"), "Start the frontend with --router-mode kv.");

@@ -1,9 +1,14 @@
 //! KVT005: requests are not routed by cached blocks.
 
+use std::sync::Arc;
+
 use crate::diagnose::fix::{Change, Part};
-use crate::diagnose::knobs;
+use crate::diagnose::knobs::{self, ROUTER_MODES};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
 use crate::domain::{Grade, Severity, thousands};
+
+/// A temperature that sends fewer requests than this share to the dearer of two workers changes nothing.
+const NEARLY_NEVER: f64 = 0.01;
 
 pub(super) struct RouterMode;
 
@@ -18,8 +23,10 @@ impl Rule for RouterMode {
 
     fn about(&self) -> &'static str {
         "Requests are not routed by what workers have cached: DYN_ROUTER_MODE is not kv on the \
-         frontend (the default is round-robin), the weight of the overlap is 0, a temperature \
-         above 0 makes the choice random, or there is a single worker to choose from. Judged by \
+         frontend (the default is round-robin, and a value that is not known counts as that), the weight of \
+         the overlap is 0, a temperature above 0 makes the choice random to a degree (0.5: of two workers \
+         the dearer one gets 12 % of requests, 1: 27 %; below 0.22 less than 1 %, a note), or there is a \
+         single worker to choose from. Judged by \
          the frontend's settings, by the weight that its log prints, and by lines that name a \
          selected worker, which only the KV router writes. Set DYN_ROUTER_MODE=kv on the \
          Frontend, and leave weight 1 and temperature 0."
@@ -33,7 +40,7 @@ impl Rule for RouterMode {
             && routed == 0
         {
             let proof = Proof::new("router mode", mode.value.to_string(), mode.source.to_string());
-            let summary = format!("The frontend routes by {}, not by cached blocks.", mode.value);
+            let summary = by_mode(mode);
             let finding = off(summary, Grade::ConfigOnly, proof.at(mode.at));
             let change = Some(variable("DYN_ROUTER_MODE", &["--router-mode"], "kv"));
             return set(finding, evidence, Some(mode), change, ("DYN_ROUTER_MODE=kv", "kv"));
@@ -60,10 +67,7 @@ impl Rule for RouterMode {
         if let Some(heat) = &settings.temperature
             && heat.value > 0.0
         {
-            let proof =
-                Proof::new("router temperature", heat.value.to_string(), heat.source.to_string());
-            let summary = format!("The router chooses at random (temperature {}).", heat.value);
-            let finding = off(summary, Grade::ConfigOnly, proof.at(heat.at));
+            let finding = random(heat);
             let change = Some(variable("DYN_ROUTER_TEMPERATURE", &["--router-temperature"], "0"));
             return set(finding, evidence, Some(heat), change, ("DYN_ROUTER_TEMPERATURE=0", "0"));
         }
@@ -86,6 +90,49 @@ impl Rule for RouterMode {
         let (times, workers) = (thousands(routed), workers.len());
         Verdict::clear(format!("the KV router chose a worker {times} times, of {workers}"))
     }
+}
+
+/// Says what a mode other than `kv` does. One that is not known is round-robin where a variable sets it
+/// (`frontend/main.py` of 0.9.0 to 1.6.1 ends in `else`), and refused as a flag.
+fn by_mode(mode: &Setting<Arc<str>>) -> String {
+    let value = &mode.value;
+    if ROUTER_MODES.contains(&value.as_ref()) {
+        return format!("The frontend routes by {value}, not by cached blocks.");
+    }
+    match mode.flag() {
+        Some(flag) => format!("{flag} {value} is no mode of Dynamo's: a frontend refuses it."),
+        None => format!(
+            "DYN_ROUTER_MODE={value} is no mode of Dynamo's: the frontend routes by round-robin, and does \
+             not say so."
+        ),
+    }
+}
+
+/// Says what a temperature does.
+fn random(heat: &Setting<f64>) -> Finding {
+    // Costs are divided by the spread from the cheapest worker to the dearest, so that the odds of these
+    // two depend on the temperature alone (dynamo-kv-router 1.6.1, `scheduling/selector/reference.rs`).
+    let share = 1.0 / (1.0 + (1.0 / heat.value).exp());
+    let value = heat.value.to_string();
+    let proof = Proof::new("router temperature", value, heat.source.to_string()).at(heat.at);
+    let temperature = heat.value;
+    if share < NEARLY_NEVER {
+        let summary = format!(
+            "The router chooses with some randomness (temperature {temperature}): among workers whose costs \
+             are nearly the same."
+        );
+        return Finding::new(Severity::Info, Grade::ConfigOnly, summary, vec![proof])
+            .means("Where one worker is clearly cheaper, it is taken.", "Temperature 0.");
+    }
+    let percent = share * 100.0;
+    let summary = format!(
+        "The router chooses with randomness (temperature {temperature}): of two workers the dearer one gets \
+         {percent:.0} % of requests."
+    );
+    let means = "Where loads are equal, these go where less of their prefix is cached. With more workers \
+                 there are more of them.";
+    Finding::new(Severity::Warning, Grade::ConfigOnly, summary, vec![proof])
+        .means(means, "Temperature 0.")
 }
 
 /// Returns what there is too little of where no request was seen.
