@@ -1,5 +1,7 @@
 //! `kvtop lint`: what it finds in realistic manifests, that its corrections hold, and its exit codes.
 
+mod values;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};

@@ -126,13 +126,34 @@ impl Text<'_> {
                 Some(shown) => shown,
                 None => (known.entry.line, old.line),
             };
-            let text = format!("\"{value}\"");
+            let (range, text) = self.with_comment(part.file, range, format!("\"{value}\""))?;
             return self.render(Change::new(part.file, range, text, shown));
         }
         if let Some((key, list)) = part.own_envs() {
             return self.add_entry(part, key, list, name, value);
         }
         self.add_list(part, name, value)
+    }
+
+    /// Returns a replacement with the comment behind it, which then says what it was said of: of the old
+    /// value it may be wrong.
+    fn with_comment(
+        self,
+        file: usize,
+        range: Range<usize>,
+        text: String,
+    ) -> Option<(Range<usize>, String)> {
+        let whole = self.of(file);
+        let old = whole.get(range.clone())?;
+        let behind = whole.get(range.end..)?.split(['\n', '\r']).next()?;
+        let gap = behind.len() - behind.trim_start().len();
+        let bare = |text: &str| text.trim_matches(['"', '\'']).to_owned();
+        let is_new = bare(old) != bare(&text) && !old.contains('\n');
+        if gap == 0 || !is_new || !behind.trim_start().starts_with('#') {
+            return Some((range, text));
+        }
+        let text = format!("{text}{}# was {old}:", &behind[..gap]);
+        Some((range.start..range.end + gap + 1, text))
     }
 
     /// Returns the lines of a whole list; none when it is not written in lines, or holds what should

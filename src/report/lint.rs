@@ -102,6 +102,10 @@ fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut BTreeSet<(&'a str, (
     }
     put(page, format_args!("  Fix: {}\n", flaw.fix));
     for edit in &flaw.edits {
+        if edit.yaml.is_empty() && edit.lines.1 >= edit.lines.0 {
+            put(page, format_args!("  {}\n", deletion(edit)));
+            continue;
+        }
         if !printed.insert((edit.file.as_ref(), edit.lines)) {
             put(page, format_args!("  {} as above\n", heading(edit)));
             continue;
@@ -112,6 +116,15 @@ fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut BTreeSet<(&'a str, (
         }
     }
     page.push('\n');
+}
+
+/// Says which lines a correction takes away.
+fn deletion(edit: &Edit) -> String {
+    let file = &edit.file;
+    match edit.lines {
+        (first, last) if first == last => format!("{file}: delete line {first}"),
+        (first, last) => format!("{file}: delete lines {first} to {last}"),
+    }
 }
 
 fn heading(edit: &Edit) -> String {
