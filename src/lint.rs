@@ -13,7 +13,7 @@ mod plan;
 
 use std::sync::Arc;
 
-use crate::domain::Severity;
+use crate::domain::{Grade, Severity};
 
 pub use checks::{CHECKS, ManifestCheck};
 
@@ -73,6 +73,8 @@ pub struct Flaw {
     pub name: &'static str,
     /// How much it matters.
     pub severity: Severity,
+    /// How sure it is: less than a configuration that says it where a part was not given.
+    pub grade: Grade,
     /// The deployment.
     pub deployment: String,
     /// The component.

@@ -25,7 +25,7 @@ mod version_sign;
 use crate::domain::{ConfigMaps, Fact, KvBatch, Release, Releases};
 use crate::frame::{Body, Frame, Origin};
 
-pub use kube_object::{RouterSetting, router_settings};
+pub use kube_object::{RouterSetting, backend_of_image, router_settings};
 pub use readable::readable;
 pub use text::printable;
 

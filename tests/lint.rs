@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 use kvtop::diagnose::RULES;
+use kvtop::domain::Grade;
 use kvtop::lint::{CHECKS, Source, Verdicts, lint};
 use kvtop::report;
 use serde_json::Value;
@@ -485,10 +486,26 @@ fn what_documents_quote_of_a_deployment_is_judged_with_its_own_lines() {
     let spec = linted(&services);
 
     assert_eq!(alone.fragments, [("quoted.yaml".into(), 1)]);
-    assert_eq!((alone.deployments, report::lint::exit(&alone)), (1, 0), "{alone:?}");
-    let open = &alone.unjudged[0];
-    assert_eq!(open.id, "KVT016");
-    assert!(open.missing.starts_with("the workers' block size"), "{open:?}");
+    assert_eq!((alone.deployments, report::lint::exit(&alone)), (1, 1), "{alone:?}");
+    assert_eq!(shown(&alone), [("KVT016", 7)], "the worker is supposed to have its default");
+    let flaw = &alone.flaws[0];
+    assert_eq!(flaw.grade, Grade::Likely);
+    assert!(flaw.summary.ends_with("No worker was given: 32 is its engine's default."), "{flaw:?}");
+    let image = flaw.spots.last().unwrap();
+    assert!(image.line == 6 && image.what.contains("tensorrtllm-runtime"), "{image:?}");
+    assert!(flaw.edits[0].yaml.contains("DYN_KV_CACHE_BLOCK_SIZE"), "{flaw:?}");
+    assert!(
+        report::lint::text(&alone).contains("block-size-declared, likely (fragment, Frontend)")
+    );
+    // Other engines' frontends have the default of those, and what somebody set is no default.
+    let vllm = linted(&bare.replace("tensorrtllm", "vllm"));
+    let declares =
+        linted(&format!("{bare}    - name: DYN_KV_CACHE_BLOCK_SIZE\n      value: \"64\"\n"));
+    for found in [&vllm, &declares] {
+        assert_eq!((shown(found), report::lint::exit(found)), (Vec::new(), 0), "{found:?}");
+        assert!(found.unjudged[0].missing.starts_with("the workers' block size"), "{found:?}");
+    }
+    assert!(both.flaws.iter().chain(&spec.flaws).all(|flaw| flaw.grade == Grade::ConfigOnly));
     for (found, line) in [(&both, 8), (&spec, 8)] {
         assert_eq!(shown(found), [("KVT016", line)], "{found:?}");
         assert_eq!(found.flaws[0].component, "Frontend");

@@ -1,5 +1,6 @@
 //! The rules of a live deployment, over the evidence that a manifest gives.
 
+mod declared;
 mod routing;
 mod sizes;
 
@@ -15,8 +16,8 @@ use crate::diagnose::{
     SizeClaim, Verdict,
 };
 use crate::domain::{
-    Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Release, Releases, Role, Timestamp, WorkerId,
-    WorkerRank,
+    Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Grade, Release, Releases, Role, Severity,
+    Timestamp, WorkerId, WorkerRank,
 };
 use crate::model::Tally;
 
@@ -132,6 +133,7 @@ impl<'a, 'b> Scene<'a, 'b> {
         Flaw {
             name: diagnose::rule(id).map_or("", |rule| rule.name()),
             severity: finding.severity,
+            grade: finding.grade,
             summary: finding.summary.clone(),
             effect: finding.effect.clone(),
             fix,
@@ -145,7 +147,8 @@ impl<'a, 'b> Scene<'a, 'b> {
         Flaw {
             id,
             name: "",
-            severity: crate::domain::Severity::Warning,
+            severity: Severity::Warning,
+            grade: Grade::ConfigOnly,
             deployment: self.deployment.name.clone(),
             component: String::new(),
             summary: String::new(),

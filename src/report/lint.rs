@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::json::CONTRACT;
-use crate::domain::Severity;
+use crate::domain::{Grade, Severity};
 use crate::lint::{Edit, Flaw, Spot, Verdicts};
 
 /// Exit code when something is worth mending.
@@ -78,10 +78,11 @@ fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut BTreeSet<(&'a str, (
     put(
         page,
         format_args!(
-            "{first}{} {} {} ({})\n",
+            "{first}{} {} {}{} ({})\n",
             flaw.severity.name(),
             flaw.id,
             flaw.name,
+            if flaw.grade == Grade::Likely { ", likely" } else { "" },
             who.join(", ")
         ),
     );
@@ -199,6 +200,7 @@ struct Finding<'a> {
     id: &'static str,
     name: &'static str,
     severity: &'static str,
+    grade: &'static str,
     deployment: &'a str,
     component: &'a str,
     summary: &'a str,
@@ -280,6 +282,7 @@ fn finding(flaw: &Flaw) -> Finding<'_> {
         id: flaw.id,
         name: flaw.name,
         severity: flaw.severity.name(),
+        grade: flaw.grade.name(),
         deployment: &flaw.deployment,
         component: &flaw.component,
         summary: &flaw.summary,

@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use image::backend as backend_of_image;
 pub use settings::{RouterSetting, router_settings};
 
 use super::text::printable;

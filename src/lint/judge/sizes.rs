@@ -1,13 +1,12 @@
-//! Block sizes: KVT001, KVT002 and KVT016.
+//! Block sizes: KVT001 and KVT002.
 
 use std::collections::BTreeMap;
 
 use super::{Scene, raised};
-use crate::diagnose::{self, Evidence, RouterKind, SizeClaim, Verdict};
-use crate::domain::{Backend, Basis, ClaimOf, ClaimWhat, Role};
+use crate::diagnose::{self, Evidence, SizeClaim, Verdict};
+use crate::domain::{Backend, ClaimOf, ClaimWhat, Role};
 use crate::lint::document::Node;
 use crate::lint::manifest::{Config, Part};
-use crate::lint::plan::Plan;
 use crate::lint::{Edit, Flaw, Unjudged, Verdicts};
 
 impl Scene<'_, '_> {
@@ -214,94 +213,6 @@ impl Scene<'_, '_> {
             |word: &&Node| word.text().is_some_and(|text| text.contains("tokens_per_block"));
         let node = part.words().into_iter().find(holds)?;
         self.text.set_config(Config { file: part.file, node }, path, tokens)
-    }
-
-    /// KVT016: what the frontend declares.
-    pub(super) fn declared(&self, evidence: &Evidence, plan: &Plan, found: &mut Verdicts) {
-        let mut evidence = evidence.clone();
-        let reads = self.frontends().any(|part| plan.hashes_with_declared(part));
-        evidence.settings.router_kind = match (reads, plan.has_own_size) {
-            (true, _) => RouterKind::OwnSize,
-            (false, true) => RouterKind::Unknown,
-            (false, false) => RouterKind::Frontend,
-        };
-        // Beside a router of its own, frontends need not say it.
-        let set = |part: &&Part<'_>| {
-            let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Declared));
-            claim.is_some_and(|claim| claim.basis != Basis::Default)
-        };
-        if plan.has_own_size && !reads && !self.frontends().any(|part| set(&part)) {
-            return;
-        }
-        if self.frontends().next().is_none() {
-            return;
-        }
-        match diagnose::rule("KVT016").map(|rule| rule.judge(&evidence)) {
-            Some(Verdict::Found(finding)) => {
-                let mut flaw = self.flaw("KVT016", &finding);
-                let worker = evidence.worker_size();
-                let Some(tokens) = worker.map(|claim| claim.tokens) else { return };
-                for part in self.frontends() {
-                    let of = ClaimOf::Declared;
-                    if part.count(ClaimWhat::BlockSize, of).is_some_and(|known| known != tokens) {
-                        self.spot(&mut flaw, part, ClaimWhat::BlockSize, of);
-                        flaw.component = part.name.to_string();
-                        flaw.edits.extend(self.set_declared(part, tokens));
-                    }
-                }
-                self.cite(&mut flaw, tokens, found);
-                found.flaws.push(flaw);
-            }
-            Some(Verdict::Unknown { .. }) => {
-                let worker = evidence.worker_size().is_none();
-                let missing = if evidence.models_served().len() > 1 {
-                    "one size to declare: the models' workers use several"
-                } else if evidence.several_sizes().is_some() {
-                    "one size to declare: the workers use several"
-                } else if worker {
-                    "the workers' block size: no argument or configuration that was given names one"
-                } else {
-                    "what the frontend declares: it comes from somewhere that was not given"
-                };
-                let deployment = self.deployment.name.clone();
-                found.unjudged.push(Unjudged { deployment, id: "KVT016", missing: missing.into() });
-            }
-            Some(Verdict::Clear { .. }) | None => {}
-        }
-    }
-
-    /// Cites who says `tokens` now: the size may be the one that other corrections bring, and then those
-    /// decide on the workers.
-    fn cite(&self, flaw: &mut Flaw, tokens: u32, found: &Verdicts) {
-        let says =
-            |part: &Part<'_>, of: &ClaimOf| part.count(ClaimWhat::BlockSize, *of) == Some(tokens);
-        let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
-        let saying = self
-            .workers()
-            .filter_map(|(_, part)| of.into_iter().find(|of| says(part, of)).map(|of| (part, of)));
-        let by_default = |(part, of): &(&Part<'_>, ClaimOf)| {
-            let claim = part.claims.get(&(ClaimWhat::BlockSize, *of));
-            claim.is_some_and(|claim| claim.basis == Basis::Default)
-        };
-        if let Some((part, of)) = saying.min_by_key(by_default) {
-            self.spot(flaw, part, ClaimWhat::BlockSize, of);
-        }
-        let mended = ["KVT001", "KVT002"].into_iter().find(|id| {
-            let mut known = found.flaws.iter();
-            known.any(|it| it.id == *id && it.deployment == flaw.deployment)
-        });
-        if let (Some(id), Some((first, _))) = (mended, flaw.summary.split_once(" or configure ")) {
-            flaw.summary = format!("{first}; leave the workers' size to the fix of {id}.");
-        }
-    }
-
-    fn set_declared(&self, part: &Part<'_>, tokens: u32) -> Option<Edit> {
-        let flags = ["--kv-cache-block-size"];
-        let tokens = tokens.to_string();
-        if self.text.flag(part, &flags).is_some() {
-            return self.text.set_flag(part, &flags, Some(&tokens));
-        }
-        self.text.set_env(part, "DYN_KV_CACHE_BLOCK_SIZE", &tokens)
     }
 }
 

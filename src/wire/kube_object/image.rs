@@ -53,7 +53,7 @@ pub(super) fn version(image: &str) -> Option<&str> {
 }
 
 /// Returns the engine that an image is named after.
-pub(super) fn backend(image: &str) -> Option<Backend> {
+pub fn backend(image: &str) -> Option<Backend> {
     let (name, _) = parts(image);
     let known = [
         ("tensorrtllm", Backend::TrtLlm),
