@@ -68,7 +68,7 @@ pub(super) fn versions(id: &str) -> &'static str {
         }
         "KVT002" => {
             "Every version refuses, or never matches, workers of another size; up to 1.4 a prefill router \
-             takes the size of the decode workers."
+             takes the size of the decode workers, from 1.5 that of the prefill workers, which may differ."
         }
         "KVT005" => "Every version; the default is round-robin.",
         "KVT006" => {
