@@ -1,6 +1,7 @@
 //! What only a manifest can show: settings where nobody reads them, and events that nobody asked for.
 
 mod silent;
+mod unknown;
 
 use super::Flaw;
 use super::document::{Kind, Node};
@@ -22,7 +23,7 @@ pub struct ManifestCheck {
 }
 
 /// Every check of manifests that no rule of a live deployment has.
-pub const CHECKS: &[ManifestCheck] = &[MISPLACED, NOT_READ, NO_TEXT];
+pub const CHECKS: &[ManifestCheck] = &[MISPLACED, NOT_READ, NO_TEXT, NOT_KNOWN];
 
 const MISPLACED: ManifestCheck = ManifestCheck {
     id: "KVT101",
@@ -49,6 +50,17 @@ const NO_TEXT: ManifestCheck = ManifestCheck {
     about: "The value of an environment variable is a number or a truth value in YAML, where Kubernetes \
             takes text only: the API server refuses the object (\"cannot unmarshal number into Go struct \
             field … of type string\"). Found by kvtop lint. Put the value in quotes.",
+};
+
+const NOT_KNOWN: ManifestCheck = ManifestCheck {
+    id: "KVT104",
+    name: "value-not-known",
+    about: "A setting of routing, or a block size, has a value that Dynamo does not know. Modes are written as \
+            they are here: kv, not KV or kv-router. A mode that is not known counts as round-robin in \
+            DYN_ROUTER_MODE, without a word, and is refused as a flag; what should be a number and is none \
+            keeps the process from starting; from Dynamo 1.0 a variable that switches is on for true, 1, yes \
+            and on, and off for everything else. Found by kvtop lint; values with a $ or braces, which \
+            something else fills in, are passed over. Write a value that is known.",
 };
 
 /// Variables of workers, which frontends do not read.
@@ -86,10 +98,13 @@ pub(super) fn versions(id: &str) -> &'static str {
         "KVT102" => {
             "The router's variables were renamed at 1.0; the weight changed its meaning at 1.6."
         }
+        "KVT104" => "Every version; switches from 1.0.",
         "KVT103" => "Kubernetes, whatever the version of Dynamo.",
         _ => "",
     }
 }
+
+pub(super) use unknown::unknown_values;
 
 /// Adds what the checks of manifests find in a deployment that routes by cached blocks.
 pub(super) fn run(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {

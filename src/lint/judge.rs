@@ -31,6 +31,7 @@ pub(super) struct Scene<'a, 'b> {
 pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Verdicts) {
     let scene = Scene { text, deployment };
     checks::values(&scene, &mut found.flaws);
+    checks::unknown_values(&scene, &mut found.flaws);
     scene.hidden(found);
     // Whoever does not route by cached blocks needs none of what follows.
     let plan = Plan::of(&scene);

@@ -2,6 +2,7 @@
 
 use super::judge::Scene;
 use super::manifest::Part;
+use crate::diagnose::ROUTER_MODES;
 use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
 
 /// What a deployment is meant to do.
@@ -63,9 +64,15 @@ impl Plan {
 
 fn mode<'a>(part: &'a Part<'_>) -> Option<&'a str> {
     match &part.claims.get(&(ClaimWhat::RouterMode, ClaimOf::Router))?.value {
-        ClaimValue::Text(mode) => Some(mode),
+        ClaimValue::Text(mode) => Some(if means_kv(mode) { "kv" } else { mode }),
         _ => None,
     }
+}
+
+/// Returns true for values that are no mode, and can only be meant for `kv`. What such a deployment lacks
+/// besides is told as well.
+pub(super) fn means_kv(mode: &str) -> bool {
+    !ROUTER_MODES.contains(&mode) && mode.to_ascii_lowercase().contains("kv")
 }
 
 /// Returns the claim of a router about itself, when somebody set it.

@@ -1,6 +1,6 @@
-//! Lines that go, and comments.
+//! Values that Dynamo does not know, and lines that go.
 
-use kvtop::lint::lint;
+use kvtop::lint::{Verdicts, lint};
 use kvtop::report;
 
 use super::{corrected, linted, shown};
@@ -19,6 +19,74 @@ fn with_env(release: &str, variables: &[(&str, &str)]) -> String {
          mainContainer:\n          image: a/vllm-runtime:{release}\n          command: [python3, -m, \
          dynamo.vllm]\n          args: [--model, m, --block-size, \"16\"]\n"
     )
+}
+
+fn effects(found: &Verdicts) -> Vec<(&str, usize, &str)> {
+    let unknown = found.flaws.iter().filter(|flaw| flaw.id == "KVT104");
+    unknown.map(|flaw| (flaw.summary.as_str(), flaw.spots[0].line, flaw.effect.as_str())).collect()
+}
+
+const ROUND_ROBIN: &str =
+    "The frontend routes by round-robin, not by cached blocks, and does not say so.";
+
+#[test]
+fn a_misspelt_mode_is_a_finding_and_hides_none() {
+    for mode in ["KV", "kv-aware", "kv_router"] {
+        let found = linted(&with_env("1.1.1", &[("DYN_ROUTER_MODE", mode)]));
+
+        let summary = format!("DYN_ROUTER_MODE: \"{mode}\" is no router mode of Dynamo's.");
+        assert_eq!(effects(&found), [(summary.as_str(), 9, ROUND_ROBIN)]);
+        assert_eq!(shown(&found), [("KVT003", 18), ("KVT104", 9)], "{found:?}");
+        assert_eq!(report::lint::exit(&found), 1);
+        let text = with_env("1.1.1", &[("DYN_ROUTER_MODE", mode)]);
+        let sources = [Source { name: "quoted.yaml".into(), text }];
+        assert_eq!(shown(&lint(&corrected(&sources, &found))), []);
+    }
+    let other = linted(&with_env("0.9.0", &[("DYN_ROUTER_MODE", "roundrobin")]));
+    assert_eq!(effects(&other).len(), 1);
+    assert!(other.flaws[0].fix.starts_with("Use one of round-robin, random, kv"), "{other:?}");
+    for mode in ["kv", "random", "round-robin", "least-loaded", "$(MODE)", "{{ .Values.mode }}"] {
+        let found = linted(&with_env("0.9.0", &[("DYN_ROUTER_MODE", mode)]));
+        assert_eq!(effects(&found), [], "{mode}");
+    }
+    let flag = with_env("1.6.1", &[]).replace(
+        "a/vllm-runtime:1.6.1}}\n    W",
+        "a/vllm-runtime:1.6.1, args: [\"--router-mode=KV\"]}}\n    W",
+    );
+    assert_eq!(effects(&linted(&flag))[0].2, "The frontend does not start.");
+}
+
+#[test]
+fn numbers_and_switches_that_are_none_are_findings() {
+    let mode = ("DYN_ROUTER_MODE", "kv");
+    let of = |release: &str, name: &str, value: &str| {
+        let found = linted(&with_env(release, &[mode, (name, value)]));
+        let told = effects(&found).first().map(|it| (it.0.to_owned(), it.1, it.2.to_owned()));
+        (told, found)
+    };
+    let stops = "The process does not start.".to_owned();
+
+    let (told, found) = of("0.9.0", "DYN_ROUTER_TEMPERATURE", "0,5");
+    let summary = "DYN_ROUTER_TEMPERATURE: \"0,5\" is no number.".to_owned();
+    assert_eq!(told, Some((summary, 11, stops.clone())));
+    assert!(found.flaws[0].edits[0].yaml.contains("value: \"0.5\""), "{found:?}");
+    for size in ["sixteen", "0x10", "16.0"] {
+        let (told, found) = of("1.1.1", "DYN_KV_CACHE_BLOCK_SIZE", size);
+        let summary = format!("DYN_KV_CACHE_BLOCK_SIZE: \"{size}\" is no whole number.");
+        assert_eq!(told, Some((summary, 11, stops.clone())));
+        let open = found.unjudged.iter().find(|open| open.id == "KVT016").unwrap();
+        assert!(open.missing.ends_with("is no number (KVT104)"), "{open:?}");
+    }
+    assert_eq!(of("1.1.1", "DYN_KV_CACHE_BLOCK_SIZE", " 1_6 ").0, None);
+    let (told, _) = of("1.1.1", "DYN_ROUTER_USE_KV_EVENTS", "enabled");
+    assert_eq!(told.unwrap().2, "It counts as false.");
+    let (told, _) = of("0.9.0", "DYN_KV_EVENTS", "enabled");
+    assert_eq!(told.unwrap().2, "What this version does with it is not known.");
+    let worker = with_env("1.1.1", &[mode]).replace("--block-size, \"16\"", "--block-size, big");
+    assert_eq!(
+        effects(&linted(&worker)),
+        [("--block-size: \"big\" is no whole number.", 18, &*stops)]
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Scene;
 use crate::diagnose::{self, Evidence, Ground, RouterKind, SizeClaim, Verdict};
-use crate::domain::{Backend, Basis, ClaimOf, ClaimWhat, Grade, Timestamp};
+use crate::domain::{Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Grade, Timestamp};
 use crate::lint::manifest::Part;
 use crate::lint::plan::Plan;
 use crate::lint::{Edit, Flaw, Spot, Unjudged, Verdicts};
@@ -60,6 +60,8 @@ impl Scene<'_, '_> {
                     "one size to declare: the models' workers use several"
                 } else if evidence.several_sizes().is_some() {
                     "one size to declare: the workers use several"
+                } else if self.frontends().any(has_no_number) {
+                    "what the frontend declares: what stands there is no number (KVT104)"
                 } else if worker {
                     "the workers' block size: no argument or configuration that was given names one"
                 } else {
@@ -141,4 +143,10 @@ impl Scene<'_, '_> {
         }
         self.text.set_env(part, "DYN_KV_CACHE_BLOCK_SIZE", &tokens)
     }
+}
+
+/// Returns true for frontends that declare what is no number.
+fn has_no_number(part: &Part<'_>) -> bool {
+    let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Declared));
+    claim.is_some_and(|claim| matches!(claim.value, ClaimValue::Text(_)))
 }

@@ -1,11 +1,11 @@
 //! How routers and engines are set: KVT005, KVT006, KVT013 and KVT017.
 
 use super::{Scene, decimal, flag, raised, text_of};
-use crate::diagnose::Evidence;
+use crate::diagnose::{Evidence, ROUTER_MODES};
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
 use crate::lint::manifest::Part;
 use crate::lint::place::variable;
-use crate::lint::plan::Plan;
+use crate::lint::plan::{Plan, means_kv};
 use crate::lint::{Edit, Verdicts};
 
 impl Scene<'_, '_> {
@@ -16,9 +16,13 @@ impl Scene<'_, '_> {
             let is_frontend = part.role == Role::Frontend;
             let mode = set(ClaimWhat::RouterMode).filter(|_| plan.needs_mode(part));
             let mode = mode.and_then(text_of);
-            let other = mode.as_ref().is_some_and(|mode| mode.value.as_ref() != "kv");
+            let other = mode
+                .as_ref()
+                .is_some_and(|mode| mode.value.as_ref() != "kv" && !means_kv(&mode.value));
             let mut one = evidence.clone();
-            one.settings.router_mode = mode;
+            // One that is not known is told as such.
+            one.settings.router_mode =
+                mode.filter(|mode| ROUTER_MODES.contains(&mode.value.as_ref()));
             if let Some(finding) = raised("KVT005", &one).filter(|_| is_frontend) {
                 let mut flaw = self.flaw("KVT005", &finding);
                 self.spot(&mut flaw, part, ClaimWhat::RouterMode, ClaimOf::Router);
@@ -142,7 +146,12 @@ impl Scene<'_, '_> {
     }
 
     /// Changes a setting where it was made.
-    fn change(&self, part: &Part<'_>, claim: &Claim, value: &str) -> Option<Edit> {
+    pub(in crate::lint) fn change(
+        &self,
+        part: &Part<'_>,
+        claim: &Claim,
+        value: &str,
+    ) -> Option<Edit> {
         let label = claim.source.rsplit(", ").next()?;
         match variable(label) {
             Some(name) => self.text.set_env(part, name, value),

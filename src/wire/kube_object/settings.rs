@@ -129,7 +129,8 @@ impl Process<'_> {
             // It is set from somewhere that the object does not show.
             return None;
         }
-        let value = row.kind.read(found.value.filter(|_| found.is_for(row)), off)?;
+        let given = found.value.filter(|_| found.is_for(row));
+        let value = row.kind.read(given, off).or_else(|| row.kind.as_given(given))?;
         let label = match found.form {
             Form::Variable => match found.lender {
                 Some(from) if *from.key == *found.name => {
@@ -236,6 +237,15 @@ impl Found<'_> {
 }
 
 impl Kind {
+    /// Returns the text that stands where a number or a switch should: nobody reads it as one, and it is no
+    /// default either.
+    fn as_given(self, value: Option<&str>) -> Option<ClaimValue> {
+        match self {
+            Self::Count | Self::Decimal | Self::Switch => Self::Text.read(value, false),
+            Self::Text | Self::EventsConfig | Self::EventsSwitch => None,
+        }
+    }
+
     /// Reads a value. `off` is true for the flag that denies.
     fn read(self, value: Option<&str>, off: bool) -> Option<ClaimValue> {
         let value = value.map(str::trim);

@@ -1,0 +1,122 @@
+//! Values that Dynamo does not know (KVT104).
+
+use crate::diagnose::ROUTER_MODES;
+use crate::domain::{Claim, ClaimValue, ClaimWhat, Role};
+use crate::lint::Flaw;
+use crate::lint::judge::Scene;
+use crate::lint::manifest::Part;
+use crate::lint::place::variable;
+use crate::lint::plan::means_kv;
+
+use super::NOT_KNOWN;
+
+/// KVT104: in any deployment, whether it routes by cached blocks or may have been meant to.
+pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
+    let parts = scene.deployment.parts.iter();
+    for part in parts.filter(|part| part.role.is_router() || part.role.is_worker()) {
+        let mut told: Vec<&str> = Vec::new();
+        for ((what, of), claim) in &part.claims {
+            let ClaimValue::Text(value) = &claim.value else { continue };
+            // Of a worker's size there is one claim each of engine, publisher and card.
+            if told.contains(&claim.raw.as_ref()) || value.contains(['$', '`', '{']) {
+                continue;
+            }
+            let Some(wrong) = wrong(part, *what, claim, value) else { continue };
+            told.push(&claim.raw);
+            let mut flaw = Flaw {
+                name: NOT_KNOWN.name,
+                summary: format!("{}: \"{value}\" is {}.", label(claim), wrong.is),
+                effect: wrong.effect.to_owned(),
+                fix: wrong.fix,
+                ..scene.blank(NOT_KNOWN.id)
+            };
+            scene.spot(&mut flaw, part, *what, *of);
+            let better = wrong.better.and_then(|better| scene.change(part, claim, &better));
+            flaw.edits.extend(better);
+            found.push(flaw);
+        }
+    }
+}
+
+/// What is wrong with a value.
+struct Wrong {
+    /// What it is.
+    is: &'static str,
+    /// What Dynamo does with it.
+    effect: &'static str,
+    /// What mends it.
+    fix: String,
+    /// What can only be meant.
+    better: Option<String>,
+}
+
+fn label(claim: &Claim) -> &str {
+    let label = claim.source.rsplit(", ").next().unwrap_or_default();
+    variable(label).unwrap_or(label)
+}
+
+fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option<Wrong> {
+    let is_flag = label(claim).starts_with('-');
+    match what {
+        ClaimWhat::RouterMode => {
+            let known = ROUTER_MODES.contains(&value);
+            let better = means_kv(value).then(|| "kv".to_owned());
+            let fix = match &better {
+                Some(better) => format!("Write {better}."),
+                None => format!("Use one of {}.", ROUTER_MODES.join(", ")),
+            };
+            (!known).then_some(Wrong {
+                is: "no router mode of Dynamo's",
+                effect: if is_flag {
+                    "The frontend does not start."
+                } else {
+                    "The frontend routes by round-robin, not by cached blocks, and does not say so."
+                },
+                fix,
+                better,
+            })
+        }
+        ClaimWhat::BlockSize => {
+            // Python takes signs and grouped digits.
+            let read = value.replace('_', "").parse::<i64>().is_ok();
+            let hex = value.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok());
+            let better = hex.map(|size| size.to_string());
+            (!read).then(|| number(part, "no whole number", better))
+        }
+        ClaimWhat::OverlapWeight | ClaimWhat::OverlapCredit | ClaimWhat::RouterTemperature => {
+            let read = |value: &str| value.replace('_', "").parse::<f64>().is_ok();
+            let better = Some(value.replace(',', ".")).filter(|better| read(better));
+            (!read(value)).then(|| number(part, "no number", better))
+        }
+        ClaimWhat::KvEvents | ClaimWhat::ReplicaSync => Some(Wrong {
+            is: "no value of a switch",
+            effect: match part.version() {
+                _ if is_flag => "The frontend does not start.",
+                Some(version) if version < (1, 0) => "What this version does with it is not known.",
+                Some(_) => "It counts as false.",
+                None => "From Dynamo 1.0 it counts as false.",
+            },
+            fix: "Write true or false.".to_owned(),
+            better: None,
+        }),
+        _ => None,
+    }
+}
+
+/// What should be a number. Dynamo's processes in Python refuse it when they read their arguments; how
+/// plugins of gateways read it differs.
+fn number(part: &Part<'_>, is: &'static str, better: Option<String>) -> Wrong {
+    Wrong {
+        is,
+        effect: if part.role == Role::GatewayPlugin {
+            "The plugin cannot read it."
+        } else {
+            "The process does not start."
+        },
+        fix: match &better {
+            Some(better) => format!("Write {better}."),
+            None => "Write a number in digits.".to_owned(),
+        },
+        better,
+    }
+}
