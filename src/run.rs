@@ -83,7 +83,8 @@ pub enum RunError {
     Kube(Box<KubeConfigError>),
     /// Nothing says which deployment, and there is no cluster that would be looked at by itself.
     #[error(
-        "nothing names a deployment: pass --nats-url, --zmq, --etcd-url or --discovery-dir; and {}",
+        "nothing names a deployment: pass --nats-url, --zmq, --etcd-url or --discovery-dir; and {}; \
+         `kvtop demo` needs none of them",
         .0.sentence()
     )]
     Nowhere(Box<KubeConfigError>),

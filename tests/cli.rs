@@ -92,12 +92,21 @@ fn bad_lines_and_a_torn_end_are_said_beside_the_result() {
     std::fs::write(&path, format!("{{\"kvtop_frames\":1}}\n{log}\noops\n{log}\n{{\"at\":"))
         .unwrap();
 
-    let output = kvtop(&["snapshot", "--replay", path.to_str().unwrap()]);
+    let path = path.to_str().unwrap();
+    let bundle = scratch().join("hurt.tar.zst");
+    let bundle = bundle.to_str().unwrap();
+    for args in [
+        &["snapshot", "--replay", path][..],
+        &["stat", "--replay", path],
+        &["bundle", "--replay", path, "-o", bundle],
+    ] {
+        let output = kvtop(args);
 
-    assert_eq!(output.status.code(), Some(0));
-    assert!(stderr(&output).contains("1 line of the recording could not be read"));
-    assert!(stderr(&output).contains("line 3"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("ends within a line"), "{}", stderr(&output));
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("1 line of the recording could not be read"), "{args:?}");
+        assert!(stderr(&output).contains("line 3"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("ends within a line"), "{}", stderr(&output));
+    }
 }
 
 #[test]

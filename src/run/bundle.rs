@@ -14,7 +14,7 @@ use tape::Tape;
 use super::RunError;
 use super::doctor;
 use super::ending;
-use super::headless::{ended, follow, is_ready, reach_within, take_each};
+use super::headless::{ended, follow, is_ready, reach_within, take_each, tell_damage};
 use super::live::{self, Live};
 use super::output::tell;
 use super::player::options_for;
@@ -114,6 +114,7 @@ fn of_recording(path: &Path, source: &SourceArgs) -> Result<Gathered, Failed> {
         }
     }
     engine.settle();
+    tell_damage(&recording);
     let snapshot = engine.snapshot(&ViewQuery::default(), at);
     Ok(Gathered { snapshot, tape, doctor: None, bad_lines: recording.bad().count })
 }

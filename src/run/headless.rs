@@ -89,8 +89,14 @@ pub(super) fn played(path: &Path, source: &SourceArgs) -> Result<(Engine, Timest
         }
     }
     engine.settle();
-    if recording.bad().count > 0 {
-        let bad = recording.bad();
+    tell_damage(&recording);
+    Ok((engine, at))
+}
+
+/// Says what of a recording could not be read.
+pub(super) fn tell_damage(recording: &Recording) {
+    let bad = recording.bad();
+    if bad.count > 0 {
         let lines = if bad.count == 1 { "line" } else { "lines" };
         tell(&format!(
             "kvtop: {} {lines} of the recording could not be read, the first is line {}: {}",
@@ -100,7 +106,6 @@ pub(super) fn played(path: &Path, source: &SourceArgs) -> Result<(Engine, Timest
     if recording.torn() {
         tell("kvtop: the recording ends within a line, or is damaged there; the rest was dropped");
     }
-    Ok((engine, at))
 }
 
 /// Listens to a live deployment for `length`, once what there is of history has been read.

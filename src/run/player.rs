@@ -82,6 +82,11 @@ impl Player {
         self.end.since(self.told_from)
     }
 
+    /// Returns the recording, as far as it was read.
+    pub fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
     /// Returns the time of the next frame.
     pub fn next_at(&self) -> Option<Timestamp> {
         self.next.as_ref().map(|frame| frame.at)

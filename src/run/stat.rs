@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::RunError;
 use super::ending;
-use super::headless::{ended, follow, take};
+use super::headless::{ended, follow, take, tell_damage};
 use super::live::{self, Live};
 use super::output::print;
 use super::player::Player;
@@ -102,5 +102,6 @@ fn stat_of(path: &Path, args: &StatArgs, source: &SourceArgs) -> Result<Exit, Ru
             break;
         }
     }
+    tell_damage(player.recording());
     Ok(Exit::Clean)
 }
