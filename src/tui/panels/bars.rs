@@ -59,9 +59,10 @@ pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
         false => (glyphs.play, "playing"),
     };
     let speed = if playback.speed.is_finite() { playback.speed } else { 0.0 };
-    let times = if speed < 1.0 { format!("{speed:.2}x") } else { format!("{speed:.0}x") };
+    let times = format!("{speed:.3}");
+    let times = times.trim_end_matches('0').trim_end_matches('.');
     let mut right =
-        vec![part(format!(" {} / {}  {times}", text::span(done), text::span(total)), Role::Fg)];
+        vec![part(format!(" {} / {}  {times}x", text::span(done), text::span(total)), Role::Fg)];
     if playback.bad_lines > 0 {
         let first = playback.first_bad_line;
         let said = match playback.bad_lines {

@@ -204,7 +204,7 @@ fn tree_size(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
 
 fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
     let ttft = router.ttft_mean.filter(|mean| mean.is_finite()).map_or_else(
-        || missing("no metrics of a frontend", glyphs),
+        || missing("told by no frontend's metrics", glyphs),
         |mean| part(format!("mean {mean:.2} s"), Role::Fg),
     );
     let queued = router
