@@ -2,6 +2,8 @@
 
 pub mod detail;
 
+use std::ops::Range;
+
 use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
@@ -161,27 +163,26 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let state = &scene.look.findings;
     let listed = listed(scene.snapshot, state);
     let title = title(scene.snapshot, listed.len(), state);
-    let inner = scene.frame(canvas, area, PanelId::Findings, title, Vec::new());
-    if listed.is_empty() && !state.typed.trim().is_empty() {
+    let selected = position(&listed, state);
+    let items: Vec<_> = listed.into_iter().map(|(_, item)| item).collect();
+    // What a frame takes of the height; where it takes none, it bears no note either.
+    let framed = seen(&items, selected, usize::from(area.height.saturating_sub(2)));
+    let below = items.len() - framed.end;
+    let more = format!("{below} more {}", canvas.glyphs().down);
+    let notes = if below > 0 { vec![part(more, Role::Muted)] } else { Vec::new() };
+    let inner = scene.frame(canvas, area, PanelId::Findings, title, notes);
+    if items.is_empty() && !state.typed.trim().is_empty() {
         canvas.put(inner, 0, 0, "nothing matches; Esc clears the filter", Role::Muted);
         return;
     }
-    if listed.is_empty() {
+    if items.is_empty() {
         let unknown = canvas.glyphs().unknown;
         canvas.put(inner, 0, 0, &format!("{unknown} no check has run yet"), Role::Unknown);
         return;
     }
     let height = usize::from(inner.height);
-    let selected = position(&listed, state);
-    let items: Vec<_> = listed.into_iter().map(|(_, item)| item).collect();
     let rows = heights(&items, height);
-    // As many rows above the selected item as fit together with it.
-    let mut first = selected;
-    let mut used = rows[selected];
-    while first > 0 && used + rows[first - 1] <= height {
-        first -= 1;
-        used += rows[first];
-    }
+    let first = seen(&items, selected, height).start;
     let mut y = 0;
     for (at, item) in items.iter().enumerate().skip(first) {
         if y >= height {
@@ -195,6 +196,25 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         }
         y += rows[at];
     }
+}
+
+/// Returns which items are seen: as many rows above the selected one as fit together with it, and what fits
+/// below.
+fn seen(items: &[Item<'_>], selected: usize, height: usize) -> Range<usize> {
+    let rows = heights(items, height);
+    let mut first = selected.min(items.len());
+    let mut used = rows.get(first).copied().unwrap_or_default();
+    while first > 0 && used + rows[first - 1] <= height {
+        first -= 1;
+        used += rows[first];
+    }
+    let mut left = height;
+    let fits = |rows: &&usize| {
+        let fit = left > 0;
+        left = left.saturating_sub(**rows);
+        fit
+    };
+    first..first + rows[first..].iter().take_while(fits).count()
 }
 
 fn title(snapshot: &Snapshot, shown: usize, state: &State) -> String {
