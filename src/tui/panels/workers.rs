@@ -325,9 +325,15 @@ fn table(
     let pen = Pen { scene, glyphs, room, name, sizes, bar, events, requests };
     let cells = |entry: &Entry<'_>| cols.iter().map(|col| pen.cell(*col, entry)).collect();
     let total = height >= 4 && entries.len() > 1;
+    // Without a frame nothing else says that there are more.
+    let unseen = if scene.framed { 0 } else { entries.len().saturating_sub(visible.len()) };
+    let sum = |col: &Col| match col {
+        Col::Name if unseen > 0 => part(format!("total, {unseen} more"), Role::Title),
+        col => pen.total(*col),
+    };
     Table {
         rows: entries.iter().skip(visible.start).take(visible.len()).map(cells).collect(),
-        total: total.then(|| cols.iter().map(|col| pen.total(*col)).collect()),
+        total: total.then(|| cols.iter().map(sum).collect()),
         ..fitting
     }
 }
