@@ -163,6 +163,8 @@ struct History {
     aged: BTreeSet<Arc<str>>,
     /// Messages that are known to be missing.
     lost: u64,
+    /// Of those, the ones that passed by while kvtop's own connection was away.
+    missed: u64,
 }
 
 /// Most streams whose history is told apart; a deployment has a few.

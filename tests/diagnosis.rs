@@ -5,6 +5,7 @@ mod balance;
 mod captures;
 mod detection;
 mod fixes;
+mod losses;
 mod registration;
 pub(crate) mod rules;
 mod saved_logs;

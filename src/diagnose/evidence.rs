@@ -104,6 +104,10 @@ pub struct RankEvidence {
     pub registered: bool,
     /// True when its blocks from before kvtop attached are known.
     pub past_known: bool,
+    /// Messages with its events that are missing by their publisher's numbers, since the start.
+    pub missing: u64,
+    /// Stores that the mirror refused, and removed blocks that it did not know, since the start.
+    pub unmatched: u64,
     /// Counts of the window.
     pub tally: Tally,
     /// Blocks that a router which saw every event would hold for it.

@@ -105,6 +105,8 @@ impl Engine {
                 backend: shown.and_then(|pod| pod.backend),
                 registered: worker.is_some_and(|worker| worker.joined.is_some() && !worker.gone),
                 past_known: record.complete,
+                missing: record.missing,
+                unmatched: record.counters.refused_stores + record.counters.unknown_removals,
                 tally: record.tally(),
                 accepted: counts.accepted[0],
                 held: counts.held[0],
@@ -160,7 +162,8 @@ impl Engine {
     fn router_evidence(&self, at: Timestamp) -> RouterEvidence {
         let router = &self.router;
         let mut tally = router.tally();
-        tally.lost = self.history.lost;
+        tally.missed = self.history.missed;
+        tally.lost = self.history.lost.saturating_sub(self.history.missed);
         tally.unreadable = self.events.unreadable;
         tally.events = self.events.read;
         let routers: Vec<_> =

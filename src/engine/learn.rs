@@ -86,6 +86,7 @@ impl Engine {
         let events = topic == "kv-events";
         let first = self.facts.kv.events().get(self.frame_from).filter(|_| events);
         let rank = first.map(|event| event.rank);
+        let away = self.sources.was_away(topic, envelope.publisher, source, at);
         let missing = self.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank));
         if missing == 0 {
             return;
@@ -99,6 +100,8 @@ impl Engine {
                 record.missing = record.missing.saturating_add(missing);
             }
             self.history.lost = self.history.lost.saturating_add(missing);
+            let missed = if away { missing } else { 0 };
+            self.history.missed = self.history.missed.saturating_add(missed);
         }
         if let Some(record) = self.sources.record(source) {
             record.gaps = record.gaps.saturating_add(missing);

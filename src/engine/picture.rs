@@ -157,7 +157,12 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
         ));
     }
     if engine.history.lost > 0 {
-        reasons.push(format!("{} messages of KV events are missing", engine.history.lost));
+        let why = match engine.history.missed {
+            0 => String::new(),
+            missed if missed == engine.history.lost => ": kvtop's connection was away".to_owned(),
+            missed => format!(", {missed} of them while kvtop's connection was away"),
+        };
+        reasons.push(format!("{} messages of KV events are missing{why}", engine.history.lost));
     }
     for (name, record) in engine.sources.all() {
         let Some(note) = &record.note else { continue };

@@ -196,6 +196,8 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         backend: part.backend,
         registered: true,
         past_known: true,
+        missing: 0,
+        unmatched: 0,
         tally: Tally::default(),
         accepted: 0,
         held: 0,

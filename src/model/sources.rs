@@ -6,7 +6,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{DpRank, Envelope, SourceNote, Timestamp};
+use crate::domain::{DpRank, Envelope, SourceNote, SourceState, Timestamp};
 
 /// Most sources that are told apart.
 const SOURCE_LIMIT: usize = 256;
@@ -40,6 +40,8 @@ pub struct SourceRecord {
     pub gaps: u64,
     /// Since when it does not reach every publisher that it should.
     pub short_since: Option<Timestamp>,
+    /// When it last said that it had been without connection, or had lost messages, or had paused.
+    pub interrupted: Option<Timestamp>,
     /// When the last frame arrived.
     pub last_frame: Option<Timestamp>,
     /// What a port-forward said last of each connection, and when.
@@ -50,6 +52,9 @@ impl SourceRecord {
     /// Takes in what it says of itself. Returns true when that is news.
     pub fn say(&mut self, note: &SourceNote) -> bool {
         let before = self.note.replace(note.clone());
+        if stopped(before.as_ref(), note) {
+            self.interrupted = self.interrupted.max(Some(note.at));
+        }
         let same = |before: &SourceNote| before.state == note.state && before.why == note.why;
         if before.as_ref().is_some_and(same) {
             return false;
@@ -73,11 +78,26 @@ impl SourceRecord {
     }
 }
 
+/// Returns true when `note` tells of messages that passed by unheard since the note before.
+fn stopped(before: Option<&SourceNote>, note: &SourceNote) -> bool {
+    let told = before.map_or((0, 0, 0), lost_by);
+    let paused = note.state == SourceState::Suspended;
+    let down = before.is_some_and(|it| it.state == SourceState::Live)
+        && [SourceState::Down, SourceState::Connecting, SourceState::Lossy].contains(&note.state);
+    lost_by(note) > told || paused || down
+}
+
+fn lost_by(note: &SourceNote) -> (u64, u64, u64) {
+    (note.interruptions, note.dropped, note.drops_uncounted)
+}
+
 /// All sources by name.
 #[derive(Debug, Default)]
 pub struct Sources {
     records: BTreeMap<Arc<str>, SourceRecord>,
     publishers: HashMap<(&'static str, u64), u64>,
+    /// When each was heard last.
+    heard: HashMap<(&'static str, u64), Timestamp>,
     /// The same for each rank of a publisher.
     ranks: HashMap<(&'static str, u64, u32), u64>,
 }
@@ -94,6 +114,27 @@ impl Sources {
     /// Returns every source, by name.
     pub fn all(&self) -> impl Iterator<Item = (&Arc<str>, &SourceRecord)> {
         self.records.iter()
+    }
+
+    /// Notes that a message of `publisher` on `topic` came by `source` at `at`. Returns true when that source
+    /// was interrupted since the one before: what is missing in between passed kvtop by, and may have
+    /// reached everybody else.
+    pub fn was_away(
+        &mut self,
+        topic: &'static str,
+        publisher: u64,
+        source: &str,
+        at: Timestamp,
+    ) -> bool {
+        let interrupted = self.records.get(source).and_then(|record| record.interrupted);
+        let key = (topic, publisher);
+        if let Some(last) = self.heard.get_mut(&key) {
+            return interrupted >= Some(std::mem::replace(last, at));
+        }
+        if self.heard.len() < PUBLISHER_LIMIT {
+            self.heard.insert(key, at);
+        }
+        interrupted.is_some()
     }
 
     /// Follows a publisher's numbers on a topic and returns how many messages are missing before

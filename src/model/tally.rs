@@ -59,8 +59,10 @@ pub struct RouterTally {
     pub removals_missing: u64,
     /// Warnings about hashes that differ between workers.
     pub hash_mismatch: u64,
-    /// Messages of KV events that are missing by their publishers' numbers.
+    /// Messages of KV events that are missing by their publishers' numbers, while kvtop listened.
     pub lost: u64,
+    /// Messages of KV events that passed by while kvtop's own connection was away.
+    pub missed: u64,
     /// Messages of KV events that could not be read.
     pub unreadable: u64,
     /// KV events read.
@@ -107,6 +109,13 @@ impl Tally {
 }
 
 impl RouterTally {
+    /// Returns the stores that routers say they refused for want of a parent, by their logs or their
+    /// counters.
+    pub fn refused(&self) -> u64 {
+        let said = self.parent_full + self.parent_empty + self.parent_unsaid;
+        said.max(self.stores_orphaned)
+    }
+
     /// Returns what was counted since `base`.
     #[must_use]
     pub fn since(&self, base: &Self) -> Self {
@@ -128,6 +137,7 @@ impl RouterTally {
             removals_missing: self.removals_missing.saturating_sub(base.removals_missing),
             hash_mismatch: self.hash_mismatch.saturating_sub(base.hash_mismatch),
             lost: self.lost.saturating_sub(base.lost),
+            missed: self.missed.saturating_sub(base.missed),
             unreadable: self.unreadable.saturating_sub(base.unreadable),
             events: self.events.saturating_sub(base.events),
         }

@@ -115,6 +115,8 @@ fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         backend: None,
         registered: true,
         past_known: true,
+        missing: 0,
+        unmatched: 0,
         tally,
         accepted: 300,
         held: 300,
@@ -207,7 +209,9 @@ const FIRES: &[(&str, Change)] = &[
             evidence.sizes.push(SizeClaim { pod: Some(pod.into()), ..claim });
         }
     }),
-    ("KVT014", |evidence| evidence.router.tally.lost = 50),
+    ("KVT014", |evidence| {
+        (evidence.router.tally.lost, evidence.router.tally.parent_full) = (50, 4);
+    }),
     ("KVT015", |evidence| {
         blinded(evidence, 30);
         for rank in &mut evidence.ranks {

@@ -20,8 +20,10 @@ impl Rule for EventLoss {
          (1024 up to Dynamo 1.2), NATS core and ZMQ drop them for slow readers. Judged by holes \
          in the publishers' numbers (0.1 % of messages), by warnings about gaps, and where the \
          past is known by 5 % to 90 % of stores refused, or by the routers' own counters of them, \
-         or 5 % refused as invalid or for want of room (kv_cache_events_applied, from 1.0 on). Nothing is said while kvtop itself \
-         lost messages. Raise event_buffer_max_size and queue sizes, or upgrade to 1.3."
+         or 5 % refused as invalid or for want of room (kv_cache_events_applied, from 1.0 on). \
+         Nothing is said of messages that kvtop itself lost, that it could not read, or that passed \
+         by while its connection was away, nor where routers that are heard refuse no store: then \
+         whatever is missing may be missing to kvtop alone. Raise event_buffer_max_size and queue sizes, or upgrade to 1.3."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -49,13 +51,8 @@ impl Rule for EventLoss {
                 thousands(evidence.plane.dropped)
             ));
         }
-        let share = tally.lost as f64 / (tally.lost + tally.events) as f64;
-        if share >= limits.gap_share && tally.lost >= 2 {
-            let value =
-                format!("{} of {}", thousands(tally.lost), thousands(tally.lost + tally.events));
-            let proof = Proof::new("messages missing", value.clone(), "publishers' numbers");
-            let summary = format!("KV events are lost: {value} messages are missing.");
-            return lost(evidence, summary, Grade::Likely, proof.at(evidence.at));
+        if let Some(told) = holes(evidence) {
+            return told;
         }
         let known = evidence.present().filter(|rank| rank.past_known);
         let (mut stores, mut refused, mut empty) = (0, 0, 0);
@@ -84,6 +81,38 @@ impl Rule for EventLoss {
             thousands(tally.lost)
         ))
     }
+}
+
+/// Judges holes in the publishers' numbers: who lost what is missing there?
+fn holes(evidence: &Evidence) -> Option<Verdict> {
+    let limits = &evidence.thresholds;
+    let tally = &evidence.router.tally;
+    // A message that could not be read leaves a hole in the numbers as well.
+    let gone = tally.lost.saturating_sub(tally.unreadable);
+    let share = gone as f64 / (gone + tally.events) as f64;
+    let value = format!("{} of {}", thousands(gone), thousands(gone + tally.events));
+    if share >= limits.gap_share && gone >= 2 {
+        if evidence.hears_router() && tally.refused() == 0 {
+            return Some(Verdict::unknown(format!(
+                "who lost them: {value} messages did not reach kvtop, but routers miss no parent"
+            )));
+        }
+        let proof = Proof::new("messages missing", value.clone(), "publishers' numbers");
+        let summary = format!("KV events are lost: {value} messages are missing.");
+        return Some(lost(evidence, summary, Grade::Likely, proof.at(evidence.at)));
+    }
+    if tally.missed > 0 {
+        return Some(Verdict::unknown(format!(
+            "what passed by while kvtop's own connection was away: {} messages",
+            thousands(tally.missed)
+        )));
+    }
+    (tally.lost > 0 && tally.unreadable > 0).then(|| {
+        Verdict::unknown(format!(
+            "what {} messages say that could not be read",
+            thousands(tally.unreadable)
+        ))
+    })
 }
 
 /// Judges routers' own counters: events are missing when a part of all stores was refused for want of a

@@ -1,6 +1,6 @@
 //! KVT020: the index holds more than a worker has room for.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct PhantomBlocks;
@@ -18,7 +18,8 @@ impl Rule for PhantomBlocks {
         "By the events a worker holds more blocks than its engine has room for: removals were \
          lost, or a cache was emptied without a word (sleep, weight update, reset). The router \
          then prefers that worker for prefixes it no longer has. Judged by blocks of a rank \
-         against its capacity, with 5 % to spare. Roll that worker."
+         against its capacity, with 5 % to spare. Where events did not reach kvtop, and routers do \
+         not say that they lack them too, its own count proves nothing. Roll that worker."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -37,6 +38,9 @@ impl Rule for PhantomBlocks {
         if found.is_empty() {
             return Verdict::clear(format!("no more blocks than room on {} ranks", known.len()));
         }
+        if let Some(missing) = found.iter().find_map(|(rank, _)| own_loss(evidence, rank)) {
+            return Verdict::unknown(missing);
+        }
         let names: Vec<String> = found.iter().map(|(rank, _)| Evidence::name_of(rank)).collect();
         let proofs = found.iter().map(|(rank, capacity)| {
             let claim = format!("blocks of {}", Evidence::name_of(rank));
@@ -47,6 +51,13 @@ impl Rule for PhantomBlocks {
             )
             .at(evidence.at)
         });
+        let (fix, restarts) = match names.as_slice() {
+            [one] => (format!("Roll {one}"), "that worker"),
+            several => (
+                format!("Roll {}, one after the other", several.join(", ")),
+                "those workers, one after the other",
+            ),
+        };
         Finding::new(
             Severity::Warning,
             Grade::Likely,
@@ -54,10 +65,35 @@ impl Rule for PhantomBlocks {
             proofs.collect(),
         )
         .means("Requests may be sent there for prefixes that are gone.", "A capacity that grew.")
-        .mended_by(
-            "Roll that worker, so that its cache and the index start again together.",
-            "that worker",
-        )
+        .mended_by(format!("{fix}, so that cache and index start again together."), restarts)
         .into()
     }
+}
+
+/// Returns why the mirror's count of `rank` is no count of the router's index, when it may be none: events
+/// are missing, and no router says that it lacks them too.
+fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<String> {
+    let (tally, counters) = (&evidence.router.tally, &rank.tally.counters);
+    if evidence.plane.dropped > 0 {
+        let dropped = thousands(evidence.plane.dropped);
+        return Some(format!("what kvtop itself lost: {dropped} frames"));
+    }
+    // Refused here, and not there: the router had what kvtop lacks.
+    let here = counters.refused_stores + counters.unknown_removals;
+    let there = tally.refused() + tally.remove.max(tally.removals_missing);
+    if there > 0 && there * 2 >= here {
+        return None;
+    }
+    let name = Evidence::name_of(rank);
+    if rank.missing > 0 {
+        let missing = thousands(rank.missing);
+        return Some(format!("{missing} messages of {name} that did not reach kvtop"));
+    }
+    (rank.unmatched > 0).then(|| {
+        format!(
+            "what the mirror of {name} lacks: {} stores and removals did not fit it, and no router says \
+             the same of its index",
+            thousands(rank.unmatched)
+        )
+    })
 }
