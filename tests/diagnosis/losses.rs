@@ -3,7 +3,7 @@
 use kvtop::domain::{SourceNote, SourceState, Timestamp};
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, Snapshot};
-use kvtop::wire::health;
+use kvtop::wire::{self, Facts, health};
 
 use crate::support::{fixture, frames, played};
 
@@ -108,5 +108,27 @@ fn a_message_that_cannot_be_read_is_not_missing() {
 
         assert_eq!(verdict, "unknown", "{name}: {text}");
         assert_eq!(text, "what 3 messages say that could not be read", "{name}");
+    }
+}
+
+#[test]
+fn a_worker_that_only_routers_hear_leaves_the_mirror_incomplete() {
+    for name in ["1.0.2-healthy", "1.6.1-healthy", "1.6.1-evict"] {
+        let whole = capture(name);
+        let worker = |frame: &Frame| {
+            let mut facts = Facts::default();
+            wire::decode(frame, &mut facts).ok()?;
+            facts.kv.events().first().map(|event| event.rank.worker)
+        };
+        let one = whole.iter().find_map(worker).unwrap();
+        let half: Vec<Frame> =
+            whole.iter().filter(|frame| worker(frame) != Some(one)).cloned().collect();
+
+        let (verdict, text) = said(&played(&half).1, "KVT008");
+
+        assert_eq!(verdict, "found", "{name}: {text}");
+        assert!(text.contains("ever came, though routers found blocks there for"), "{text}");
+        let (_, text) = said(&played(&whole).1, "KVT008");
+        assert!(!text.contains("ever came"), "{name}: {text}");
     }
 }
