@@ -27,7 +27,7 @@ pub use count::Counters;
 pub use fact::{
     ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaCredit, FormulaTerm,
     Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent, RequestPhase,
-    Transport, WarningKind,
+    RouterStart, Transport, WarningKind,
 };
 pub use finding::{Grade, RESOLVED_AFTER, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};

@@ -31,8 +31,8 @@ use crate::domain::Timestamp;
 use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
-    Channels, Claims, Cluster, Decisions, KnownMaps, RejectLog, Returns, Reuse, Router, Sources,
-    Versions, Workers,
+    Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, RejectLog, Returns, Reuse, Router,
+    Sources, Versions, Workers,
 };
 use crate::snapshot::{Answer, Ask, FindingRow, Snapshot, ViewQuery};
 use crate::wire::{Facts, Shape};
@@ -95,6 +95,7 @@ pub struct Engine {
     /// How many findings came and went, and the last of them as rows.
     past: (u64, Arc<[FindingRow]>),
     prefixes: Prefixes,
+    lacks: Lacks,
     warm_up: WarmUp,
     events: EventCounts,
     frames: u64,
@@ -211,6 +212,7 @@ impl Engine {
             diagnosis: Diagnosis::default(),
             past: (0, Arc::default()),
             prefixes: Prefixes::default(),
+            lacks: Lacks::default(),
             warm_up: WarmUp::default(),
             events: EventCounts::default(),
             frames: 0,

@@ -137,6 +137,8 @@ pub struct RankEvidence {
 pub struct RouterEvidence {
     /// True when any router's log is read.
     pub read: bool,
+    /// When the last of them started, where that is known.
+    pub began: Option<Timestamp>,
     /// Pods that routed in the last minute.
     pub pods: Vec<Arc<str>>,
     /// Ready pods of the component that has most of those that route.

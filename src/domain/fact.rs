@@ -35,6 +35,8 @@ pub enum Fact {
     Prompt(Prompt),
     /// A warning about the index.
     Warning(LogWarning),
+    /// A router starts.
+    RouterStart(RouterStart),
     /// A log line that names the block sizes of publisher and engine.
     BlockSizes(BlockSizeNotice),
     /// Somebody claims a setting.
@@ -229,6 +231,15 @@ pub struct LogWarning {
     pub rank: Option<WorkerRank>,
     /// What it warns of.
     pub kind: WarningKind,
+}
+
+/// A router's process says that it starts, or that it is ready to follow KV events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RouterStart {
+    /// The pod whose log says so.
+    pub pod: Arc<str>,
+    /// True once it follows events; false at the start of its process.
+    pub follows: bool,
 }
 
 /// What a warning is about. Texts differ by version; PROTOCOL 9.2 has them.

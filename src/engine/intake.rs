@@ -159,6 +159,7 @@ impl Engine {
                 self.workers.note_pod(pod);
                 self.times.logs = Some(earliest(self.times.logs, frame.happened()));
                 if let Some(warnings) = self.router.pod(pod) {
+                    warnings.follows.get_or_insert(frame.happened());
                     warnings.read = true;
                     let named = ["worker", "prefill", "decode"].iter().any(|it| pod.contains(it));
                     warnings.assumed = self.options.logs_only && !named;

@@ -172,6 +172,7 @@ impl Engine {
         let fractions = &router.fractions;
         RouterEvidence {
             read: !routers.is_empty(),
+            began: self.router_began(),
             pods: routers
                 .iter()
                 .filter(|(pod, known)| lately(known.last_routed) && !self.is_deleted(pod))
@@ -191,6 +192,15 @@ impl Engine {
             regret: regret(self.decisions.last()),
             hit_rate: router.hit_rate(),
         }
+    }
+
+    /// Returns when the last router that is there started, by its log or its container.
+    fn router_began(&self) -> Option<Timestamp> {
+        let pods = self.router.pods().filter(|(pod, known)| known.is_router(pod));
+        let heard = pods.filter(|(pod, _)| !self.is_deleted(pod));
+        let heard = heard.filter_map(|(pod, _)| self.router_watch(pod).began);
+        let shown = self.cluster.pods().filter(|record| record.pod.role.is_router());
+        heard.chain(shown.filter_map(|record| record.pod.started)).max()
     }
 
     fn tree_evidence(&self) -> TreeEvidence {

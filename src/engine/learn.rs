@@ -2,8 +2,8 @@
 
 mod cluster;
 mod gauges;
+mod lacks;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use super::journal::Head;
 use super::{Engine, picture};
 use crate::domain::{
     ActiveLoad, Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope,
-    Fact, GaugeName, HitRate, KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase,
-    SequenceHash, SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+    Fact, GaugeName, HitRate, LogWarning, Membership, Overlap, RequestEvent, RequestPhase,
+    SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::model::{Measured, OverlapBy, RouterLoad};
 use crate::snapshot::{EventKind, Gravity};
@@ -49,6 +49,7 @@ impl Engine {
                 self.decisions.tokens(&prompt.request, prompt.tokens);
             }
             Fact::Warning(warning) => self.warning(warning, at, source),
+            Fact::RouterStart(start) => self.router_start(start, at),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
             Fact::Claim(claim) => {
                 // What is only asked for may be on its way while the old pods still run.
@@ -277,8 +278,9 @@ impl Engine {
     }
 
     fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &Arc<str>) {
-        let missed = self.holds_parent(warning);
-        self.router.warn(warning, missed, at);
+        let lack = self.lack(warning, at);
+        let missed = lack.is_some();
+        self.router.warn(warning, lack, at);
         let router = self.router.pod(&warning.pod).is_some_and(|pod| pod.is_router(&warning.pod));
         if missed && router {
             let record = warning.rank.and_then(|rank| self.workers.rank_mut(rank));
@@ -320,31 +322,6 @@ impl Engine {
         let head =
             Head { at, who: &warning.pod, kind, gravity, source, orphan, worker, class: text };
         self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
-    }
-
-    /// Returns true when the mirror holds the parent that a router misses, or is about to.
-    fn holds_parent(&self, warning: &LogWarning) -> bool {
-        let WarningKind::ParentMissing { parent: Some(parent), blocks } = warning.kind else {
-            return false;
-        };
-        let Some(rank) = warning.rank.filter(|_| blocks.is_some_and(|blocks| blocks > 0)) else {
-            return false;
-        };
-        // An orphan is no such parent: whoever saw the same events refuses it too.
-        self.mirror.holds(rank, parent) || self.will_hold(rank, parent)
-    }
-
-    /// Returns true when events that wait to be applied store `block`, under blocks that are held.
-    fn will_hold(&self, rank: WorkerRank, block: SequenceHash) -> bool {
-        let mut fresh: HashSet<SequenceHash> = HashSet::new();
-        for event in self.facts.kv.events().iter().filter(|event| event.rank == rank) {
-            let KvKind::Stored { parent, blocks } = &event.kind else { continue };
-            let held = |parent| fresh.contains(&parent) || self.mirror.holds(rank, parent);
-            if parent.is_none_or(held) {
-                fresh.extend(self.facts.kv.blocks_of(blocks).iter().map(|block| block.sequence));
-            }
-        }
-        fresh.contains(&block)
     }
 
     fn block_sizes(&mut self, notice: &BlockSizeNotice, at: Timestamp, source: &Arc<str>) {

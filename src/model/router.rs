@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::decisions::Overlaps;
 use super::fractions::Fractions;
+use super::lacks::Lack;
 use super::tally::RouterTally;
 use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 
@@ -28,6 +29,10 @@ pub struct PodWarnings {
     pub remove: u64,
     /// Every other warning about the index.
     pub other: u64,
+    /// When its process said that it starts.
+    pub began: Option<Timestamp>,
+    /// From when on it follows KV events and is heard: its first line, or when it said so later.
+    pub follows: Option<Timestamp>,
     /// Requests it routed.
     pub routed: u64,
     /// When it routed last.
@@ -112,6 +117,11 @@ impl Router {
             return None;
         }
         Some(self.pods.entry(Arc::clone(pod)).or_default())
+    }
+
+    /// Returns the counts of `pod`, when there are any.
+    pub fn known(&self, pod: &str) -> Option<&PodWarnings> {
+        self.pods.get(pod)
     }
 
     /// Returns the counts of every pod.
@@ -222,8 +232,9 @@ impl Router {
         heard
     }
 
-    /// Counts a warning said at `at`. `held` says that the mirror holds the parent which it misses.
-    pub fn warn(&mut self, warning: &LogWarning, held: bool, at: Timestamp) {
+    /// Counts a warning said at `at`. `lack` tells since when the parent which it misses is there, where the
+    /// mirror holds that.
+    pub fn warn(&mut self, warning: &LogWarning, lack: Option<Lack>, at: Timestamp) {
         let Some(pod) = self.pod(&warning.pod) else { return };
         let tally = &mut pod.tally;
         match warning.kind {
@@ -234,7 +245,10 @@ impl Router {
                 tally.parent_empty += u64::from(blocks == Some(0));
                 tally.parent_unsaid += u64::from(blocks.is_none());
                 tally.parent_full += u64::from(blocks.is_some_and(|blocks| blocks > 0));
-                tally.parent_held += u64::from(blocks.is_some_and(|blocks| blocks > 0) && held);
+                let full = blocks.is_some_and(|blocks| blocks > 0);
+                tally.parent_held += u64::from(full && lack.is_some());
+                tally.parent_before += u64::from(full && lack == Some(Lack::Before));
+                tally.parent_after += u64::from(full && lack == Some(Lack::After));
             }
             WarningKind::RemoveMissing { .. } => {
                 pod.remove += 1;
@@ -282,6 +296,8 @@ impl Router {
             }
             sum.parent_full += warnings.tally.parent_full;
             sum.parent_held += warnings.tally.parent_held;
+            sum.parent_before += warnings.tally.parent_before;
+            sum.parent_after += warnings.tally.parent_after;
             sum.parent_empty += warnings.tally.parent_empty;
             sum.parent_unsaid += warnings.tally.parent_unsaid;
             sum.remove += warnings.tally.remove;

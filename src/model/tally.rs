@@ -37,6 +37,10 @@ pub struct RouterTally {
     pub parent_full: u64,
     /// Of those, the ones whose parent the mirror holds.
     pub parent_held: u64,
+    /// Of those, the ones that were stored before the router started.
+    pub parent_before: u64,
+    /// Of those that the mirror holds, the ones that were stored while the router followed.
+    pub parent_after: u64,
     /// Warnings about missing parents, of stores without blocks.
     pub parent_empty: u64,
     /// Warnings about missing parents whose blocks are not told.
@@ -125,6 +129,8 @@ impl RouterTally {
             warm: self.warm.since(&base.warm),
             parent_full: self.parent_full.saturating_sub(base.parent_full),
             parent_held: self.parent_held.saturating_sub(base.parent_held),
+            parent_before: self.parent_before.saturating_sub(base.parent_before),
+            parent_after: self.parent_after.saturating_sub(base.parent_after),
             parent_empty: self.parent_empty.saturating_sub(base.parent_empty),
             parent_unsaid: self.parent_unsaid.saturating_sub(base.parent_unsaid),
             remove: self.remove.saturating_sub(base.remove),

@@ -13,7 +13,7 @@ use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     BlockSize, BlockSizeNotice, Decision, DpRank, Fact, FormulaCredit, FormulaTerm, LogWarning,
-    Overlap, Prompt, SequenceHash, Subject, WarningKind, WorkerId, WorkerRank,
+    Overlap, Prompt, RouterStart, SequenceHash, Subject, WarningKind, WorkerId, WorkerRank,
 };
 use crate::frame::{Frame, Origin};
 
@@ -45,6 +45,9 @@ const READERS: &[(&str, Reader)] = &[
     ("Input event gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
     ("Failed to decode KVEventBatch", |line, pod| warn(line, pod, WarningKind::DecodeFailed)),
     ("request completed request_id=", prompt),
+    // Both said so from 0.9.0 to 1.6.1 (dynamo-llm `http/service/service_v2.rs`, `kv_router.rs`).
+    ("Starting HTTP(S) service protocol=", |_, pod| router_start(pod, false)),
+    ("KV Routing initialized", |_, pod| router_start(pod, true)),
 ];
 
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
@@ -161,6 +164,11 @@ fn prompt(line: &Line<'_>, _pod: &Arc<str>) -> Option<Fact> {
         request: printable(line.word("request_id=")?, 64).into(),
         tokens: line.integer("input_tokens=")?,
     }))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "has the form of the other readers")]
+fn router_start(pod: &Arc<str>, follows: bool) -> Option<Fact> {
+    Some(Fact::RouterStart(RouterStart { pod: Arc::clone(pod), follows }))
 }
 
 fn parent_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {

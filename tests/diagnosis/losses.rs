@@ -1,10 +1,13 @@
 //! Events that are missing: to kvtop alone, or to the router.
 
-use kvtop::domain::{SourceNote, SourceState, Timestamp};
+use std::collections::HashSet;
+
+use kvtop::domain::{Grade, KvKind, SequenceHash, SourceNote, SourceState, Timestamp, WorkerRank};
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, Snapshot};
 use kvtop::wire::{self, Facts, health};
 
+use super::Chance;
 use crate::support::{fixture, frames, played};
 
 fn capture(name: &str) -> Vec<Frame> {
@@ -131,4 +134,95 @@ fn a_worker_that_only_routers_hear_leaves_the_mirror_incomplete() {
         let (_, text) = said(&played(&whole).1, "KVT008");
         assert!(!text.contains("ever came"), "{name}: {text}");
     }
+}
+
+/// Adds the warnings of a router that lost every event for which `lost` says so.
+fn with_losses_at_router(whole: &[Frame], mut lost: impl FnMut() -> bool) -> (Vec<Frame>, usize) {
+    let from = |it: &&Frame| matches!(&it.origin, Origin::Log { pod, .. } if &**pod == "frontend");
+    let log = whole.iter().find(from).unwrap().origin.clone();
+    let mut index: HashSet<(WorkerRank, SequenceHash)> = HashSet::new();
+    let mut warnings = Vec::new();
+    for frame in whole.iter().filter(|frame| is_event(frame)) {
+        if lost() {
+            continue;
+        }
+        let mut facts = Facts::default();
+        wire::decode(frame, &mut facts).unwrap();
+        for event in facts.kv.events() {
+            let rank = event.rank;
+            match &event.kind {
+                KvKind::Stored { parent: Some(parent), blocks }
+                    if !index.contains(&(rank, *parent)) =>
+                {
+                    let text = format!(
+                        "WARN dynamo_kv_router::radix_tree: Failed to find parent block; skipping store \
+                         operation worker_id=\"{}\" dp_rank={} id={} \
+                         parent_hash=Some(ExternalSequenceBlockHash({})) num_blocks={}",
+                        rank.worker.0,
+                        rank.dp_rank.0,
+                        event.event_id,
+                        parent.0,
+                        facts.kv.blocks_of(blocks).len()
+                    );
+                    let at = Timestamp(frame.at.0 + 900);
+                    warnings.push(Frame::new(at, log.clone(), text.into_bytes()));
+                }
+                KvKind::Stored { blocks, .. } => {
+                    let blocks = facts.kv.blocks_of(blocks).iter();
+                    index.extend(blocks.map(|block| (rank, block.sequence)));
+                }
+                KvKind::Removed { hashes } => {
+                    for hash in facts.kv.removed_of(hashes) {
+                        index.remove(&(rank, *hash));
+                    }
+                }
+                KvKind::Cleared { .. } => index.retain(|(of, _)| *of != rank),
+            }
+        }
+    }
+    let refused = warnings.len();
+    let mut all = [whole, warnings.as_slice()].concat();
+    all.sort_by_key(|frame| frame.at);
+    (all, refused)
+}
+
+#[test]
+fn a_router_that_loses_events_while_it_runs_has_not_lost_its_history() {
+    for name in ["1.0.2-restart_worker", "0.9.0-restart_worker", "1.6.1-healthy", "0.9.0-evict"] {
+        let whole = capture(name);
+        for seed in 1..=5 {
+            let mut chance = Chance(seed);
+            let (frames, refused) = with_losses_at_router(&whole, || chance.below(8) == 0);
+            let (_, seen) = played(&frames);
+
+            let (verdict, text) = said(&seen, "KVT007");
+            assert_eq!(verdict, "clear", "{name} {seed}: {refused} refused: {text}");
+            let (verdict, text) = said(&seen, "KVT014");
+            if refused >= 20 {
+                assert_eq!(verdict, "found", "{name} {seed}: {refused} refused: {text}");
+                assert!(text.starts_with("Routers lose KV events: "), "{name} {seed}: {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_router_whose_start_nobody_saw_is_not_proven_to_lack_history() {
+    let whole = capture("0.9.0-nohist");
+    let starts = |frame: &Frame| {
+        let Body::Whole(bytes) = &frame.body else { return false };
+        is_log(frame) && String::from_utf8_lossy(bytes).contains("Starting HTTP(S) service")
+    };
+    let of = |frames: &[Frame]| {
+        let (_, seen) = played(frames);
+        let found = seen.findings.iter().find(|finding| finding.id == "KVT007");
+        found.map(|finding| (finding.grade, finding.summary.clone()))
+    };
+    let unseen: Vec<Frame> = whole.iter().filter(|frame| !starts(frame)).cloned().collect();
+
+    let (grade, summary) = of(&whole).unwrap();
+    assert_eq!(grade, Grade::Confirmed);
+    assert!(summary.contains("68 of 70 stores it refused"), "{summary}");
+    assert_eq!(of(&unseen), None);
+    assert_eq!(said(&played(&unseen).1, "KVT007").0, "unknown");
 }

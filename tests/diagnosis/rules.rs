@@ -194,7 +194,8 @@ const FIRES: &[(&str, Change)] = &[
     ("KVT005", |evidence| evidence.router.weight = Some(0.0)),
     ("KVT006", |evidence| evidence.settings.kv_events = Some(setting(false))),
     ("KVT007", |evidence| {
-        (evidence.router.tally.parent_full, evidence.router.tally.parent_held) = (40, 38);
+        let tally = &mut evidence.router.tally;
+        (tally.parent_full, tally.parent_held, tally.parent_before) = (40, 38, 38);
     }),
     ("KVT008", |evidence| evidence.tree.incomplete.push("kvtop attached late".into())),
     ("KVT009", |evidence| evidence.ranks[0].tally.returned = 60),

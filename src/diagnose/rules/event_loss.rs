@@ -18,7 +18,8 @@ impl Rule for EventLoss {
         "Some KV events never reach the router: what hangs under a lost store is refused, and \
          prefixes are found less often. TensorRT-LLM drops events when its buffer overflows \
          (1024 up to Dynamo 1.2), NATS core and ZMQ drop them for slow readers. Judged by holes \
-         in the publishers' numbers (0.1 % of messages), by warnings about gaps, and where the \
+         in the publishers' numbers (0.1 % of messages), by warnings about gaps, by parents that a router \
+         lacks though kvtop saw them stored while it ran, and where the \
          past is known by 5 % to 90 % of stores refused, or by the routers' own counters of them, \
          or 5 % refused as invalid or for want of room (kv_cache_events_applied, from 1.0 on). \
          Nothing is said of messages that kvtop itself lost, that it could not read, or that passed \
@@ -37,6 +38,9 @@ impl Rule for EventLoss {
                 Grade::Confirmed,
                 proof,
             );
+        }
+        if let Some(told) = at_router(evidence) {
+            return told;
         }
         // What routers count needs no event that kvtop sees.
         if let Some(told) = counters(evidence) {
@@ -115,6 +119,43 @@ fn holes(evidence: &Evidence) -> Option<Verdict> {
     })
 }
 
+/// Judges what routers lack of what went out while they ran: kvtop has it, so that it was lost on the way
+/// to them, or by them.
+fn at_router(evidence: &Evidence) -> Option<Verdict> {
+    let limits = &evidence.thresholds;
+    let (tally, total) = (&evidence.router.tally, evidence.total());
+    // A parent that was removed for a moment is refused by everybody.
+    let count = tally.parent_after.saturating_sub(total.counters.refused_stores);
+    let share = count as f64 >= limits.loss_share * total.full_stores() as f64;
+    if count < 2 || (count < limits.min_parent_warnings && !share) {
+        return None;
+    }
+    let claim = "stores refused under blocks that were stored while the router ran, or below such";
+    let source = "routers' logs, KV events that kvtop saw";
+    let proof = Proof::new(claim, thousands(count), source).heard(evidence.router.heard.parent);
+    let finding = Finding::new(
+        Severity::Warning,
+        Grade::Confirmed,
+        format!(
+            "Routers lose KV events: they refused {} stores under blocks whose events went out while they \
+             ran.",
+            thousands(count)
+        ),
+        vec![proof],
+    )
+    .means(
+        "The router does not find part of what is cached.",
+        "A router that started after those blocks were stored (KVT007).",
+    )
+    .rather_than("KVT007: a router without history lacks blocks stored before it started.")
+    .mended_by(
+        "Give the frontend more CPU, so that it takes its events in time, and look at slow consumers \
+         on NATS.",
+        "the frontend, when its resources change",
+    );
+    Some(finding.into())
+}
+
 /// Judges routers' own counters: events are missing when a part of all stores was refused for want of a
 /// parent, but not so many that the index is empty for another reason; what is refused otherwise is as
 /// good as lost.
@@ -154,7 +195,7 @@ fn lost(evidence: &Evidence, summary: String, grade: Grade, proof: Proof) -> Ver
             "The router does not find part of what is cached.",
             "A publisher that was restarted.",
         )
-        .rather_than("KVT007: a router without history lacks blocks that kvtop does hold.")
+        .rather_than("KVT007: a router without history lacks blocks stored before it started.")
         .mended_by(
             format!("{}; look at slow consumers on NATS.", evidence.buffer_advice()),
             "every worker whose settings change",

@@ -6,6 +6,7 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
+use crate::model::RouterTally;
 
 pub(super) struct RouterWithoutHistory;
 
@@ -23,9 +24,11 @@ impl Rule for RouterWithoutHistory {
          not know the blocks that were stored before. Whatever hangs under them it refuses: \"Failed to \
          find parent block\" with num_blocks above 0. Hot prefixes are never evicted, so that they are \
          never stored again, and it does not heal by itself (Dynamo 0.9 keeps one hour of events). Judged \
-         by at least 20 such warnings whose parents kvtop itself holds; where kvtop attached late, by \
-         warnings for nine stores in ten, and then it is likely at best; or, likely, by 20 such stores in the \
-         routers' own counters (kv_cache_events_applied, from 1.0 on). Make caches and index start again together: roll \
+         by at least 20 such warnings about parents that kvtop itself holds and that were stored before the \
+         router started, or that hang under such. Where its start or the past is not known, warnings for \
+         nine stores in ten beside hardly any overlap make it likely; so do 20 such stores in the \
+         routers' own counters (kv_cache_events_applied, from 1.0 on), where a router is seen to have started after \
+         the workers. Parents that were stored while the router ran are lost events (KVT014). Make caches and index start again together: roll \
          the workers one by one. On 0.9 set DYN_LOCAL_INDEXER=true on the workers, so that the next \
          router recovers by itself. Restarting the frontend makes it worse."
     }
@@ -44,12 +47,8 @@ impl Rule for RouterWithoutHistory {
             return Verdict::unknown("a router's log: its warnings tell what it lacks");
         }
         let full = tally.parent_full;
-        if tally.parent_held >= limits.min_parent_warnings {
-            return found(evidence).into();
-        }
         let stores = evidence.total().full_stores();
-        let nearly_all = full as f64 >= limits.all_share * stores as f64;
-        if full >= limits.min_parent_warnings && nearly_all && !past_known(evidence) {
+        if tally.parent_before >= limits.min_parent_warnings || nearly_all(evidence, stores) {
             return found(evidence).into();
         }
         let lacking = full + tally.parent_unsaid;
@@ -65,6 +64,14 @@ impl Rule for RouterWithoutHistory {
                     thousands(some)
                 ),
             });
+        }
+        if tally.parent_before == 0 && tally.parent_after > lacking / 2 {
+            return Verdict::clear(format!(
+                "of {} stores refused for want of a parent, {} hang under blocks stored while the router \
+                 ran: lost events (KVT014), no lost history",
+                thousands(lacking),
+                thousands(tally.parent_after)
+            ));
         }
         // A few in many are lost events; a notable share of few is a router whose history is not proven.
         let share = lacking as f64 >= limits.loss_share * stores as f64;
@@ -103,13 +110,35 @@ fn counted(evidence: &Evidence) -> bool {
     let share = orphaned as f64 / (tally.stores_applied + orphaned).max(1) as f64;
     let full = total.full_stores() >= limits.min_stores
         && (counters.empty_stores as f64) < limits.empty_share_well * stores;
-    let refused = if past_known(evidence) {
-        (counters.refused_stores as f64) < limits.loss_share * stores && share >= limits.loss_share
-    } else {
-        share >= limits.all_share
-    };
+    let known = past_known(evidence);
+    let placed = !known || (counters.refused_stores as f64) < limits.loss_share * stores;
+    // Of a router that was there first, a part of all stores is lost events.
+    let least = if known && began_later(evidence) { limits.loss_share } else { limits.all_share };
+    let refused = placed && share >= least;
     let enough = orphaned >= limits.min_parent_warnings;
     enough && full && refused && evidence.unsettled().is_none()
+}
+
+/// Returns true when routers refuse nearly every store, for parents that kvtop does not know to have come
+/// later, and find hardly anything.
+fn nearly_all(evidence: &Evidence, stores: u64) -> bool {
+    let limits = &evidence.thresholds;
+    let tally = &evidence.router.tally;
+    let most = |part: u64, whole: u64| part as f64 >= limits.all_share * whole as f64;
+    let warm = tally.warm.best();
+    // Where the past is known, a parent that is not held either is a lost event.
+    let history = !past_known(evidence) || most(tally.parent_held, tally.parent_full);
+    tally.parent_full >= limits.min_parent_warnings
+        && tally.parent_after < limits.min_parent_warnings
+        && history
+        && most(tally.parent_full, stores)
+        && most(warm.zero, warm.known)
+}
+
+/// Returns true when a router is known to have started after workers began to store.
+fn began_later(evidence: &Evidence) -> bool {
+    let Some(began) = evidence.router.began else { return false };
+    evidence.present().filter_map(|rank| rank.first_event).any(|first| first < began)
 }
 
 /// Returns true when what kvtop refuses would be refused by anybody.
@@ -119,7 +148,7 @@ fn past_known(evidence: &Evidence) -> bool {
 
 fn found(evidence: &Evidence) -> Finding {
     let tally = &evidence.router.tally;
-    let proven = tally.parent_held >= evidence.thresholds.min_parent_warnings;
+    let proven = tally.parent_before >= evidence.thresholds.min_parent_warnings;
     let warm = tally.warm.best();
     let known = evidence.present().filter(|rank| rank.tally.counters.stores > 0);
     let seen = known.count();
@@ -131,6 +160,9 @@ fn found(evidence: &Evidence) -> Finding {
         let claim = "of those, parents that the mirror holds";
         let source = format!("mirror of {seen} ranks");
         proofs.push(Proof::new(claim, thousands(tally.parent_held), source).at(evidence.at));
+        let claim = "of those, parents stored before the router started, or below such";
+        let source = "KV events, routers' logs and pods";
+        proofs.push(Proof::new(claim, thousands(tally.parent_before), source).at(evidence.at));
     }
     if tally.stores_orphaned > 0 {
         let all = tally.stores_applied + tally.stores_orphaned;
@@ -139,7 +171,6 @@ fn found(evidence: &Evidence) -> Finding {
         let claim = "stores refused for want of a parent";
         proofs.push(Proof::new(claim, value, source).at(evidence.at));
     }
-    let refused = tally.parent_full.max(tally.stores_orphaned);
     if warm.known > 0 {
         let value = format!("{} of {}", thousands(warm.zero), thousands(warm.known));
         proofs.push(Proof::new("requests without overlap", value, "routers' logs and events"));
@@ -154,26 +185,30 @@ fn found(evidence: &Evidence) -> Finding {
     Finding {
         severity: Severity::Critical,
         grade: if proven { Grade::Confirmed } else { Grade::Likely },
-        summary: format!(
-            "The router lost its history, workers kept their caches: it refused {} stores for want of \
-             parents{}.",
-            thousands(refused),
-            if proven {
-                format!(", {} of which the workers hold", thousands(tally.parent_held))
-            } else {
-                String::new()
-            }
-        ),
+        summary: summary(tally, proven),
         effect: "The router misses what workers have cached, until it is evicted and stored again."
             .into(),
         proofs,
-        refuted_by: "A router whose warnings name parents that no worker holds (KVT014).".into(),
+        refuted_by:
+            "Parents that were stored while the router ran, or that no worker holds (KVT014)."
+                .into(),
         competing: vec![
             "KVT001: stores hold blocks, so that publisher and engine agree.".into(),
-            "KVT014: lost events would be missing in the mirror too.".into(),
+            "KVT014: of lost events, the parents would be stored while the router ran.".into(),
         ],
         fix: Some(fix(evidence, pods)),
     }
+}
+
+fn summary(tally: &RouterTally, proven: bool) -> String {
+    let refused = thousands(tally.parent_full.max(tally.stores_orphaned));
+    let rest = if proven {
+        let before = thousands(tally.parent_before);
+        format!("{before} of {refused} stores it refused hang below older blocks")
+    } else {
+        format!("it refused {refused} stores for want of parents")
+    };
+    format!("The router lost its history, workers kept their caches: {rest}.")
 }
 
 fn fix(evidence: &Evidence, pods: Vec<Arc<str>>) -> Fix {

@@ -125,6 +125,7 @@ impl Engine {
             let ranks = self.workers.ranks().iter().enumerate();
             for (index, _) in ranks.filter(|(_, record)| record.rank.worker == worker) {
                 self.meters.free(index);
+                self.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
             }
         }
         let who = self.workers.alias(worker);

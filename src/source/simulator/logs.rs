@@ -19,7 +19,7 @@ pub(super) fn line(at: Timestamp, level: &str, rest: &str) -> String {
 }
 
 /// Returns `at` as RFC 3339 in UTC, with microseconds.
-fn rfc3339(at: Timestamp) -> String {
+pub(super) fn rfc3339(at: Timestamp) -> String {
     let (days, seconds) = (at.seconds() / 86_400, at.seconds() % 86_400);
     let (year, month, day) = civil(days);
     let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);

@@ -4,7 +4,9 @@
 use serde_json::{Value, json};
 
 use super::config::WorkerConfig;
+use super::logs::rfc3339;
 use super::names::{KUBE_NAMESPACE, MODEL, NAMESPACE};
+use crate::domain::Timestamp;
 use crate::wire::encode::Family;
 
 /// The graph deployment that the pods belong to.
@@ -16,16 +18,17 @@ pub(super) fn worker(family: Family, name: &str, workers: &[WorkerConfig], place
     let mut env = worker_env();
     env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": NAMESPACE }));
     let component = component(workers, place);
-    let pod = Pod { name, component: &component, kind: "worker", node: place };
+    let pod = Pod { name, component: &component, kind: "worker", node: place, started: None };
     pod.json(family, &worker_command(), &json!(worker_args(config)), &json!(env))
 }
 
-/// Returns the pod of a frontend whose settings declare so many tokens per block, or nothing.
-pub(super) fn frontend(family: Family, name: &str, declared: Option<u32>) -> String {
+/// Returns the pod of a frontend that started at `at`, and whose settings declare so many tokens per block,
+/// or nothing.
+pub(super) fn frontend(family: Family, name: &str, declared: Option<u32>, at: Timestamp) -> String {
     let mut env = frontend_env(declared);
     env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": NAMESPACE }));
     let command = json!(["python3", "-m", "dynamo.frontend"]);
-    let pod = Pod { name, component: "Frontend", kind: "frontend", node: 0 };
+    let pod = Pod { name, component: "Frontend", kind: "frontend", node: 0, started: Some(at) };
     pod.json(family, &command, &json!([]), &json!(env))
 }
 
@@ -151,11 +154,16 @@ struct Pod<'a> {
     component: &'a str,
     kind: &'a str,
     node: usize,
+    started: Option<Timestamp>,
 }
 
 impl Pod<'_> {
     fn json(&self, family: Family, command: &Value, args: &Value, env: &Value) -> String {
         let ready = json!([{ "type": "Ready", "status": "True" }]);
+        let mut status = json!({ "phase": "Running", "conditions": ready });
+        if let Some(at) = self.started {
+            status["startTime"] = json!(rfc3339(at));
+        }
         json!({
             "apiVersion": "v1",
             "kind": "Pod",
@@ -179,7 +187,7 @@ impl Pod<'_> {
                     "env": env,
                 }],
             },
-            "status": { "phase": "Running", "conditions": ready },
+            "status": status,
         })
         .to_string()
     }

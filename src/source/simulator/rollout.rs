@@ -181,7 +181,7 @@ impl Simulation {
 
     /// The pod of the frontend comes or goes.
     fn frontend_pod(&mut self, now: Timestamp, change: KubeChange) {
-        let pod = pods::frontend(self.config.family, &self.frontend.pod, self.declared());
+        let pod = pods::frontend(self.config.family, &self.frontend.pod, self.declared(), now);
         self.tap.pod(now, change, pod);
     }
 

@@ -41,6 +41,10 @@ pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
             named(lines, "length", format!("{} tokens", prompt.tokens));
         }
         Fact::Warning(warning) => self::warning(engine, warning, lines),
+        Fact::RouterStart(start) => {
+            lines.push(format!("START of {}", start.pod));
+            named(lines, "router", if start.follows { "follows KV events" } else { "starts" });
+        }
         Fact::BlockSizes(notice) => {
             lines.push(format!("BLOCK SIZES of {}", notice.pod));
             named(lines, "publisher", notice.publisher);

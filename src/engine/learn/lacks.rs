@@ -1,0 +1,64 @@
+//! Parents that routers lack and the mirror holds, and when these were stored.
+
+use std::collections::HashMap;
+
+use crate::domain::{
+    KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind, WorkerRank,
+};
+use crate::engine::Engine;
+use crate::model::{Lack, Stored, Watch};
+
+impl Engine {
+    pub(super) fn router_start(&mut self, start: &RouterStart, at: Timestamp) {
+        let Some(pod) = self.router.pod(&start.pod) else { return };
+        pod.follows = pod.follows.max(Some(at));
+        if !start.follows {
+            pod.began = pod.began.max(Some(at));
+            self.lacks.restarted(&start.pod);
+        }
+    }
+
+    /// Returns since when the router in `pod` runs, by its log and its container.
+    pub(in crate::engine) fn router_watch(&self, pod: &str) -> Watch {
+        let Some(known) = self.router.known(pod) else { return Watch::default() };
+        let began = known.began.max(self.cluster.pod(pod).and_then(|it| it.pod.started));
+        Watch {
+            began,
+            follows: known.follows.map(|follows| follows.max(began.unwrap_or_default())),
+        }
+    }
+
+    /// Returns why a router misses a parent that the mirror holds, or is about to; none when the mirror
+    /// does not.
+    pub(super) fn lack(&mut self, warning: &LogWarning, at: Timestamp) -> Option<Lack> {
+        let WarningKind::ParentMissing { parent: Some(parent), blocks } = warning.kind else {
+            return None;
+        };
+        let rank = warning.rank.filter(|_| blocks.is_some_and(|blocks| blocks > 0))?;
+        // An orphan is no such parent: whoever saw the same events refuses it too.
+        let pending = self.will_hold(rank, parent);
+        if pending.is_none() && !self.mirror.holds(rank, parent) {
+            return None;
+        }
+        let Some(index) = self.workers.index_of(rank) else { return Some(Lack::Unsure) };
+        let watch = self.router_watch(&warning.pod);
+        let lacking = (u32::try_from(index).unwrap_or(u32::MAX), parent);
+        Some(self.lacks.lack(&warning.pod, lacking, pending, watch, at))
+    }
+
+    /// Returns the last store of `block` among events that wait to be applied, under blocks that are held.
+    fn will_hold(&self, rank: WorkerRank, block: SequenceHash) -> Option<Stored> {
+        let mut fresh: HashMap<SequenceHash, Stored> = HashMap::new();
+        for event in self.facts.kv.events().iter().filter(|event| event.rank == rank) {
+            let KvKind::Stored { parent, blocks } = &event.kind else { continue };
+            let parent = *parent;
+            let held = |it| fresh.contains_key(&it) || self.mirror.holds(rank, it);
+            if parent.is_none_or(held) {
+                let stored = Stored { at: event.at, parent };
+                let blocks = self.facts.kv.blocks_of(blocks).iter();
+                fresh.extend(blocks.map(|block| (block.sequence, stored)));
+            }
+        }
+        fresh.remove(&block)
+    }
+}

@@ -1,0 +1,211 @@
+//! Blocks that routers lack: stored before the router started, or while it followed.
+//!
+//! Owns when blocks were stored, of a sample, and which of them routers missed. A store that a router
+//! refused takes along everything below it, so that a block is judged by the first of its chain.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::{Block, SequenceHash, Timestamp};
+
+/// Most stored blocks whose time is remembered; of more, a sample is.
+const STORED_LIMIT: usize = 131_072;
+
+/// Most refusals that are remembered.
+const MISSED_LIMIT: usize = 65_536;
+
+/// Clocks differ: nothing so close to a router's start tells on which side of it it was.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// When a block was stored that a router lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Before the router started: it lacks history.
+    Before,
+    /// While the router followed: its event got lost on the way to it.
+    After,
+    /// Nothing tells.
+    Unsure,
+}
+
+/// The time of a router's process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Watch {
+    /// When it started, where that is known.
+    pub began: Option<Timestamp>,
+    /// From when on it follows events and its refusals are read, where that is known.
+    pub follows: Option<Timestamp>,
+}
+
+/// The last store of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// When.
+    pub at: Timestamp,
+    /// The parent under which that store hung.
+    pub parent: Option<SequenceHash>,
+}
+
+/// Follows when blocks were stored, and what routers refused.
+#[derive(Debug, Default)]
+pub struct Lacks {
+    /// Hashes with one of these bits are not followed.
+    mask: u64,
+    stored: HashMap<(u32, SequenceHash), Stored>,
+    missed: HashMap<(Arc<str>, u32, SequenceHash), Lack>,
+    /// Refusals from before are forgotten.
+    forgot: Option<Timestamp>,
+}
+
+impl Lacks {
+    /// Notes that the rank numbered `rank` stored `blocks` under `parent` at `at`.
+    pub fn stored(
+        &mut self,
+        rank: u32,
+        parent: Option<SequenceHash>,
+        blocks: &[Block],
+        at: Timestamp,
+    ) {
+        for block in blocks.iter().filter(|block| block.sequence.0 & self.mask == 0) {
+            let known = self.stored.entry((rank, block.sequence));
+            let last = known.or_insert(Stored { at, parent });
+            // History may be read after what came live.
+            if last.at <= at {
+                *last = Stored { at, parent };
+            }
+        }
+        while self.stored.len() > STORED_LIMIT {
+            self.mask = self.mask << 1 | 1;
+            let mask = self.mask;
+            self.stored.retain(|(_, hash), _| hash.0 & mask == 0);
+            if mask == u64::MAX {
+                self.stored.clear();
+            }
+        }
+    }
+
+    /// Notes that the rank numbered `rank` removed blocks.
+    pub fn removed(&mut self, rank: u32, hashes: &[SequenceHash]) {
+        for hash in hashes.iter().filter(|hash| hash.0 & self.mask == 0) {
+            self.stored.remove(&(rank, *hash));
+        }
+    }
+
+    /// Forgets what the rank numbered `rank` stored.
+    pub fn forget(&mut self, rank: u32) {
+        self.stored.retain(|(of, _), _| *of != rank);
+    }
+
+    /// Forgets what the router in `pod` refused: another process runs there now.
+    pub fn restarted(&mut self, pod: &str) {
+        self.missed.retain(|(of, ..), _| of.as_ref() != pod);
+    }
+
+    /// Tells why the router in `pod`, which runs since `watch`, lacks `parent` of the rank numbered `rank`,
+    /// at `at`. `pending` is its last store, where that is not noted yet.
+    pub fn lack(
+        &mut self,
+        pod: &Arc<str>,
+        (rank, parent): (u32, SequenceHash),
+        pending: Option<Stored>,
+        watch: Watch,
+        at: Timestamp,
+    ) -> Lack {
+        let stored = pending.or_else(|| self.stored.get(&(rank, parent)).copied());
+        let key = (Arc::clone(pod), rank, parent);
+        let lack = match stored {
+            Some(stored) => self.judged(pod, rank, stored, watch),
+            None => self.missed.get(&key).copied().unwrap_or(Lack::Unsure),
+        };
+        if self.missed.len() >= MISSED_LIMIT {
+            self.missed.clear();
+            self.forgot = Some(at);
+        }
+        self.missed.insert(key, lack);
+        lack
+    }
+
+    fn judged(&self, pod: &Arc<str>, rank: u32, stored: Stored, watch: Watch) -> Lack {
+        let above = stored.parent.and_then(|it| self.missed.get(&(Arc::clone(pod), rank, it)));
+        if watch.began.is_some_and(|began| stored.at.after(MARGIN) <= began) {
+            return Lack::Before;
+        }
+        if let Some(above) = above {
+            return *above;
+        }
+        let since = watch.follows.map(|follows| follows.max(self.forgot.unwrap_or_default()));
+        match since {
+            Some(since) if stored.at >= since.after(MARGIN) => Lack::After,
+            _ => Lack::Unsure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::TokensHash;
+
+    const SECOND: u64 = 1_000_000;
+
+    fn block(hash: u64) -> Block {
+        Block { sequence: SequenceHash(hash), tokens: TokensHash(hash) }
+    }
+
+    fn at(second: u64) -> Timestamp {
+        Timestamp(second * SECOND)
+    }
+
+    /// A router that started in second 20 and followed events from second 22 on.
+    const WATCH: Watch =
+        Watch { began: Some(Timestamp(20 * SECOND)), follows: Some(Timestamp(22 * SECOND)) };
+
+    #[test]
+    fn a_block_is_judged_by_the_first_of_its_chain_that_is_missing() {
+        let pod: Arc<str> = "frontend".into();
+        let mut lacks = Lacks::default();
+        let hash = SequenceHash;
+        lacks.stored(0, None, &[block(1)], at(10));
+        lacks.stored(0, Some(hash(1)), &[block(2), block(3)], at(30));
+        lacks.stored(0, Some(hash(3)), &[block(4)], at(31));
+        lacks.stored(0, None, &[block(5)], at(30));
+        lacks.stored(0, Some(hash(5)), &[block(6)], at(31));
+        lacks.stored(0, None, &[block(7)], at(21));
+        let mut lack = |rank, parent| lacks.lack(&pod, (rank, hash(parent)), None, WATCH, at(40));
+
+        assert_eq!(lack(0, 1), Lack::Before);
+        assert_eq!(lack(0, 3), Lack::Before, "stored later, but refused for want of 1");
+        assert_eq!(lack(0, 4), Lack::Before, "below that");
+        assert_eq!(lack(0, 5), Lack::After);
+        assert_eq!(lack(0, 6), Lack::After, "below 5");
+        assert_eq!(lack(0, 7), Lack::Unsure, "while it started");
+        assert_eq!(lack(1, 1), Lack::Unsure, "of another rank");
+    }
+
+    #[test]
+    fn nothing_is_told_of_a_router_whose_time_is_not_known() {
+        let pod: Arc<str> = "frontend".into();
+        let mut lacks = Lacks::default();
+        lacks.stored(0, None, &[block(1)], at(10));
+        let mut lack = |watch| lacks.lack(&pod, (0, SequenceHash(1)), None, watch, at(40));
+
+        assert_eq!(lack(Watch::default()), Lack::Unsure);
+        assert_eq!(lack(Watch { began: None, follows: Some(at(30)) }), Lack::Unsure);
+        assert_eq!(lack(Watch { began: None, follows: Some(at(5)) }), Lack::After);
+    }
+
+    #[test]
+    fn what_is_followed_is_bounded_and_a_sample_remains() {
+        let mut lacks = Lacks::default();
+        for number in 0..3 * STORED_LIMIT as u64 {
+            lacks.stored(0, None, &[block(number)], at(1));
+        }
+        let left = lacks.stored.len();
+
+        assert!((STORED_LIMIT / 4..=STORED_LIMIT).contains(&left), "{left}");
+        let all: Vec<SequenceHash> = (0..3 * STORED_LIMIT as u64).map(SequenceHash).collect();
+        lacks.removed(0, &all);
+        assert!(lacks.stored.is_empty());
+    }
+}
