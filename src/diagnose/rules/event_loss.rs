@@ -71,8 +71,13 @@ impl Rule for EventLoss {
             );
         }
         let share = refused as f64 / stores as f64;
-        if share >= limits.loss_share && empty * 2 < stores {
+        if share >= limits.loss_share {
             let value = format!("{} of {}", thousands(refused), thousands(stores));
+            if empty * 2 >= stores {
+                return Verdict::unknown(format!(
+                    "stores with blocks: {value} were refused, and most stores hold none"
+                ));
+            }
             let proof = Proof::new("stores refused", value.clone(), "mirror").at(evidence.at);
             let summary =
                 format!("KV events are lost: {value} stores hang under blocks that never came.");
