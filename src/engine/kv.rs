@@ -102,9 +102,7 @@ impl Engine {
         for (position, event) in batch.events().iter().enumerate() {
             if restarted.contains(&position) {
                 self.mirror.forget_rank(event.rank);
-                if let Some(index) = self.workers.index_of(event.rank) {
-                    self.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
-                }
+                self.forget_stores(event.rank);
                 let who = self.alias(event.rank);
                 let head = Head {
                     at: event.at,
@@ -174,13 +172,7 @@ impl Engine {
         }
         let rank = u32::try_from(index).unwrap_or(u32::MAX);
         let second = event.at.seconds();
-        match &event.kind {
-            KvKind::Stored { parent, blocks } => {
-                self.lacks.stored(rank, *parent, batch.blocks_of(blocks), event.at);
-            }
-            KvKind::Removed { hashes } => self.lacks.removed(rank, batch.removed_of(hashes)),
-            KvKind::Cleared { .. } => self.lacks.forget(rank),
-        }
+        self.follow_stores(rank, event, batch);
         match &event.kind {
             KvKind::Stored { parent, blocks } => {
                 let blocks = batch.blocks_of(blocks);

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use crate::domain::{
-    KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind, WorkerRank,
+    KvBatch, KvEvent, KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind,
+    WorkerRank,
 };
 use crate::engine::Engine;
 use crate::model::{Lack, Stored, Watch};
@@ -15,6 +16,24 @@ impl Engine {
         if !start.follows {
             pod.began = pod.began.max(Some(at));
             self.lacks.restarted(&start.pod);
+        }
+    }
+
+    /// Follows when blocks were stored by the rank numbered `rank`.
+    pub(in crate::engine) fn follow_stores(&mut self, rank: u32, event: &KvEvent, batch: &KvBatch) {
+        match &event.kind {
+            KvKind::Stored { parent, blocks } => {
+                self.lacks.stored(rank, *parent, batch.blocks_of(blocks), event.at);
+            }
+            KvKind::Removed { hashes } => self.lacks.removed(rank, batch.removed_of(hashes)),
+            KvKind::Cleared { .. } => self.lacks.forget(rank),
+        }
+    }
+
+    /// Forgets what `rank` stored.
+    pub(in crate::engine) fn forget_stores(&mut self, rank: WorkerRank) {
+        if let Some(index) = self.workers.index_of(rank) {
+            self.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
         }
     }
 
