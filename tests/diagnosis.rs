@@ -6,6 +6,7 @@ mod captures;
 mod detection;
 mod fixes;
 mod losses;
+mod mismatch;
 mod registration;
 pub(crate) mod rules;
 mod saved_logs;

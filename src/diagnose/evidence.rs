@@ -40,6 +40,8 @@ pub struct Evidence {
     pub router: RouterEvidence,
     /// Everybody's block sizes, as claimed.
     pub sizes: Vec<SizeClaim>,
+    /// Tokens in the largest block that each engine was seen to send: its blocks are of that size or larger.
+    pub largest: Vec<SizeClaim>,
     /// The models that workers serve, as far as they say.
     pub models: Vec<(WorkerId, Arc<str>)>,
     /// Settings, as far as they are known.

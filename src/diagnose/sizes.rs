@@ -110,6 +110,22 @@ impl Evidence {
         pairs
     }
 
+    /// Returns of workers whose engines were seen to send larger blocks than their publishers take, the
+    /// publisher's size and the largest block.
+    pub fn outgrown(&self) -> Vec<(&SizeClaim, &SizeClaim)> {
+        let gone = |worker: WorkerId| {
+            self.ranks.iter().any(|rank| rank.rank.worker == worker && rank.gone)
+        };
+        let there = self.largest.iter().filter(|block| !block.worker.is_some_and(gone));
+        let pairs = there.filter_map(|block| {
+            let same = |claim: &&SizeClaim| claim.about() == block.about();
+            let publishers = self.sizes_of(ClaimOf::Publisher).filter(same);
+            let publisher = publishers.max_by_key(|claim| (claim.ground, claim.last));
+            Some((publisher.filter(|it| it.tokens < block.tokens)?, block))
+        });
+        pairs.collect()
+    }
+
     /// Returns the models that are served; one nameless one when there are not several.
     pub fn models_served(&self) -> Vec<Option<&str>> {
         let models: BTreeSet<&str> = self.models.iter().map(|(_, model)| model.as_ref()).collect();

@@ -9,6 +9,8 @@ use super::WorkerId;
 pub enum ClaimWhat {
     /// Tokens per block.
     BlockSize,
+    /// Tokens in the largest block that an engine was seen to send: its blocks have as many or more.
+    LargestBlock,
     /// KV blocks an engine has room for, per rank.
     TotalKvBlocks,
     /// Tokens whose KV an engine has room for, per rank.
@@ -68,6 +70,7 @@ impl ClaimWhat {
     pub const fn name(self) -> &'static str {
         match self {
             Self::BlockSize => "block_size",
+            Self::LargestBlock => "largest_block",
             Self::TotalKvBlocks => "total_kv_blocks",
             Self::KvCacheTokens => "kv_cache_tokens",
             Self::Model => "model",

@@ -269,7 +269,7 @@ pub enum WarningKind {
     DecodeFailed,
 }
 
-/// A worker's log line that names both its publisher's and its engine's block size.
+/// A worker's log line about a block of its engine that is not of its publisher's size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockSizeNotice {
     /// The pod whose log says so.
@@ -278,6 +278,9 @@ pub struct BlockSizeNotice {
     pub publisher: BlockSize,
     /// Tokens in the engine's block.
     pub engine: BlockSize,
+    /// True when every block of the engine has as many; false when this one may be the end of a prompt,
+    /// so that the engine's size may be larger.
+    pub whole: bool,
     /// The line.
     pub raw: Arc<str>,
 }

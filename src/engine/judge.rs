@@ -12,7 +12,7 @@ use crate::diagnose::{
     Belongs, Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Target,
     TreeEvidence,
 };
-use crate::domain::{FormulaTerm, Pod, Release, Releases, Subject, Timestamp, WorkerId};
+use crate::domain::{ClaimWhat, FormulaTerm, Pod, Release, Releases, Subject, Timestamp, WorkerId};
 use crate::model::{DecisionRecord, Family, PodRecord, RankRecord, WorkerRecord};
 
 /// Workers that appear this soon after kvtop attached were there before.
@@ -47,7 +47,8 @@ impl Engine {
             unregistered: self.unregistered(),
             unready: self.unready(at),
             router: self.router_evidence(at),
-            sizes: self.size_claims(),
+            sizes: self.size_claims(ClaimWhat::BlockSize),
+            largest: self.size_claims(ClaimWhat::LargestBlock),
             models: self.models(),
             settings: self.settings(),
             tree: self.tree_evidence(),

@@ -3,6 +3,7 @@
 mod cluster;
 mod gauges;
 mod lacks;
+mod sizes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,9 +11,9 @@ use std::time::Duration;
 use super::journal::Head;
 use super::{Engine, picture};
 use crate::domain::{
-    ActiveLoad, Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope,
-    Fact, GaugeName, HitRate, LogWarning, Membership, Overlap, RequestEvent, RequestPhase,
-    SourceNote, SourceState, Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
+    ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HitRate,
+    LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState, Subject,
+    Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::model::{Measured, OverlapBy, RouterLoad};
 use crate::snapshot::{EventKind, Gravity};
@@ -58,6 +59,7 @@ impl Engine {
                 {
                     self.versions.tag(&claim.subject, tag);
                 }
+                self.engine_size_said(claim);
                 self.claims.note(claim, at);
             }
             Fact::Sign(sign) => self.versions.sign(sign),
@@ -322,42 +324,6 @@ impl Engine {
         let head =
             Head { at, who: &warning.pod, kind, gravity, source, orphan, worker, class: text };
         self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
-    }
-
-    fn block_sizes(&mut self, notice: &BlockSizeNotice, at: Timestamp, source: &Arc<str>) {
-        let subject = match self.workers.in_pod(&notice.pod) {
-            Some(worker) => Subject::Worker(worker),
-            None => Subject::Pod(Arc::clone(&notice.pod)),
-        };
-        for (of, size) in [(ClaimOf::Publisher, notice.publisher), (ClaimOf::Engine, notice.engine)]
-        {
-            let claim = Claim {
-                what: ClaimWhat::BlockSize,
-                of,
-                subject: subject.clone(),
-                model: None,
-                value: ClaimValue::Count(u64::from(size.tokens())),
-                basis: Basis::Observed,
-                source: format!("log of {}", notice.pod).into(),
-                raw: Arc::clone(&notice.raw),
-            };
-            self.claims.note(&claim, at);
-        }
-        let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
-        let head = Head {
-            at,
-            who: &notice.pod,
-            kind,
-            gravity,
-            source,
-            orphan: false,
-            worker: None,
-            class: "block sizes",
-        };
-        let (publisher, engine) = (notice.publisher, notice.engine);
-        self.journal.add(head, || {
-            format!("publisher wants blocks of {publisher} tokens, engine sends {engine}")
-        });
     }
 
     fn membership(&mut self, membership: &Membership, at: Timestamp, source: &Arc<str>) {

@@ -85,6 +85,11 @@ impl Claims {
         }
     }
 
+    /// Drops the claims that `about` picks.
+    pub fn forget(&mut self, about: impl Fn(&Claim) -> bool) {
+        self.kept.retain(|_, stored| !about(&stored.claim));
+    }
+
     /// Returns every claim, ordered by what it is about.
     pub fn all(&self) -> impl Iterator<Item = &StoredClaim> {
         self.kept.values()

@@ -194,22 +194,31 @@ fn warn(line: &Line<'_>, pod: &Arc<str>, kind: WarningKind) -> Option<Fact> {
     Some(Fact::Warning(LogWarning { pod: Arc::clone(pod), rank: line.worker_rank(), kind }))
 }
 
-/// `Block not published. Block size must be P tokens to be published. Block size is: E`.
+/// `Block not published. Block size must be P tokens to be published. Block size is: E`: E is the size that
+/// the engine names in its event (dynamo-llm 0.9.0, `kv_router/publisher.rs`).
 fn not_published(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    sizes(line, pod, line.integer("Block size must be ")?, line.integer("Block size is: ")?)
+    sizes(line, pod, line.integer("Block size must be ")?, line.integer("Block size is: ")?, true)
 }
 
-/// `Block … contains E tokens, which is greater than kv_block_size P`.
+/// `Block … contains N tokens, which is greater than kv_block_size P`: N counts the tokens of one block,
+/// which is not full at the end of a prompt (ai-dynamo 0.9.0, `trtllm/publisher.py`).
 fn block_too_large(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    sizes(line, pod, line.integer("kv_block_size ")?, line.integer(" contains ")?)
+    sizes(line, pod, line.integer("kv_block_size ")?, line.integer(" contains ")?, false)
 }
 
-fn sizes(line: &Line<'_>, pod: &Arc<str>, publisher: u64, engine: u64) -> Option<Fact> {
+fn sizes(
+    line: &Line<'_>,
+    pod: &Arc<str>,
+    publisher: u64,
+    engine: u64,
+    whole: bool,
+) -> Option<Fact> {
     let size = |tokens: u64| BlockSize::new(u32::try_from(tokens).ok()?);
     Some(Fact::BlockSizes(BlockSizeNotice {
         pod: Arc::clone(pod),
         publisher: size(publisher)?,
         engine: size(engine)?,
+        whole,
         raw: printable(line.text(), RAW_LIMIT).into(),
     }))
 }

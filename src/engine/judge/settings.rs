@@ -11,14 +11,14 @@ use crate::engine::{Engine, picture};
 use crate::model::StoredClaim;
 
 impl Engine {
-    /// Returns everybody's block sizes. A manifest speaks for pods that are not there yet only, and of
+    /// Returns everybody's block sizes, or tokens of largest blocks. A manifest speaks for pods that are not there yet only, and of
     /// routers those that choose workers.
-    pub(super) fn size_claims(&self) -> Vec<SizeClaim> {
+    pub(super) fn size_claims(&self, what: ClaimWhat) -> Vec<SizeClaim> {
         let kind = self.router_kind();
         let counts = |stored: &&StoredClaim| {
             let claim = &stored.claim;
             let router = claim.of != ClaimOf::Router || self.may_choose(&claim.subject, kind);
-            claim.what == ClaimWhat::BlockSize && router && self.speaks(&claim.subject)
+            claim.what == what && router && self.speaks(&claim.subject)
         };
         self.claims.all().filter(counts).filter_map(|stored| self.size_claim(stored)).collect()
     }
