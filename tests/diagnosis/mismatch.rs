@@ -1,8 +1,13 @@
-//! KVT001 where only a part is known: the ends of prompts.
+//! KVT001 where only a part is wrong, or known: one worker of several, one deployment of two, the ends of
+//! prompts. And that findings about block sizes never ask for two sizes at once.
 
-use kvtop::domain::Timestamp;
-use kvtop::frame::{Body, Frame, Origin};
+use kvtop::diagnose::{Evidence, Ground, SizeClaim, Verdict};
+use kvtop::domain::{Backend, ClaimOf, Grade, Release, Releases, Timestamp};
+use kvtop::frame::{Body, Frame, KubeChange, Origin};
+use kvtop::snapshot::{FindingRow, Snapshot};
+use serde_json::Value;
 
+use super::rules::{healthy, size};
 use super::settings::found;
 use crate::support::{fixture, frames, played};
 
@@ -15,6 +20,10 @@ fn text(frame: &Frame) -> String {
         Body::Whole(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Body::Parts(_) => String::new(),
     }
+}
+
+fn top(seen: &Snapshot) -> &FindingRow {
+    found(seen, "KVT001").unwrap_or_else(|| panic!("{:?}", seen.findings))
 }
 
 fn line(pod: &str, at: u64, text: &str) -> Frame {
@@ -45,6 +54,27 @@ fn the_end_of_a_prompt_is_no_block_size() {
 }
 
 #[test]
+fn a_block_that_may_be_partial_shows_only_that_the_size_is_another() {
+    let full = |frame: &Frame| text(frame).contains("contains 64 tokens");
+    let partial =
+        |frame: &Frame| text(frame).contains("which is greater than kv_block_size") && !full(frame);
+    let whole = capture("0.9.0-mm_trtllm_pub32_eng64");
+    assert!(whole.iter().any(partial));
+    let part: Vec<Frame> = whole.into_iter().filter(|it| !is_hint(it) && !full(it)).collect();
+    let (_, seen) = played(&part);
+
+    let finding = top(&seen);
+    assert!(
+        finding.summary.contains("engines cut another size, more than 32: "),
+        "{}",
+        finding.summary
+    );
+    assert_eq!(finding.grade, Grade::Confirmed);
+    let fix = &finding.fix.as_ref().unwrap().sentence;
+    assert!(fix.starts_with("Set tokens_per_block: 32 in the engine's configuration"), "{fix}");
+}
+
+#[test]
 fn the_largest_block_of_a_power_of_two_is_the_engines_size_until_it_starts_anew() {
     let size = |lines: &[&str]| {
         let mut all = capture("0.9.0-healthy");
@@ -68,4 +98,172 @@ fn the_largest_block_of_a_power_of_two_is_the_engines_size_until_it_starts_anew(
     assert_eq!(size(&[args, &block(45)]), None);
     assert_eq!(size(&[args, flash, &block(51)]), Some(64));
     assert_eq!(size(&[&block(64), args]), Some(32));
+}
+
+/// Adds one worker of capture `of` to capture `to`, and returns what is seen then.
+fn beside(to: &str, of: &str, worker: &str) -> Snapshot {
+    let (mut all, others) = (capture(to), capture(of));
+    let named = |frame: &&Frame| {
+        is_hint(frame) && matches!(&frame.origin, Origin::Log { pod, .. } if **pod == *worker)
+    };
+    let hint = text(others.iter().find(named).unwrap());
+    let (_, id) = hint.split_once("mini_worker ").unwrap();
+    let id: u64 = id.split(':').next().unwrap().parse().unwrap();
+    let (hex, id) = (format!("{id:x}"), id.to_string());
+    let shift = |at: Timestamp| Timestamp(at.0 - others[0].at.0 + all[0].at.0);
+    let mut more = Vec::new();
+    for frame in &others {
+        let mut origin = frame.origin.clone();
+        let own = match &mut origin {
+            Origin::Log { pod, .. } | Origin::Metrics { pod, .. } => {
+                let own = **pod == *worker;
+                *pod = format!("{pod}-b").into();
+                own
+            }
+            Origin::Etcd { key, .. } => key.ends_with(&hex),
+            Origin::Nats { .. } => text(frame).contains(&id),
+            _ => false,
+        };
+        if own {
+            more.push(Frame { at: shift(frame.at), origin, ..frame.clone() });
+        }
+    }
+    all.extend(more);
+    all.sort_by_key(|frame| frame.at);
+    played(&all).1
+}
+
+#[test]
+fn one_worker_among_healthy_ones_is_found_and_named_alone() {
+    for worker in ["worker1", "worker2"] {
+        let seen = beside("0.9.0-mm_trtllm_ok32", "0.9.0-mm_trtllm_pub32_eng64", worker);
+        let finding = top(&seen);
+
+        let lead = "w2 publishes blocks of 32 tokens, its engine cuts 64: ";
+        assert!(finding.summary.starts_with(lead), "{}", finding.summary);
+        assert_eq!(finding.grade, Grade::Confirmed);
+    }
+    let seen = beside("0.9.0-mm_trtllm_ok32", "0.9.0-incident_load10", "worker1");
+    let finding = top(&seen);
+
+    assert_eq!(
+        finding.summary,
+        "w2 publishes blocks of 32 tokens, its engine cuts another size: 242 of 242 stores arrived \
+         without blocks."
+    );
+    // Nobody's log speaks of it here.
+    assert_eq!(finding.grade, Grade::Likely);
+    assert!(finding.effect.starts_with("The router's index holds nothing of w2: "), "{finding:?}");
+    let fix = finding.fix.as_ref().unwrap();
+    assert!(fix.sentence.contains("and roll w2. "), "{}", fix.sentence);
+    assert!(fix.restarts.starts_with("w2; "), "{}", fix.restarts);
+}
+
+/// The recorded namespace, with the events and logs of a capture as those of its pods.
+fn in_namespace(name: &str) -> Snapshot {
+    let mut all = Vec::new();
+    let objects = capture(name);
+    let pods = ["gtc-demo-0-trtllmworker-fhhcl", "gtc-demo-0-trtllmworker-mj7km"];
+    for (kind, path) in [
+        ("DynamoGraphDeployment", "dgd/list"),
+        ("Pod", "pods/list_gtc-demo"),
+        ("ConfigMap", "configmaps/list"),
+    ] {
+        let body = std::fs::read(fixture(&format!("kube/{path}.body.json"))).unwrap();
+        let list: Value = serde_json::from_slice(&body).unwrap();
+        for item in list["items"].as_array().unwrap() {
+            let origin = Origin::Kube { kind: kind.into(), change: KubeChange::Listed };
+            all.push(Frame::new(objects[0].at, origin, item.to_string()));
+        }
+    }
+    for mut frame in objects {
+        if let Origin::Log { pod, .. } | Origin::Metrics { pod, .. } = &mut frame.origin {
+            let known = ["worker1", "worker2"].iter().position(|name| **pod == **name);
+            if let Some(index) = known {
+                *pod = pods[index].into();
+            }
+        }
+        all.push(frame);
+    }
+    played(&all).1
+}
+
+#[test]
+fn a_fix_that_is_in_place_already_is_not_asked_for_again() {
+    let already = "ConfigMap trtllm-engine-config, key agg.yaml";
+    for (name, lead) in [
+        ("0.9.0-incident_load10", "Find in the engines' log what overrides tokens_per_block: 32, "),
+        ("0.9.0-mm_trtllm_pub32_eng64", "Stop all workers, "),
+    ] {
+        let seen = in_namespace(name);
+        let fix = top(&seen).fix.as_ref().unwrap();
+
+        assert!(fix.sentence.starts_with(lead), "{}", fix.sentence);
+        assert!(fix.sentence.contains(already), "{}", fix.sentence);
+        let sets = fix.yaml.as_ref().is_some_and(|yaml| yaml.contains("tokens_per_block"));
+        assert!(!sets, "{fix:?}");
+    }
+}
+
+/// Publishers of 32, engines of 64, by their logs; stores are empty.
+fn larger_engines() -> Evidence {
+    let mut evidence = healthy();
+    evidence.releases = Releases::only(Release::new(1, 1));
+    for rank in &mut evidence.ranks {
+        rank.backend = Some(Backend::TrtLlm);
+        rank.tally.counters.empty_stores = 100;
+    }
+    for worker in [1, 2] {
+        for (of, tokens) in [(ClaimOf::Publisher, 32), (ClaimOf::Engine, 64)] {
+            let claim = size(of, worker, tokens);
+            evidence.sizes.push(SizeClaim { ground: Ground::Observed, ..claim });
+        }
+    }
+    evidence
+}
+
+#[test]
+fn the_frontend_is_compared_with_the_size_that_mends_the_workers() {
+    let judge = |id: &str, evidence: &Evidence| kvtop::diagnose::rule(id).unwrap().judge(evidence);
+    let mut evidence = larger_engines();
+    let Verdict::Found(first) = judge("KVT001", &evidence) else { panic!() };
+    assert!(first.fix.unwrap().sentence.contains("with --kv-block-size 64"));
+
+    let Verdict::Found(finding) = judge("KVT016", &evidence) else { panic!() };
+    assert!(finding.summary.contains("fix of KVT001 (64)"), "{}", finding.summary);
+    assert!(finding.fix.unwrap().sentence.starts_with("Set DYN_KV_CACHE_BLOCK_SIZE=64"));
+
+    for claim in evidence.sizes.iter_mut().filter(|claim| claim.of == ClaimOf::Declared) {
+        claim.tokens = 64;
+    }
+    assert!(matches!(judge("KVT016", &evidence), Verdict::Clear { .. }));
+}
+
+#[test]
+fn a_half_mended_deployment_is_mended_to_the_end() {
+    for (name, frontend) in [("0.9.0-mm_card16_eng32", true), ("1.6.1-mm_card16_eng32", false)] {
+        let mut all = capture(name);
+        let card = |frame: &&Frame| {
+            matches!(&frame.origin, Origin::Etcd { key, .. } if key.contains("/mdc/"))
+                && text(frame).contains("kv_cache_block_size")
+        };
+        let mut mended = all.iter().find(card).unwrap().clone();
+        let body =
+            text(&mended).replace("\"kv_cache_block_size\": 16", "\"kv_cache_block_size\": 32");
+        let body = body.replace("\"kv_cache_block_size\":16", "\"kv_cache_block_size\":32");
+        mended.at = Timestamp(all[all.len() - 1].at.0 + 1_000_000);
+        mended.body = Body::Whole(body.into());
+        all.push(mended);
+        let (_, seen) = played(&all);
+        let sentence = |id: &str| found(&seen, id).unwrap().fix.as_ref().unwrap().sentence.clone();
+
+        let first = sentence("KVT001");
+        assert!(
+            first.starts_with("Stop all workers, then start them with --kv-block-size 32"),
+            "{first}"
+        );
+        assert_eq!(first.contains("Restart a frontend of 0.9 in between: "), frontend, "{first}");
+        let second = sentence("KVT002");
+        assert!(second.starts_with("Stop w1 and start with --block-size 32"), "{second}");
+    }
 }

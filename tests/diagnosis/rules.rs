@@ -131,7 +131,7 @@ fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
     }
 }
 
-fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
+pub(super) fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
     SizeClaim {
         of,
         worker: (of != ClaimOf::Declared && of != ClaimOf::Router).then_some(WorkerId(worker)),
@@ -542,7 +542,7 @@ fn the_sentence_of_a_fix_says_what_its_change_does() {
         let Verdict::Found(finding) = rule.judge(&evidence) else { panic!("{backend:?}") };
         let fix = finding.fix.unwrap();
 
-        let lead = format!("Roll the workers one by one with {first}, ");
+        let lead = format!("Stop all workers, then start them with {first}, ");
         assert!(fix.sentence.starts_with(&lead), "{}", fix.sentence);
         let Some(kvtop::diagnose::Change::Set { flags, value, .. }) = &fix.change else {
             panic!("{fix:?}")

@@ -3,7 +3,7 @@
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Fix, Part};
 use crate::diagnose::rules::blind::{self, Sight};
-use crate::diagnose::rules::block_size_mismatch::BlockSizeMismatch;
+use crate::diagnose::rules::block_size_mismatch::{BlockSizeMismatch, mended_size};
 use crate::diagnose::{Finding, Rule, Verdict};
 use crate::domain::{Backend, ClaimOf, Grade, Severity};
 
@@ -24,7 +24,7 @@ impl Rule for BlockSizeDeclared {
          the size of the workers' model card, so that a wrong value there does not by itself explain a cold \
          router. A router of its own and gateway plugins do hash with a size that is set on them; there a \
          difference is KVT001. Judged by the setting on the frontend's pod against the sizes that workers \
-         claim. A warning when somebody set it; once requests are seen to find blocks, a default that nobody \
+         claim, or while KVT001 is found against the size that they get by its fix. A warning when somebody set it; once requests are seen to find blocks, a default that nobody \
          reads is worth a note only."
     }
 
@@ -39,18 +39,28 @@ impl Rule for BlockSizeDeclared {
                 "what the frontend declares: its pod or manifest (DYN_KV_CACHE_BLOCK_SIZE) was not seen",
             );
         }
-        let odd = declared.iter().filter(|claim| claim.tokens != worker.tokens);
+        // What mends a mismatch is what workers will use.
+        let aim = mended_size(evidence).filter(|aim| *aim != worker.tokens);
+        let size = aim.unwrap_or(worker.tokens);
+        let odd = declared.iter().filter(|claim| claim.tokens != size);
         match odd.max_by_key(|claim| (claim.ground, claim.last)) {
-            None => {
-                Verdict::clear(format!("the frontend declares {}, as workers use", worker.tokens))
-            }
-            Some(claim) => found(evidence, claim, worker).into(),
+            None if aim.is_some() => Verdict::clear(format!(
+                "the frontend declares {size}, as workers will use once KVT001 is mended"
+            )),
+            None => Verdict::clear(format!("the frontend declares {size}, as workers use")),
+            Some(claim) => found(evidence, claim, worker, size).into(),
         }
     }
 }
 
 /// Says it in the users' own words, which are of TensorRT-LLM; other engines have another setting. Their second way out would undo what mends KVT001, where that is found.
-fn summary(evidence: &Evidence, declared: u32, worker: u32) -> String {
+fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String {
+    if size != worker {
+        return format!(
+            "Frontend KV block size ({declared}) does not match the block size that workers get by the fix \
+             of KVT001 ({size}). Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend."
+        );
+    }
     let differs = format!(
         "Frontend KV block size ({declared}) does not match worker block size ({worker}). Set \
          DYN_KV_CACHE_BLOCK_SIZE={worker} on the frontend"
@@ -68,8 +78,8 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32) -> String {
     }
 }
 
-fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Finding {
-    let (d, w) = (declared.tokens, worker.tokens);
+fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u32) -> Finding {
+    let (d, w) = (declared.tokens, size);
     let decides = evidence.settings.router_kind == RouterKind::OwnSize;
     let sees = matches!(blind::look(evidence), Sight::Sees { .. } | Sight::Metric { .. });
     let set = declared.ground > Ground::Default;
@@ -88,7 +98,7 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim) -> Findi
     Finding {
         severity,
         grade: if decides && sees { Grade::Likely } else { Grade::ConfigOnly },
-        summary: summary(evidence, d, w),
+        summary: summary(evidence, d, worker.tokens, w),
         effect: effect.into(),
         proofs: vec![
             declared.proof("declared on the frontend"),

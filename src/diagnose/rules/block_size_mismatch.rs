@@ -43,7 +43,9 @@ impl Rule for BlockSizeMismatch {
          by removals without stores, where no event is seen by 20 refused stores with num_blocks=0 in a \
          router's log, by log lines that name both sizes, by requests without overlap \
          although engines reuse prefixes, and by claims that differ; half of 20 stores, 20 removals or \
-         12 requests are enough. Refuted by stores with blocks and by one request with overlap."
+         12 requests are enough. Where some workers publish well, each of the others is judged by itself. A \
+         block of TensorRT-LLM may be the end of a prompt: the largest seen is the engine's size when it is \
+         a power of two, as all its sizes are, and else shows only that the size is another. Refuted by stores with blocks and by one request with overlap."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -51,25 +53,40 @@ impl Rule for BlockSizeMismatch {
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        if let Some(finding) = published::published(evidence).or_else(|| heard::heard(evidence)) {
-            return finding.into();
+        if let Some(mismatch) = mismatch(evidence) {
+            return mismatch.finding.into();
         }
-        let sight = blind::look(evidence);
-        if let Sight::Blind(proofs) = &sight
-            && let Some(finding) = routed(evidence, proofs)
-        {
-            return finding.into();
-        }
-        let total = evidence.total();
-        let sees = matches!(sight, Sight::Sees { .. });
-        let publishes = is_publishing(evidence, &total);
-        if !(sees && publishes)
-            && let Some(finding) = configured(evidence)
-        {
-            return finding.into();
-        }
-        rest(evidence, &sight, publishes)
+        let publishes = is_publishing(evidence, &evidence.total());
+        rest(evidence, &blind::look(evidence), publishes)
     }
+}
+
+/// A difference that was found.
+struct Mismatch {
+    finding: Finding,
+    /// Tokens per block that everybody has once it is mended as the finding says, where that is told.
+    target: Option<u32>,
+}
+
+/// Returns the block size that everybody has once a mismatch is mended as its finding says; none when there
+/// is no mismatch, or its fix names no size.
+pub(super) fn mended_size(evidence: &Evidence) -> Option<u32> {
+    mismatch(evidence)?.target
+}
+
+fn mismatch(evidence: &Evidence) -> Option<Mismatch> {
+    if let Some(found) = published::published(evidence).or_else(|| heard::heard(evidence)) {
+        return Some(found);
+    }
+    let sight = blind::look(evidence);
+    if let Sight::Blind(proofs) = &sight
+        && let Some(found) = routed(evidence, proofs)
+    {
+        return Some(found);
+    }
+    let sees = matches!(sight, Sight::Sees { .. });
+    let publishes = is_publishing(evidence, &evidence.total());
+    if sees && publishes { None } else { configured(evidence) }
 }
 
 /// What is said when nothing was found.
@@ -114,7 +131,7 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
 }
 
 /// Router and workers differ: the router is blind although the index is full, and the sizes differ.
-fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
+fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Mismatch> {
     let (router, router_proof) = evidence.router_size()?;
     let claimed = [ClaimOf::Publisher, ClaimOf::Engine]
         .into_iter()
@@ -146,7 +163,7 @@ fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
         proofs.push(evidence.cost_proof(router));
     }
     let blind = evidence.router.tally.warm.best();
-    Some(Finding {
+    let finding = Finding {
         severity: Severity::Critical,
         grade: if claimed.is_some() || evidence.router.inferred.is_some_and(|i| i.tokens == router)
         {
@@ -169,11 +186,12 @@ fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Finding> {
             "KVT007: a router without history warns of missing parents; this one does not.".into(),
         ],
         fix: Some(router_fix(evidence, router, workers)),
-    })
+    };
+    Some(Mismatch { finding, target: Some(workers) })
 }
 
 /// Settings differ, and nothing was seen yet.
-fn configured(evidence: &Evidence) -> Option<Finding> {
+fn configured(evidence: &Evidence) -> Option<Mismatch> {
     let split = evidence.split_workers();
     let sizes = split.first().copied();
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
@@ -190,7 +208,7 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
         let theirs = |claim: &&SizeClaim| !several || claim.model.is_none();
         routers.filter(told).filter(theirs).find(|claim| claim.tokens != worker.tokens)
     });
-    let (summary, proofs, fix) = if let Some((publisher, engine)) = sizes {
+    let (summary, proofs, (fix, target)) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);
         (
             format!(
@@ -201,7 +219,7 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
                 publisher.proof(format!("publisher block size, {who}")),
                 engine.proof(format!("engine block size, {who}")),
             ],
-            worker_fix(evidence, sizes),
+            worker_fix(evidence, sizes, &[]),
         )
     } else if let (Some(router), Some(worker)) = (router, worker) {
         (
@@ -210,12 +228,12 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
                 router.tokens, worker.tokens
             ),
             vec![router.proof("router block size"), worker.proof("workers' block size")],
-            router_fix(evidence, router.tokens, worker.tokens),
+            (router_fix(evidence, router.tokens, worker.tokens), Some(worker.tokens)),
         )
     } else {
         return None;
     };
-    Some(Finding {
+    let finding = Finding {
         severity: Severity::Critical,
         grade: Grade::ConfigOnly,
         summary,
@@ -224,5 +242,6 @@ fn configured(evidence: &Evidence) -> Option<Finding> {
         refuted_by: "Stores that hold blocks, and requests with overlap.".into(),
         competing: Vec::new(),
         fix: Some(fix),
-    })
+    };
+    Some(Mismatch { finding, target })
 }

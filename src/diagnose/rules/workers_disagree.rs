@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::diagnose::evidence::Evidence;
+use crate::diagnose::evidence::{Evidence, SizeClaim};
 use crate::diagnose::fix::{Fix, Part};
-use crate::diagnose::rules::block_size_mismatch::worker_size_flag;
+use crate::diagnose::rules::block_size_mismatch::{mended_size, worker_size_flag};
 use crate::diagnose::sizes::SizesByWorker;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{Backend, Grade, Release, Severity};
@@ -27,7 +27,7 @@ impl Rule for WorkersDisagree {
          size of each worker that is present: what its live model card says, or else what it was started \
          with; the two are not compared with each other. From Dynamo 1.5 workers that compute prompts only \
          may have another size than the others: a router of their own takes their card's. Roll the odd ones \
-         out with the size of the others."
+         out with the size of the others, or, while KVT001 is found, with the size that mends it."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -58,20 +58,20 @@ impl Rule for WorkersDisagree {
                     format!("Auto-configured KV block size: {size} (from worker reports)")
                 })),
             },
-            [(most, _), odd @ ..] => {
+            [(most, _), ..] => {
+                // Where a mismatch is to be mended first, its size counts, not that of most.
+                let one = evidence.models_served().len() == 1;
+                let aim = if one { mended_size(evidence) } else { None };
+                let aim = aim.filter(|aim| aim != most);
+                let to = aim.unwrap_or(*most);
+                let odd = sizes.iter().filter(|(size, _)| *size != to);
                 let odd: Vec<String> =
-                    odd.iter().flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
-                let proofs: Vec<Proof> = claims
-                    .iter()
-                    .take(16)
-                    .map(|claim| {
-                        claim.proof(format!(
-                            "{} block size, {}",
-                            claim.of.name(),
-                            claim.who(evidence)
-                        ))
-                    })
-                    .collect();
+                    odd.flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
+                let proof = |claim: &&SizeClaim| {
+                    let who = claim.who(evidence);
+                    claim.proof(format!("{} block size, {who}", claim.of.name()))
+                };
+                let proofs: Vec<Proof> = claims.iter().take(16).map(proof).collect();
                 Finding {
                     severity: Severity::Critical,
                     grade: Grade::ConfigOnly,
@@ -85,7 +85,7 @@ impl Rule for WorkersDisagree {
                     competing: vec![
                         "A roll-out that changes the size disagrees until it is through.".into(),
                     ],
-                    fix: Some(fix(evidence, *most, &odd)),
+                    fix: Some(fix(evidence, to, &odd, aim.is_some())),
                 }
                 .into()
             }
@@ -110,8 +110,8 @@ fn agreement(models: &[SizesByWorker<'_>]) -> Option<String> {
     (parts.len() > 1).then_some(text)
 }
 
-/// The size of most workers, by the flag of the engine in use.
-fn fix(evidence: &Evidence, most: u32, odd: &[String]) -> Fix {
+/// The size of most workers, or the one that mends KVT001, by the flag of the engine in use.
+fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
     let follows = evidence.releases.least.is_some_and(|it| it >= Release::new(1, 4));
     let set = match evidence.backend() {
         // From 1.4 on publisher and card follow the engine.
@@ -135,9 +135,14 @@ fn fix(evidence: &Evidence, most: u32, odd: &[String]) -> Fix {
         Some(Backend::Vllm | Backend::SgLang) => worker_size_flag(evidence, most, Part::OddWorkers),
         Some(Backend::TrtLlm | Backend::Mocker) | None => None,
     };
-    Fix {
-        sentence: format!("Roll {} with {set}, as the others have.", odd.join(", ")),
-        change,
-        restarts: "those workers; their caches start empty".into(),
-    }
+    let odd = odd.join(", ");
+    let sentence = if mends {
+        format!(
+            "Stop {odd} and start with {set}, the size that KVT001 asks for. Routers refuse the others' cards \
+             while those run."
+        )
+    } else {
+        format!("Roll {odd} with {set}, as the others have.")
+    };
+    Fix { sentence, change, restarts: "those workers; their caches start empty".into() }
 }

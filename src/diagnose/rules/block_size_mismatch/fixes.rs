@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnose::evidence::{Evidence, RouterKind, SizeClaim};
+use crate::diagnose::evidence::{Evidence, RankEvidence, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Fix, Part};
 use crate::diagnose::knobs;
 use crate::domain::{Backend, ClaimOf, Release};
@@ -10,31 +10,79 @@ use crate::domain::{Backend, ClaimOf, Release};
 /// What restarts when workers are set up anew.
 const WORKERS: &str = "every worker, one after the other; their caches start empty";
 
-/// Engine and publisher of workers differ.
-pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeClaim)>) -> Fix {
+/// What restarts when model cards change.
+const ALL_WORKERS: &str =
+    "every worker, all stopped before the first starts; their caches start empty";
+
+/// What the users' documents say, and what it does not do.
+const FRONTEND: &str = "Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help.";
+
+/// Engine and publisher differ, of `some` workers, or of all when there are none. Also returns the block size
+/// that everybody has then.
+pub(super) fn worker_fix(
+    evidence: &Evidence,
+    sizes: Option<(&SizeClaim, &SizeClaim)>,
+    some: &[&RankEvidence],
+) -> (Fix, Option<u32>) {
     let publisher = sizes.map(|(publisher, _)| publisher.tokens);
     let publisher = publisher.or_else(|| evidence.worker_size().map(|claim| claim.tokens));
+    let place = engine_setting(evidence, sizes, publisher, some);
+    // What runs with other flags than the others' would be refused by routers.
+    if let (Place::Elsewhere | Place::Already(_), Some((publisher, engine)), []) =
+        (&place, sizes, some)
+        && let Some(fix) = publisher_fix(evidence, publisher.tokens, engine.tokens, &place)
+    {
+        return (fix, Some(engine.tokens));
+    }
     let size = publisher.map_or("the size they publish".to_owned(), |size| size.to_string());
+    let names: Vec<String> = some.iter().map(|rank| Evidence::name_of(rank)).collect();
+    let names = names.join(", ");
+    let (roll, restarts) = if some.is_empty() {
+        ("the workers".to_owned(), WORKERS.to_owned())
+    } else {
+        (names.clone(), format!("{names}; its cache starts empty"))
+    };
+    if let Place::Already(place) = &place {
+        let whose = if some.is_empty() { "the engines'".to_owned() } else { format!("{names}'s") };
+        let sentence = format!(
+            "Find in {whose} log what overrides tokens_per_block: {size}, which {place} sets already, take \
+             it away and roll {roll}. {FRONTEND}"
+        );
+        return (Fix { sentence, change: None, restarts }, publisher);
+    }
     let (now, other) = match sizes {
         Some((_, engine)) => {
             (format!(" (now {})", engine.tokens), format!("--kv-block-size {}", engine.tokens))
         }
         None => (String::new(), "--kv-block-size".to_owned()),
     };
-    let place = engine_setting(evidence, sizes);
-    if let (Place::Elsewhere, Some((publisher, engine))) = (&place, sizes)
-        && let Some(fix) = publisher_fix(evidence, publisher.tokens, engine.tokens)
-    {
-        return fix;
-    }
-    let (place, change) = match (place, publisher, sizes) {
-        (Place::ConfigMap { name, key }, Some(size), _) => {
+    let (place, change) = at_place(place, publisher, some.is_empty());
+    let vllm = match evidence.backend() {
+        Some(Backend::TrtLlm) => String::new(),
+        _ => format!(" (vLLM: --block-size {size})"),
+    };
+    let or = if some.is_empty() {
+        format!(", or stop all and publish the engine's size ({other})")
+    } else {
+        String::new()
+    };
+    // What to do comes first: what follows is cut where there is little room.
+    let sentence =
+        format!("Set tokens_per_block: {size}{now} {place}{vllm} and roll {roll}{or}. {FRONTEND}");
+    (Fix { sentence, change, restarts }, publisher)
+}
+
+/// Returns where the engine's size is set, for people, and what sets it to that of the publisher, which other
+/// workers of the same manifest have already unless it is of `all`.
+fn at_place(place: Place<'_>, publisher: Option<u32>, all: bool) -> (String, Option<Change>) {
+    match (place, publisher) {
+        (Place::ConfigMap { name, key }, Some(size)) => {
             let text = format!("in ConfigMap {name}, key {key}");
             let lines = vec!["kv_cache_config:".to_owned(), format!("  tokens_per_block: {size}")];
             let config_map = name.into();
             (text, Some(Change::Config { config_map, key: key.into(), lines }))
         }
-        (Place::Override, Some(size), _) => {
+        (Place::Override, Some(size)) => {
             let change = Change::Set {
                 on: Part::Workers,
                 variable: None,
@@ -42,72 +90,104 @@ pub(super) fn worker_fix(evidence: &Evidence, sizes: Option<(&SizeClaim, &SizeCl
                 inside: Some("tokens_per_block"),
                 value: size.to_string(),
             };
-            ("in --override-engine-args".to_owned(), Some(change))
+            ("in --override-engine-args".to_owned(), all.then_some(change))
         }
         _ => ("in the engine's configuration".to_owned(), None),
-    };
-    let vllm = match evidence.backend() {
-        Some(Backend::TrtLlm) => String::new(),
-        _ => format!(" (vLLM: --block-size {size})"),
-    };
-    Fix {
-        // What to do comes first: what follows is cut where there is little room.
-        sentence: format!(
-            "Set tokens_per_block: {size}{now} {place}{vllm} and roll the workers one by one, or publish \
-             the engine's size ({other}). Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help."
-        ),
-        change,
-        restarts: WORKERS.into(),
     }
 }
 
 /// Publishes the engine's size, where one flag of the worker does that.
-fn publisher_fix(evidence: &Evidence, publisher: u32, engine: u32) -> Option<Fix> {
+fn publisher_fix(
+    evidence: &Evidence,
+    publisher: u32,
+    engine: u32,
+    place: &Place<'_>,
+) -> Option<Fix> {
     let change = worker_size_flag(evidence, engine, Part::Workers)?;
     let Change::Set { flags, .. } = &change else { return None };
     let flag = flags.first()?;
     let mut sentence = format!(
-        "Roll the workers one by one with {flag} {engine}, the size of their engines' blocks"
+        "Stop all workers, then start them with {flag} {engine}, the size of their engines' blocks"
     );
     let before = |minor| evidence.releases.least.is_none_or(|it| it < Release::new(1, minor));
-    match evidence.backend()? {
-        Backend::TrtLlm => {
-            sentence.push_str(", or with tokens_per_block: ");
+    match (evidence.backend()?, place) {
+        (Backend::TrtLlm, Place::Already(place)) => {
+            let size = format!("; {place} sets tokens_per_block: {publisher} already, and ");
+            sentence.push_str(&size);
+            sentence.push_str("something overrides it, which the engines' log may name");
+        }
+        (Backend::TrtLlm, _) => {
+            sentence.push_str(", or roll them one by one with tokens_per_block: ");
             sentence.push_str(&publisher.to_string());
             sentence.push_str(" in the engine's configuration");
         }
         // The engine's own size is followed from these on.
-        Backend::Vllm if before(2) => sentence.push_str(", or with Dynamo 1.2 or later"),
-        Backend::SgLang if before(5) => sentence.push_str(", or with Dynamo 1.5 or later"),
-        Backend::Vllm | Backend::SgLang | Backend::Mocker => {}
+        (Backend::Vllm, _) if before(2) => sentence.push_str(", or with Dynamo 1.2 or later"),
+        (Backend::SgLang, _) if before(5) => sentence.push_str(", or with Dynamo 1.5 or later"),
+        (Backend::Vllm | Backend::SgLang | Backend::Mocker, _) => {}
     }
-    sentence.push_str(". Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help.");
-    Some(Fix { sentence, change: Some(change), restarts: WORKERS.into() })
+    for end in [".", frontend_too(evidence), " ", FRONTEND] {
+        sentence.push_str(end);
+    }
+    Some(Fix { sentence, change: Some(change), restarts: ALL_WORKERS.into() })
+}
+
+/// Returns what else starts anew where model cards change. Routers refuse a worker whose card differs from the one
+/// that they know (its checksum covers the size; 1.0 asks to drain all old workers), so that all workers stop
+/// first. The router of 0.9 keeps its size for as long as it runs (dynamo-llm 0.9.0,
+/// `discovery/model_manager.rs`: "KV Router block size mismatch!").
+fn frontend_too(evidence: &Evidence) -> &'static str {
+    let old = evidence.releases.least.map(|least| least < Release::new(1, 0));
+    match (evidence.settings.router_kind, old) {
+        (RouterKind::OwnSize, _) | (_, Some(false)) => "",
+        (_, Some(true)) => " Restart the frontend in between: its router keeps its size.",
+        (_, None) => " Restart a frontend of 0.9 in between: its router keeps its size.",
+    }
 }
 
 /// Where the engine's size is set.
 enum Place<'a> {
-    ConfigMap { name: &'a str, key: &'a str },
+    ConfigMap {
+        name: &'a str,
+        key: &'a str,
+    },
     Override,
+    /// The place, for people: it sets the publisher's size, which is not what the engine has.
+    Already(String),
     Elsewhere,
 }
 
 fn engine_setting<'a>(
     evidence: &'a Evidence,
     sizes: Option<(&SizeClaim, &SizeClaim)>,
+    publisher: Option<u32>,
+    some: &[&RankEvidence],
 ) -> Place<'a> {
-    let of = |claim: &&SizeClaim| {
-        sizes.is_none_or(|(_, engine)| (claim.worker, &claim.pod) == (engine.worker, &engine.pod))
+    let of = |claim: &&SizeClaim| match sizes {
+        Some((_, engine)) => (claim.worker, &claim.pod) == (engine.worker, &engine.pod),
+        None => some.is_empty() || some.iter().any(|rank| claim.worker == Some(rank.rank.worker)),
     };
-    let claims = evidence.sizes_of(ClaimOf::Engine).filter(of);
-    let mut places = claims.filter_map(|claim| {
-        let (place, name) = claim.source.rsplit_once(", ")?;
-        match place.strip_prefix("ConfigMap ") {
-            Some(map) => Some(Place::ConfigMap { name: map, key: name }),
-            None => (name == "--override-engine-args").then_some(Place::Override),
+    let mut already = None;
+    for claim in evidence.sizes_of(ClaimOf::Engine).filter(of) {
+        let Some((place, name)) = claim.source.rsplit_once(", ") else { continue };
+        let map = place.strip_prefix("ConfigMap ");
+        if map.is_none() && name != "--override-engine-args" {
+            continue;
         }
-    });
-    places.next().unwrap_or(Place::Elsewhere)
+        // What sets another size than the one to be changed is not what set that.
+        let sets = sizes
+            .map_or(publisher != Some(claim.tokens), |(_, engine)| claim.tokens == engine.tokens);
+        match map {
+            Some(map) if sets => return Place::ConfigMap { name: map, key: name },
+            None if sets => return Place::Override,
+            Some(map) if publisher == Some(claim.tokens) => {
+                already = Some(format!("ConfigMap {map}, key {name}"));
+            }
+            None if publisher == Some(claim.tokens) => already = Some(name.to_owned()),
+            _ => {}
+        }
+    }
+    already.map_or(Place::Elsewhere, Place::Already)
 }
 
 /// The flag that sets a worker's publisher and card, where one does.
@@ -147,11 +227,12 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
     };
     Fix {
         sentence: format!(
-            "Roll the workers one by one with {flag}, so that their model cards say what they publish; \
-             the router takes its size from the card.{own}"
+            "Stop all workers, then start them with {flag}, so that their model cards say what they publish: \
+             the router takes its size from the card, and refuses a worker whose card differs.{}{own}",
+            frontend_too(evidence)
         ),
         change: worker_size_flag(evidence, workers, Part::Workers),
-        restarts: WORKERS.into(),
+        restarts: ALL_WORKERS.into(),
     }
 }
 

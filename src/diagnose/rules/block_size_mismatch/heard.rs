@@ -1,14 +1,14 @@
 //! What routers' logs alone tell, where no KV event reaches kvtop.
 
-use super::INDEX_EMPTY;
 use super::fixes::worker_fix;
+use super::{INDEX_EMPTY, Mismatch};
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::{Finding, Proof};
 use crate::domain::{Grade, Severity, thousands};
 
 /// Engine and publisher differ, as a router's warnings show: a store that it refuses with `num_blocks=0`
 /// arrived without blocks.
-pub(super) fn heard(evidence: &Evidence) -> Option<Finding> {
+pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
     let (empty, all) = (tally.parent_empty, tally.parent_empty + tally.parent_full);
@@ -39,7 +39,8 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Finding> {
     if let Some(inferred) = evidence.router.inferred {
         proofs.push(evidence.cost_proof(inferred.tokens));
     }
-    Some(Finding {
+    let (fix, target) = worker_fix(evidence, None, &[]);
+    let finding = Finding {
         severity: Severity::Critical,
         grade: Grade::Likely,
         summary: format!(
@@ -54,8 +55,9 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Finding> {
                 .into(),
             "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
         ],
-        fix: Some(worker_fix(evidence, None)),
-    })
+        fix: Some(fix),
+    };
+    Some(Mismatch { finding, target })
 }
 
 /// Returns what logs told, and what else would be needed to know more.

@@ -1,58 +1,64 @@
 //! Between engine and publisher: what stores show.
 
-use super::INDEX_EMPTY;
 use super::fixes::worker_fix;
-use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
+use super::{INDEX_EMPTY, Mismatch};
+use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
 use crate::diagnose::{Finding, Proof};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity, WorkerId, thousands};
 use crate::model::Tally;
 
 /// Returns true when stores arrive with blocks in them.
-pub(super) fn is_publishing(evidence: &Evidence, total: &Tally) -> bool {
-    let empty = total.counters.empty_stores as f64;
-    let stores = total.counters.stores as f64;
-    total.full_stores() >= 5 && empty < evidence.thresholds.empty_share_well * stores
+pub(super) fn is_publishing(evidence: &Evidence, tally: &Tally) -> bool {
+    let empty = tally.counters.empty_stores as f64;
+    let stores = tally.counters.stores as f64;
+    tally.full_stores() >= 5 && empty < evidence.thresholds.empty_share_well * stores
 }
 
 /// Engine and publisher differ, as stores show.
-pub(super) fn published(evidence: &Evidence) -> Option<Finding> {
-    let limits = &evidence.thresholds;
-    let bad = |tally: &Tally| {
-        let (stores, empty) = (tally.counters.stores, tally.counters.empty_stores);
-        stores >= limits.min_stores && empty as f64 >= limits.empty_share * stores as f64
-    };
-    let total = evidence.total();
-    let worst = evidence
-        .present()
-        .filter(|rank| bad(&rank.tally))
-        .max_by_key(|rank| rank.tally.counters.empty_stores);
-    let empties = worst.is_some() || bad(&total);
-    let removals = only_removals(evidence, &total);
-    let split = evidence.split_workers();
-    let said = split.iter().find(|(_, engine)| engine.ground == Ground::Observed);
-    let healthy = is_publishing(evidence, &total);
-    if !(empties || removals || (said.is_some() && !healthy)) {
-        return None;
-    }
-    let counted = match worst {
-        Some(rank) if !bad(&total) => &rank.tally,
-        _ => &total,
-    };
-    let mut proofs = published_proofs(evidence, counted, empties, removals);
+pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
+    let fault = Fault::look(evidence)?;
+    let some = !fault.some.is_empty();
+    let mut proofs = published_proofs(evidence, &fault);
     let behaviours = proofs.len();
+    let concerns = |claim: &SizeClaim| !some || fault.concerns(claim.worker);
+    let split: Vec<_> =
+        evidence.split_workers().into_iter().filter(|(_, engine)| concerns(engine)).collect();
+    let said = split.iter().find(|(_, engine)| engine.ground == Ground::Observed);
     for (publisher, engine) in split.iter().take(4) {
         let who = engine.who(evidence);
         proofs.push(publisher.proof(format!("publisher block size, {who}")));
         proofs.push(engine.proof(format!("engine block size, {who}")));
     }
-    let heard = evidence.router.tally.parent_empty + evidence.router.tally.remove > 0;
-    let both = behaviours > 0 && (said.is_some() || heard);
-    let sizes = said.or(split.first()).copied();
-    Some(Finding {
+    let outgrown: Vec<_> =
+        evidence.outgrown().into_iter().filter(|(_, block)| concerns(block)).collect();
+    if said.is_none() {
+        for (publisher, block) in outgrown.iter().take(4) {
+            let who = block.who(evidence);
+            proofs.push(publisher.proof(format!("publisher block size, {who}")));
+            proofs.push(block.proof(format!("largest block of the engine, {who}")));
+        }
+    }
+    let tally = &evidence.router.tally;
+    // Whose removals a router misses its log does not always say.
+    let heard = tally.parent_empty > 0 || (!some && tally.remove > 0);
+    let both = behaviours > 0 && (said.is_some() || !outgrown.is_empty() || heard);
+    let sizes = Sizes {
+        named: said.or(split.first()).copied(),
+        more_than: outgrown.first().map(|(publisher, _)| publisher.tokens),
+    };
+    let (fix, target) = worker_fix(evidence, sizes.named, &fault.some);
+    let finding = Finding {
         severity: Severity::Critical,
         grade: if both { Grade::Confirmed } else { Grade::Likely },
-        summary: published_summary(evidence, sizes, counted, empties, removals),
-        effect: INDEX_EMPTY.into(),
+        summary: published_summary(evidence, &sizes, &fault),
+        effect: match fault.names().as_slice() {
+            [] => INDEX_EMPTY.into(),
+            names => format!(
+                "The router's index holds nothing of {}: no request is routed there for a prefix that is \
+                 cached there. What hits, hits by chance.",
+                names.join(", ")
+            ),
+        },
         proofs,
         refuted_by: "Stores that hold blocks, from the same workers.".into(),
         competing: vec![
@@ -60,33 +66,141 @@ pub(super) fn published(evidence: &Evidence) -> Option<Finding> {
                 .into(),
             "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
         ],
-        fix: Some(worker_fix(evidence, sizes)),
-    })
+        fix: Some(fix),
+    };
+    Some(Mismatch { finding, target })
 }
 
-/// Removals of blocks that nobody stored, and no stores, while requests are served.
-fn only_removals(evidence: &Evidence, total: &Tally) -> bool {
-    let limits = &evidence.thresholds;
-    let counters = &total.counters;
-    let overlap = evidence.router.tally.overlaps.best();
-    let served = evidence.router.tally.routed >= limits.min_routed_removals;
-    total.full_stores() == 0
-        && counters.unknown_removals >= limits.min_removals
-        && counters.unknown_removals == counters.removed_blocks
-        && served
-        && overlap.known == overlap.zero
+/// What is known of the engine's size where it is not the publisher's.
+struct Sizes<'a> {
+    /// The publisher's size and the engine's.
+    named: Option<(&'a SizeClaim, &'a SizeClaim)>,
+    /// The publisher's size, where the engine sends larger blocks.
+    more_than: Option<u32>,
 }
 
-fn published_proofs(
-    evidence: &Evidence,
-    counted: &Tally,
+/// Whose stores show that engine and publisher differ.
+pub(super) struct Fault<'a> {
+    /// The ranks, where others publish well; none when it is everybody's.
+    some: Vec<&'a RankEvidence>,
+    /// Their counts.
+    counted: Tally,
+    /// Stores arrive without blocks.
     empties: bool,
+    /// Removals arrive, and no stores with blocks.
     removals: bool,
-) -> Vec<Proof> {
+}
+
+impl<'a> Fault<'a> {
+    fn look(evidence: &'a Evidence) -> Option<Self> {
+        let publishes = |rank: &RankEvidence| is_publishing(evidence, &rank.tally);
+        if evidence.present().any(publishes)
+            && let Some(fault) = Self::of_some(evidence)
+        {
+            return Some(fault);
+        }
+        Self::of_all(evidence)
+    }
+
+    /// Looks at each rank by itself: what others publish says nothing of it.
+    fn of_some(evidence: &'a Evidence) -> Option<Self> {
+        let empties = |rank: &RankEvidence| are_empty(evidence, &rank.tally);
+        let well = |worker: WorkerId| {
+            let mut ranks = evidence.present().filter(|rank| rank.rank.worker == worker);
+            ranks.any(|rank| is_publishing(evidence, &rank.tally))
+        };
+        let said = |rank: &RankEvidence| {
+            let worker = rank.rank.worker;
+            log_says(evidence, worker, rank.tally.routed) && !well(worker)
+        };
+        let removals = |rank: &RankEvidence| {
+            // Who only decodes may well store nothing; no router looks for what it has cached.
+            let (routed, overlap) = (rank.tally.routed, rank.tally.overlap());
+            let asked = routed >= evidence.thresholds.min_routed_removals
+                && overlap.known > 0
+                && overlap.known == overlap.zero;
+            removes_only(evidence, &rank.tally) && (asked || said(rank))
+        };
+        let some: Vec<&RankEvidence> = evidence
+            .present()
+            .filter(|rank| empties(rank) || removals(rank) || said(rank))
+            .collect();
+        let mut counted = Tally::default();
+        for rank in &some {
+            counted.add(&rank.tally);
+        }
+        let empties = some.iter().any(|rank| empties(rank));
+        let removals = !empties && some.iter().any(|rank| removals(rank));
+        (!some.is_empty()).then_some(Self { some, counted, empties, removals })
+    }
+
+    fn of_all(evidence: &'a Evidence) -> Option<Self> {
+        let total = evidence.total();
+        let worst = evidence
+            .present()
+            .filter(|rank| are_empty(evidence, &rank.tally))
+            .max_by_key(|rank| rank.tally.counters.empty_stores);
+        let empties = worst.is_some() || are_empty(evidence, &total);
+        let overlap = evidence.router.tally.overlaps.best();
+        let removals = removes_only(evidence, &total)
+            && evidence.router.tally.routed >= evidence.thresholds.min_routed_removals
+            && overlap.known == overlap.zero;
+        let mut split = evidence.split_workers().into_iter();
+        let said = split.any(|(_, engine)| engine.ground == Ground::Observed)
+            || !evidence.outgrown().is_empty();
+        if !(empties || removals || (said && !is_publishing(evidence, &total))) {
+            return None;
+        }
+        let counted = match worst {
+            Some(rank) if !are_empty(evidence, &total) => rank.tally,
+            _ => total,
+        };
+        Some(Self { some: Vec::new(), counted, empties, removals })
+    }
+
+    /// Returns true when it is of `worker`.
+    fn concerns(&self, worker: Option<WorkerId>) -> bool {
+        self.some.iter().any(|rank| Some(rank.rank.worker) == worker)
+    }
+
+    /// Returns the names of the ranks, where it is not everybody's.
+    fn names(&self) -> Vec<String> {
+        self.some.iter().map(|rank| Evidence::name_of(rank)).collect()
+    }
+}
+
+/// Stores arrive, and at least half of them hold no blocks.
+fn are_empty(evidence: &Evidence, tally: &Tally) -> bool {
+    let limits = &evidence.thresholds;
+    let (stores, empty) = (tally.counters.stores, tally.counters.empty_stores);
+    stores >= limits.min_stores && empty as f64 >= limits.empty_share * stores as f64
+}
+
+/// Returns true when the log of `worker` says that engine and publisher differ: in a line about a block that
+/// was not published, or in what it printed at its start, once requests came.
+fn log_says(evidence: &Evidence, worker: WorkerId, routed: u64) -> bool {
+    let served = routed >= evidence.thresholds.min_routed_removals;
+    let split = evidence.split_workers().into_iter().any(|(publisher, engine)| {
+        let one_line = publisher.raw == engine.raw;
+        engine.worker == Some(worker) && engine.ground == Ground::Observed && (one_line || served)
+    });
+    split || evidence.outgrown().iter().any(|(_, block)| block.worker == Some(worker))
+}
+
+/// Removals of blocks that nobody stored arrive, and no stores.
+fn removes_only(evidence: &Evidence, tally: &Tally) -> bool {
+    let counters = &tally.counters;
+    tally.full_stores() == 0
+        && counters.unknown_removals >= evidence.thresholds.min_removals
+        && counters.unknown_removals == counters.removed_blocks
+}
+
+fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
+    let Fault { some, counted, empties, removals } = fault;
     let plane = evidence.plane.name.as_deref().unwrap_or("events").to_owned();
     let counters = &counted.counters;
     let mut proofs = Vec::new();
-    if empties {
+    if *empties {
         let value =
             format!("{} of {}", thousands(counters.empty_stores), thousands(counters.stores));
         proofs.push(Proof::new("stores without blocks", value, plane.clone()).at(evidence.at));
@@ -103,7 +217,7 @@ fn published_proofs(
             proofs.push(Proof::new(claim, value, "mirror").at(evidence.at));
         }
     }
-    if removals {
+    if *removals {
         let value = format!(
             "{} removed blocks, all unknown; {} stores with blocks",
             thousands(counters.removed_blocks),
@@ -117,7 +231,7 @@ fn published_proofs(
         let proof = Proof::new("\"Failed to find parent block\"", value, "routers' logs");
         proofs.push(proof.heard(evidence.router.heard.parent));
     }
-    if heard.remove > 0 {
+    if some.is_empty() && heard.remove > 0 {
         let claim = "\"Failed to find block to remove\"";
         let proof = Proof::new(claim, thousands(heard.remove), "routers' logs");
         proofs.push(proof.heard(evidence.router.heard.remove));
@@ -127,7 +241,7 @@ fn published_proofs(
         ("stores refused for want of a parent", heard.stores_orphaned, heard.stores_applied),
         ("removals of unknown blocks", heard.removals_missing, heard.removals_applied),
     ] {
-        if refused > 0 {
+        if some.is_empty() && refused > 0 {
             let value = format!("{} of {}", thousands(refused), thousands(refused + applied));
             proofs.push(Proof::new(claim, value, source).at(evidence.at));
         }
@@ -138,37 +252,41 @@ fn published_proofs(
     proofs
 }
 
-fn published_summary(
-    evidence: &Evidence,
-    sizes: Option<(&SizeClaim, &SizeClaim)>,
-    counted: &Tally,
-    empties: bool,
-    removals: bool,
-) -> String {
-    let counters = &counted.counters;
-    let seen = if empties {
+fn published_summary(evidence: &Evidence, sizes: &Sizes<'_>, fault: &Fault<'_>) -> String {
+    let counters = &fault.counted.counters;
+    let seen = if fault.empties {
         format!(
             "{} of {} stores arrived without blocks",
             thousands(counters.empty_stores),
             thousands(counters.stores)
         )
-    } else if removals {
+    } else if fault.removals {
         format!("{} removals arrived and no store with blocks", thousands(counters.removed_blocks))
     } else {
         "no store with blocks arrived".to_owned()
     };
-    match sizes {
-        Some((publisher, engine)) => format!(
-            "Workers publish blocks of {} tokens, engines cut {}: {seen}.",
+    let names = fault.names();
+    let (publishers, engines) = match names.as_slice() {
+        [] => ("Workers publish".to_owned(), "engines cut"),
+        [name] => (format!("{name} publishes"), "its engine cuts"),
+        names => (format!("{} publish", names.join(", ")), "their engines cut"),
+    };
+    let told = evidence.worker_size().map(|claim| claim.tokens);
+    match (sizes.named, sizes.more_than, told) {
+        (Some((publisher, engine)), ..) => format!(
+            "{publishers} blocks of {} tokens, {engines} {}: {seen}.",
             publisher.tokens, engine.tokens
         ),
-        None => match evidence.worker_size() {
-            Some(claim) => format!(
-                "Workers publish blocks of {} tokens, engines cut another size: {seen}.",
-                claim.tokens
-            ),
-            None => {
-                format!("Publishers and engines of workers differ in block size: {seen}.")
+        (None, Some(size), _) => format!(
+            "{publishers} blocks of {size} tokens, {engines} another size, more than {size}: {seen}."
+        ),
+        (None, None, Some(size)) => {
+            format!("{publishers} blocks of {size} tokens, {engines} another size: {seen}.")
+        }
+        (None, None, None) => match names.as_slice() {
+            [] => format!("Publishers and engines of workers differ in block size: {seen}."),
+            names => {
+                format!("Publisher and engine differ in block size, {}: {seen}.", names.join(", "))
             }
         },
     }
