@@ -96,6 +96,7 @@ pub struct Engine {
     past: (u64, Arc<[FindingRow]>),
     prefixes: Prefixes,
     lacks: Lacks,
+    served: Served,
     warm_up: WarmUp,
     events: EventCounts,
     frames: u64,
@@ -115,6 +116,13 @@ struct Prefixes {
     returns: Returns,
     /// Until then nobody needs to follow chains: routers were seen to find prefixes.
     idle_until: Timestamp,
+}
+
+/// The models that workers serve, as far as it matters: one, or several.
+#[derive(Debug, Default)]
+struct Served {
+    first: Option<Arc<str>>,
+    several: bool,
 }
 
 /// Messages of KV events, as far as they could be read.
@@ -213,6 +221,7 @@ impl Engine {
             past: (0, Arc::default()),
             prefixes: Prefixes::default(),
             lacks: Lacks::default(),
+            served: Served::default(),
             warm_up: WarmUp::default(),
             events: EventCounts::default(),
             frames: 0,

@@ -2,6 +2,7 @@
 //!
 //! The engine fills it in; rules read nothing else, so that a rule is a pure function.
 
+mod models;
 mod settings;
 
 use std::sync::Arc;
@@ -155,6 +156,8 @@ pub struct RouterEvidence {
     pub inferred: Option<SizeByCosts>,
     /// The publisher's block size, as the lengths of chains tell it.
     pub chains: Option<SizeByStores>,
+    /// The same for each model, where workers serve several.
+    pub chains_by_model: Vec<(Arc<str>, SizeByStores)>,
     /// Prompts whose length was told, with which chains can be compared.
     pub lengths_told: u64,
     /// What choices gave away, over the last decisions that print every worker's cost.

@@ -1,5 +1,6 @@
 //! Evidence for rules, and their verdicts as rows of a snapshot.
 
+mod models;
 mod plane;
 mod rows;
 mod settings;
@@ -189,6 +190,7 @@ impl Engine {
                 error: fractions.error(),
             }),
             chains: self.prefixes.reuse.publisher_size(),
+            chains_by_model: self.chains_by_model(),
             lengths_told: self.prefixes.reuse.told(),
             regret: regret(self.decisions.last()),
             hit_rate: router.hit_rate(),

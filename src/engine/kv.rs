@@ -177,7 +177,8 @@ impl Engine {
             KvKind::Stored { parent, blocks } => {
                 let blocks = batch.blocks_of(blocks);
                 let (sampled, returned) = self.prefixes.returns.stored(rank, blocks, second);
-                let landing = if event.at < self.prefixes.idle_until {
+                let idle_until = self.workers.ranks().get(index).map(|record| record.idle_until);
+                let landing = if idle_until.is_some_and(|until| event.at < until) {
                     Landing::default()
                 } else {
                     let told = self.router.overlaps.best().known > 0;

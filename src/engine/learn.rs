@@ -12,14 +12,20 @@ use super::journal::Head;
 use super::{Engine, picture};
 use crate::domain::{
     ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HitRate,
-    LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState, Subject,
-    Timestamp, WarningKind, WorkerId, WorkerRank,
+    KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState,
+    Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::model::{Measured, OverlapBy, RouterLoad};
 use crate::snapshot::{EventKind, Gravity};
 
 /// Blocks that workers must hold before a request without overlap says anything.
 const WARM_BLOCKS: u64 = 30;
+
+/// The same for one worker and the requests that go there.
+const WARM_ON_RANK: u64 = 10;
+
+/// Events that wait to be applied which are looked at for that, the newest.
+const WAITING: usize = 512;
 
 /// Chains are not followed for this long after a router found a prefix.
 const IDLE_AFTER_HIT: Duration = Duration::from_secs(60);
@@ -42,7 +48,8 @@ impl Engine {
             }
             Fact::Overlap(overlap) => self.overlap(overlap, at),
             Fact::Prompt(prompt) => {
-                if at >= self.prefixes.idle_until {
+                // A router of another model may be the one that finds prefixes.
+                if at >= self.prefixes.idle_until || self.serves_several() {
                     // Its stores may still be waiting.
                     self.apply_kv();
                 }
@@ -60,6 +67,7 @@ impl Engine {
                     self.versions.tag(&claim.subject, tag);
                 }
                 self.engine_size_said(claim);
+                self.served(claim);
                 self.claims.note(claim, at);
             }
             Fact::Sign(sign) => self.versions.sign(sign),
@@ -274,9 +282,30 @@ impl Engine {
         }
         self.meters.overlap_known[by as usize].add(at, 1);
         self.meters.overlap_hit[by as usize].add(at, u32::from(blocks > 0.0));
+        let warm = self.is_warm(rank);
         if let Some(record) = self.workers.rank_mut(rank) {
             record.overlaps.note(by, blocks);
+            if warm {
+                record.warm.note(by, blocks);
+            }
+            if blocks > 0.0 {
+                record.idle_until = at.after(IDLE_AFTER_HIT);
+            }
         }
+    }
+
+    /// Returns true once a rank holds blocks, or will when what waits is applied.
+    fn is_warm(&self, rank: WorkerRank) -> bool {
+        let held = self.mirror.counts(rank).held[0];
+        let waiting = || -> u64 {
+            let events = self.facts.kv.events().iter().rev().take(WAITING);
+            let stored = events.filter(|event| event.rank == rank).map(|event| match &event.kind {
+                KvKind::Stored { blocks, .. } => self.facts.kv.blocks_of(blocks).len() as u64,
+                KvKind::Removed { .. } | KvKind::Cleared { .. } => 0,
+            });
+            stored.sum()
+        };
+        held >= WARM_ON_RANK || held + waiting() >= WARM_ON_RANK
     }
 
     fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &Arc<str>) {

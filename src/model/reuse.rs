@@ -178,6 +178,11 @@ impl Reuse {
         self.votes.size_of(rank)
     }
 
+    /// Returns the same of the ranks numbered `ranks` alone.
+    pub fn publisher_size_among(&self, ranks: &[u32]) -> Option<SizeByStores> {
+        self.votes.size_among(ranks)
+    }
+
     /// Returns how many prompts told their length.
     pub fn told(&self) -> u64 {
         self.told

@@ -22,6 +22,8 @@ pub struct Tally {
     pub routed: u64,
     /// What routers found cached for them.
     pub overlaps: Overlaps,
+    /// The same for requests that came when it held blocks already.
+    pub warm: Overlaps,
 }
 
 /// Everything that is counted of the routers.
@@ -84,6 +86,7 @@ impl Tally {
         self.returned += other.returned;
         self.routed += other.routed;
         self.overlaps.add(&other.overlaps);
+        self.warm.add(&other.warm);
     }
 
     /// Returns what was counted since `base`.
@@ -98,6 +101,7 @@ impl Tally {
             returned: self.returned.saturating_sub(base.returned),
             routed: self.routed.saturating_sub(base.routed),
             overlaps: self.overlaps.since(&base.overlaps),
+            warm: self.warm.since(&base.warm),
         }
     }
 

@@ -73,6 +73,10 @@ pub struct RankRecord {
     pub last_routed: Option<Timestamp>,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
+    /// The same for requests that came when it held blocks already.
+    pub warm: Overlaps,
+    /// Until then nobody needs to follow its chains: a router was seen to find prefixes on it.
+    pub idle_until: Timestamp,
     /// What its stores tell of reuse.
     pub reuse: ReuseCounts,
 }
@@ -143,6 +147,8 @@ impl RankRecord {
             first_routed: None,
             last_routed: None,
             overlaps: Overlaps::default(),
+            warm: Overlaps::default(),
+            idle_until: Timestamp::default(),
             reuse: ReuseCounts::default(),
         }
     }
@@ -163,6 +169,7 @@ impl RankRecord {
             returned: self.reuse.returned,
             routed: self.routed,
             overlaps: self.overlaps,
+            warm: self.warm,
         }
     }
 }

@@ -4,7 +4,7 @@
 use kvtop::diagnose::{Evidence, Ground, SizeClaim, Verdict};
 use kvtop::domain::{Backend, ClaimOf, Grade, Release, Releases, Timestamp};
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
-use kvtop::snapshot::{FindingRow, Snapshot};
+use kvtop::snapshot::{CheckVerdict, FindingRow, Snapshot};
 use serde_json::Value;
 
 use super::rules::{healthy, size};
@@ -266,4 +266,52 @@ fn a_half_mended_deployment_is_mended_to_the_end() {
         let second = sentence("KVT002");
         assert!(second.starts_with("Stop w1 and start with --block-size 32"), "{second}");
     }
+}
+
+/// Adds capture `of` to capture `to`, as a deployment of another model beside it.
+fn another_model(to: &str, of: &str) -> Snapshot {
+    let (mut all, others) = (capture(to), capture(of));
+    let shift = |at: Timestamp| Timestamp(at.0 - others[0].at.0 + all[0].at.0);
+    let mut more = Vec::new();
+    for frame in &others {
+        let mut origin = frame.origin.clone();
+        match &mut origin {
+            Origin::Log { pod, .. } | Origin::Metrics { pod, .. } => {
+                *pod = format!("{pod}-b").into();
+            }
+            Origin::Etcd { key, .. } => *key = key.replace("kvtop-tiny", "kvtop-other").into(),
+            _ => {}
+        }
+        let body = match (&frame.body, &origin) {
+            (Body::Whole(_), Origin::Nats { .. }) | (Body::Parts(_), _) => frame.body.clone(),
+            (Body::Whole(_), _) => {
+                Body::Whole(text(frame).replace("kvtop-tiny", "kvtop-other").into())
+            }
+        };
+        more.push(Frame { at: shift(frame.at), origin, body, ..frame.clone() });
+    }
+    all.extend(more);
+    all.sort_by_key(|frame| frame.at);
+    played(&all).1
+}
+
+#[test]
+fn a_blind_router_is_found_beside_one_of_another_model_that_sees() {
+    for (to, of, model) in [
+        ("0.9.0-healthy", "0.9.0-mm_card16_eng32", "kvtop-other"),
+        ("0.9.0-mm_card16_eng32", "0.9.0-healthy", "kvtop-tiny"),
+        ("1.6.1-healthy", "1.6.1-mm_card16_eng32", "kvtop-other"),
+    ] {
+        let seen = another_model(to, of);
+        let finding = top(&seen);
+
+        let told = "The router hashes blocks of 16 tokens, workers publish 32: ";
+        assert!(finding.summary.contains(&format!("{model}: {told}")), "{}", finding.summary);
+    }
+    // What proves the size is too little here: unknown, where the sum of both seemed well.
+    let seen = another_model("0.9.0-mismatch_env", "0.9.0-mm_card16_eng32");
+    let check = seen.checks.iter().find(|check| check.id == "KVT001").unwrap();
+    assert!(matches!(check.verdict, CheckVerdict::Unknown { .. }), "{check:?}");
+    // Two that are well are well.
+    assert!(found(&another_model("0.9.0-healthy", "0.9.0-mm_trtllm_ok32"), "KVT001").is_none());
 }

@@ -84,13 +84,37 @@ fn mismatch(evidence: &Evidence) -> Option<Mismatch> {
     {
         return Some(found);
     }
+    if let Some(found) = blind_models(evidence).find_map(|(model, part, proofs)| {
+        let mut found = routed(&part, &proofs)?;
+        found.finding.summary = format!("Model {model}: {}", found.finding.summary);
+        Some(found)
+    }) {
+        return Some(found);
+    }
     let sees = matches!(sight, Sight::Sees { .. });
     let publishes = is_publishing(evidence, &evidence.total());
     if sees && publishes { None } else { configured(evidence) }
 }
 
+/// Returns the models among several whose requests find nothing, while those of others may, with what is known
+/// of them. A router of its own may serve any of them with a size of its own.
+fn blind_models(evidence: &Evidence) -> impl Iterator<Item = (String, Evidence, Vec<Proof>)> {
+    let own = evidence.settings.router_kind == RouterKind::OwnSize;
+    let models = if own { Vec::new() } else { evidence.by_model() };
+    models.into_iter().filter_map(|(model, part)| match blind::look(&part) {
+        Sight::Blind(proofs) => Some((model, part, proofs)),
+        _ => None,
+    })
+}
+
 /// What is said when nothing was found.
 fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
+    if let Some((model, ..)) = blind_models(evidence).next() {
+        return Verdict::unknown(format!(
+            "the size that workers of {model} publish with: no request for it finds a block, and nobody \
+             names it"
+        ));
+    }
     let total = evidence.total();
     let size = evidence.worker_size().map(|claim| claim.tokens);
     let router = evidence.router_size().map(|(tokens, _)| tokens);

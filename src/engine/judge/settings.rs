@@ -94,18 +94,6 @@ impl Engine {
             }
     }
 
-    /// Returns the models that workers serve.
-    pub(super) fn models(&self) -> Vec<(WorkerId, Arc<str>)> {
-        let named = self.claims.all().filter(|stored| stored.claim.what == ClaimWhat::Model);
-        let named = named.filter_map(|stored| match (&stored.claim.subject, &stored.claim.value) {
-            (Subject::Worker(worker), ClaimValue::Text(model)) => {
-                Some((*worker, Arc::clone(model)))
-            }
-            _ => None,
-        });
-        named.collect()
-    }
-
     /// Returns the settings of routers and workers.
     pub(super) fn settings(&self) -> Settings {
         let kind = self.router_kind();

@@ -90,6 +90,22 @@ impl Engine {
         }
     }
 
+    /// Notes a model that a worker serves.
+    pub(super) fn served(&mut self, claim: &Claim) {
+        let (ClaimWhat::Model, Subject::Worker(_), ClaimValue::Text(model)) =
+            (claim.what, &claim.subject, &claim.value)
+        else {
+            return;
+        };
+        let first = self.served.first.get_or_insert_with(|| Arc::clone(model));
+        self.served.several |= first != model;
+    }
+
+    /// Returns true once workers were seen to serve several models.
+    pub(in crate::engine) fn serves_several(&self) -> bool {
+        self.served.several
+    }
+
     /// Returns how claims speak of what runs in `pod`: the worker first, where it is known.
     fn subjects_in(&self, pod: &Arc<str>) -> Vec<Subject> {
         let worker = self.workers.in_pod(pod).map(Subject::Worker);

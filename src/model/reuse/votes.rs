@@ -28,7 +28,7 @@ type Counts = [u32; SIZES.len()];
 #[derive(Debug, Default)]
 pub(super) struct Votes {
     all: Counts,
-    by_rank: HashMap<u32, Counts>,
+    by_rank: HashMap<u32, (Counts, u32)>,
     prompts: u32,
 }
 
@@ -36,7 +36,8 @@ impl Votes {
     /// Lets a prompt of a rank vote for the sizes that give one of `depths`.
     pub(super) fn cast(&mut self, rank: u32, tokens: &RangeInclusive<u64>, depths: &[u64]) {
         self.prompts += 1;
-        let of_rank = self.by_rank.entry(rank).or_default();
+        let (of_rank, prompts) = self.by_rank.entry(rank).or_default();
+        *prompts += 1;
         for ((all, of_rank), size) in self.all.iter_mut().zip(of_rank).zip(SIZES.map(u64::from)) {
             let fitting = tokens.start() / size..=tokens.end() / size;
             let fits = depths.iter().any(|depth| *depth > 0 && fitting.contains(depth));
@@ -47,18 +48,34 @@ impl Votes {
 
     /// Returns the size that prompts of all ranks together prove; none while they do not.
     pub(super) fn size(&self) -> Option<SizeByStores> {
-        let (at, votes) = clear(&self.all)?;
-        // Requests that run together hide the chains of some; they vote for nothing, not for another.
-        let enough = votes >= MIN_VOTES && votes * 4 >= self.prompts;
-        enough.then_some(SizeByStores { tokens: SIZES[at], agreeing: votes, prompts: self.prompts })
+        proven(&self.all, self.prompts)
+    }
+
+    /// Returns the size that prompts of the ranks numbered `ranks` prove together.
+    pub(super) fn size_among(&self, ranks: &[u32]) -> Option<SizeByStores> {
+        let (mut sum, mut prompts) = (Counts::default(), 0);
+        for (counts, of_rank) in ranks.iter().filter_map(|rank| self.by_rank.get(rank)) {
+            prompts += of_rank;
+            for (sum, count) in sum.iter_mut().zip(counts) {
+                *sum += count;
+            }
+        }
+        proven(&sum, prompts)
     }
 
     /// Returns the same, where prompts of the rank numbered `rank` fit it and no other.
     pub(super) fn size_of(&self, rank: u32) -> Option<u32> {
         let proven = self.size()?.tokens;
-        let (at, _) = clear(self.by_rank.get(&rank)?)?;
+        let (at, _) = clear(&self.by_rank.get(&rank)?.0)?;
         (SIZES[at] == proven).then_some(proven)
     }
+}
+
+fn proven(votes: &Counts, prompts: u32) -> Option<SizeByStores> {
+    let (at, agreeing) = clear(votes)?;
+    // Requests that run together hide the chains of some; they vote for nothing, not for another.
+    let enough = agreeing >= MIN_VOTES && agreeing * 4 >= prompts;
+    enough.then_some(SizeByStores { tokens: SIZES[at], agreeing, prompts })
 }
 
 /// Returns the place of the size that at least three times as many prompts fit as any other, and how many

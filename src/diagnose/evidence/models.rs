@@ -1,0 +1,48 @@
+//! The evidence of one model among several: another deployment beside it must not speak for it.
+
+use super::Evidence;
+use crate::domain::{ClaimOf, WorkerId};
+use crate::model::Overlaps;
+
+impl Evidence {
+    /// Returns the models that are served, each with what is known of its workers and their requests alone,
+    /// where there are several.
+    pub fn by_model(&self) -> Vec<(String, Self)> {
+        let models = self.models_served().into_iter().flatten();
+        models.map(|model| (model.to_owned(), self.of_model(model))).collect()
+    }
+
+    /// Keeps what is of `model`. What nobody says whose it is goes: costs, metrics, routers without a model.
+    /// Warnings stay, since they only ever speak against a finding here.
+    fn of_model(&self, model: &str) -> Self {
+        let serves = |worker: WorkerId| {
+            let mut models = self.models.iter().filter(|(known, _)| *known == worker);
+            models.any(|(_, served)| &**served == model)
+        };
+        let mut part = self.clone();
+        part.ranks.retain(|rank| serves(rank.rank.worker));
+        for claims in [&mut part.sizes, &mut part.largest] {
+            claims.retain(|claim| match claim.worker {
+                Some(worker) => serves(worker),
+                None => claim.of == ClaimOf::Router && claim.model.as_deref() == Some(model),
+            });
+        }
+        part.models.retain(|(_, served)| &**served == model);
+        let (mut overlaps, mut warm) = (Overlaps::default(), Overlaps::default());
+        let mut routed = 0;
+        for rank in part.present() {
+            overlaps.add(&rank.tally.overlaps);
+            warm.add(&rank.tally.warm);
+            routed += rank.tally.routed;
+        }
+        part.tree.held = part.present().map(|rank| rank.held).sum();
+        part.tree.accepted = part.present().map(|rank| rank.accepted).sum();
+        let tally = &mut part.router.tally;
+        (tally.overlaps, tally.warm, tally.routed) = (overlaps, warm, routed);
+        part.router.inferred = None;
+        part.router.hit_rate = None;
+        let chains = self.router.chains_by_model.iter().find(|(of, _)| **of == *model);
+        part.router.chains = chains.map(|(_, size)| *size);
+        part
+    }
+}

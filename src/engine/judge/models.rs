@@ -1,0 +1,43 @@
+//! What is known of each model, where workers serve several.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::domain::{ClaimValue, ClaimWhat, Subject, WorkerId};
+use crate::engine::Engine;
+use crate::model::SizeByStores;
+
+impl Engine {
+    /// Returns the models that workers serve.
+    pub(super) fn models(&self) -> Vec<(WorkerId, Arc<str>)> {
+        let named = self.claims.all().filter(|stored| stored.claim.what == ClaimWhat::Model);
+        let named = named.filter_map(|stored| match (&stored.claim.subject, &stored.claim.value) {
+            (Subject::Worker(worker), ClaimValue::Text(model)) => {
+                Some((*worker, Arc::clone(model)))
+            }
+            _ => None,
+        });
+        named.collect()
+    }
+
+    /// Returns the publisher's block size of each model, as the lengths of chains prove it, where there are
+    /// several.
+    pub(super) fn chains_by_model(&self) -> Vec<(Arc<str>, SizeByStores)> {
+        if !self.serves_several() {
+            return Vec::new();
+        }
+        let mut ranks: BTreeMap<Arc<str>, Vec<u32>> = BTreeMap::new();
+        for (worker, model) in self.models() {
+            for (index, record) in self.workers.ranks().iter().enumerate() {
+                if record.rank.worker == worker {
+                    let index = u32::try_from(index).unwrap_or(u32::MAX);
+                    ranks.entry(Arc::clone(&model)).or_default().push(index);
+                }
+            }
+        }
+        let proven = |(model, ranks): (Arc<str>, Vec<u32>)| {
+            Some((model, self.prefixes.reuse.publisher_size_among(&ranks)?))
+        };
+        ranks.into_iter().filter_map(proven).collect()
+    }
+}
