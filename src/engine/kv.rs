@@ -81,7 +81,7 @@ impl Engine {
         for (position, event) in batch.events().iter().enumerate() {
             let Some(record) = self.workers.rank_mut(event.rank) else { continue };
             let fell = record.last_event_id.is_some_and(|last| last >= RESTART_FROM);
-            if fell && event.event_id == first_id {
+            if ids_prove && fell && event.event_id == first_id {
                 record.restarts += 1;
                 record.restarted = Some(event.at);
                 record.complete = true;

@@ -383,3 +383,21 @@ fn nothing_is_green_by_events_that_came_before_their_source_went_down() {
     assert!(plane.summary.contains("the connection was lost"), "{}", plane.summary);
     assert!(plane.evidence.iter().any(|proof| proof.value.starts_with("none for ")));
 }
+
+#[test]
+fn on_nine_event_numbers_that_repeat_start_no_worker_anew() {
+    let once = frames(&fixture("captures/0.9.0-healthy.frames.gz"));
+    let length = once.last().unwrap().at.since(once[0].at);
+    let mut twice = once.clone();
+    twice.extend(once.iter().map(|frame| Frame {
+        at: frame.at.after(length),
+        time: frame.time.map(|time| time.after(length)),
+        ..frame.clone()
+    }));
+
+    let (_, seen) = played(&twice);
+
+    let held = |seen: &Snapshot| seen.totals.accepted;
+    assert_eq!(held(&seen), held(&played(&once).1));
+    assert!(!seen.events.iter().any(|row| row.text.contains("started anew")));
+}
