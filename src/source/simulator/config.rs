@@ -94,7 +94,7 @@ impl Scenario {
             ),
             Self::Healthy => None,
             Self::RouterMismatch => Some(
-                "Roll the workers one by one with --kv-block-size 32, the size of the engine, so \
+                "Start the workers anew with --kv-block-size 32, the size of the engine, so \
                  that their model cards say so.",
             ),
             Self::NoHistory => Some(
