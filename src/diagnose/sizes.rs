@@ -141,7 +141,7 @@ impl Evidence {
 
 impl SizeClaim {
     /// Returns which worker, pod or component it is about.
-    fn about(&self) -> (Option<WorkerId>, Option<&str>, Option<&str>) {
+    pub(super) fn about(&self) -> (Option<WorkerId>, Option<&str>, Option<&str>) {
         (self.worker, self.pod.as_deref(), self.component.as_deref())
     }
 

@@ -4,7 +4,7 @@ use super::fixes::worker_fix;
 use super::{INDEX_EMPTY, Mismatch};
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
 use crate::diagnose::{Finding, Proof};
-use crate::domain::{Grade, Severity, WorkerId, thousands};
+use crate::domain::{ClaimOf, Grade, Severity, WorkerId, thousands};
 use crate::model::Tally;
 
 /// Returns true when stores arrive with blocks in them.
@@ -27,7 +27,16 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
     for (publisher, engine) in split.iter().take(4) {
         let who = engine.who(evidence);
         proofs.push(publisher.proof(format!("publisher block size, {who}")));
-        proofs.push(engine.proof(format!("engine block size, {who}")));
+        // Whoever names the engine's size, once each: the setting that is to change among them.
+        let alike =
+            |claim: &&SizeClaim| claim.about() == engine.about() && claim.tokens == engine.tokens;
+        let others = evidence.sizes_of(ClaimOf::Engine).filter(alike);
+        for claim in std::iter::once(*engine).chain(others) {
+            let proof = claim.proof(format!("engine block size, {who}"));
+            if !proofs.contains(&proof) {
+                proofs.push(proof);
+            }
+        }
     }
     let outgrown: Vec<_> =
         evidence.outgrown().into_iter().filter(|(_, block)| concerns(block)).collect();
