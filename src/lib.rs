@@ -3,6 +3,7 @@
 //! The code map, in the order in which data flows:
 //!
 //! - [`source`] receives bytes and emits [`frame`]s; [`record`] keeps and replays them;
+//!   [`simulator`] makes the frames of a cluster that does not exist;
 //! - [`wire`] turns frames into facts, written in the words of [`domain`];
 //! - [`mirror`] replays the router's index, [`model`] keeps everything else that was established,
 //!   [`metrics`] derives series;
@@ -30,6 +31,7 @@ pub mod model;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod simulator;
 pub mod snapshot;
 pub mod source;
 pub mod tui;

@@ -15,7 +15,7 @@ pub mod metrics;
 pub mod nats;
 mod notes;
 pub mod reach;
-pub mod simulator;
+pub mod simulation;
 pub mod zmq;
 
 use std::sync::Arc;

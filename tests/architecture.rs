@@ -18,9 +18,15 @@ const LAYERS: &[Layer] = &[
     Layer { name: "clock", layers: &["domain"], crates: &[] },
     Layer { name: "frame", layers: &["domain"], crates: &["bytes"] },
     Layer {
+        name: "simulator",
+        // Of `wire` only the encoders.
+        layers: &["domain", "frame", "wire"],
+        crates: &["serde_json", "xxhash_rust"],
+    },
+    Layer {
         name: "source",
-        // Of `wire` only the encoders: health notes, and the simulator's messages.
-        layers: &["domain", "clock", "frame", "wire"],
+        // Of `wire` only the encoder of health notes.
+        layers: &["domain", "clock", "frame", "simulator", "wire"],
         crates: &[
             "async_nats",
             "bytes",
@@ -33,7 +39,6 @@ const LAYERS: &[Layer] = &[
             "serde",
             "serde_json",
             "tokio",
-            "xxhash_rust",
             "base64",
             "http",
             "http_body_util",

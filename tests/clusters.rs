@@ -7,8 +7,8 @@ use kvtop::domain::{
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::report::json;
+use kvtop::simulator::{Scenario, Simulation};
 use kvtop::snapshot::{Answer, Ask, EventRow, Snapshot, TreeQuery, ViewQuery};
-use kvtop::source::simulator::{Scenario, Simulation};
 use serde_json::{Value, json};
 
 use crate::support::{fixture, frames, played};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use kvtop::domain::Timestamp;
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::{Frame, Origin};
+use kvtop::simulator::{Scenario, Simulation};
 use kvtop::snapshot::{Answer, Ask, DemoState, Feed, Knowledge, Series, Snapshot, ViewQuery};
-use kvtop::source::simulator::{Scenario, Simulation};
 
 use crate::screens::drawn;
 use crate::support::{captures, frames, played};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kvtop::domain::Timestamp;
 use kvtop::frame::{Frame, Origin};
 use kvtop::report::json;
-use kvtop::source::simulator::{Scenario, SimConfig, Simulation};
+use kvtop::simulator::{Scenario, SimConfig, Simulation};
 use kvtop::wire::encode::Family;
 use serde_json::Value;
 

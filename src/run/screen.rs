@@ -23,9 +23,10 @@ use crate::config::setting as known;
 use crate::config::{Config, Origin};
 use crate::engine::Engine;
 use crate::exit::Exit;
+use crate::simulator::{Scenario, Simulation};
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::source::kube::KubeClient;
-use crate::source::simulator::{Scenario, Simulation, driver as simulator};
+use crate::source::simulation;
 use crate::source::{Desired, Emitter, FRAME_BUFFER};
 use crate::tui::command::Action;
 use crate::tui::line::{self, WINDOWS};
@@ -78,7 +79,7 @@ pub(super) async fn demo(
     let simulation = Simulation::new(scenario, args.seed, clock::now());
     let (about, fix) = (simulation.about(), simulation.fix_text().unwrap_or_default());
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let running = simulator::spawn(simulation, Emitter::new(sender), 1.0);
+    let running = simulation::spawn(simulation, Emitter::new(sender), 1.0);
     let engine = Engine::new(live::engine_options(scenario.name(), source));
     let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
     let (queries, asked) = watch::channel(ViewQuery::default());
@@ -91,7 +92,7 @@ pub(super) async fn demo(
     let fixed = state(true);
     let obey = tokio::spawn(async move {
         while let Some(action) = wanted.recv().await {
-            if action == Action::DemoFix && commands.send(simulator::Command::Fix).await.is_ok() {
+            if action == Action::DemoFix && commands.send(simulation::Command::Fix).await.is_ok() {
                 feed.send_replace(fixed.clone());
             }
         }

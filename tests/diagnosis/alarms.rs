@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use kvtop::domain::Severity;
-use kvtop::source::simulator::{PublisherKind, Scenario, SimConfig, Simulation};
+use kvtop::simulator::{PublisherKind, Scenario, SimConfig, Simulation};
 use kvtop::wire::encode::Family;
 
 use super::{Chance, START, Watch, critical, wrong};
@@ -16,7 +16,7 @@ const RUNS: u64 = 200;
 fn set_up(chance: &mut Chance) -> SimConfig {
     let mut config = SimConfig::of(Scenario::Healthy);
     let size = chance.pick(&[16, 32, 64]);
-    let good = kvtop::source::simulator::WorkerConfig {
+    let good = kvtop::simulator::WorkerConfig {
         engine: size,
         publisher: size,
         card: size,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use kvtop::simulator::{Scenario, Simulation};
 use kvtop::snapshot::CheckVerdict;
-use kvtop::source::simulator::{Scenario, Simulation};
 
 use super::{START, Watch};
 

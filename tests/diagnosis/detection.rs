@@ -5,9 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use kvtop::source::simulator::{
-    Hashing, PublisherKind, Scenario, SimConfig, Simulation, WorkerConfig,
-};
+use kvtop::simulator::{Hashing, PublisherKind, Scenario, SimConfig, Simulation, WorkerConfig};
 use kvtop::wire::encode::Family;
 
 use super::{START, Watch, critical, wrong};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use kvtop::frame::{Body, Frame, Origin};
+use kvtop::simulator::{Hashing, Scenario, SimConfig, Simulation};
 use kvtop::snapshot::CheckVerdict;
-use kvtop::source::simulator::{Hashing, Scenario, SimConfig, Simulation};
 use kvtop::wire::encode::Family;
 
 use super::{START, Watch};

@@ -1,8 +1,8 @@
 //! Filters: what each view filters by, and where there is nothing to filter.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use kvtop::simulator::Scenario;
 use kvtop::snapshot::Snapshot;
-use kvtop::source::simulator::Scenario;
 use kvtop::tui::shell::Shell;
 
 use super::draw;

@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
+use kvtop::simulator::Scenario;
 use kvtop::snapshot::Feed;
-use kvtop::source::simulator::Scenario;
 use kvtop::tui::theme::{Glyphs, Level};
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};

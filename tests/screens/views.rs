@@ -3,8 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use kvtop::domain::Timestamp;
 use kvtop::engine::Engine;
+use kvtop::simulator::Scenario;
 use kvtop::snapshot::{DemoState, Feed, Snapshot};
-use kvtop::source::simulator::Scenario;
 use kvtop::tui::shell::Shell;
 
 use super::{draw, pictures, shell};

@@ -1,13 +1,12 @@
 //! The simulator: a Dynamo cluster in the process, for demonstrations and tests.
 //!
 //! A plain value without clock, task or socket: the same scenario and seed give the same frames,
-//! whatever the steps in which time advances. What it emits are encoded frames, as sources of a real
-//! cluster would have received them; nothing of kvtop's own decoding is used to make them. Only
-//! [`driver`] knows of wall time.
+//! whatever the steps in which time advances. It emits encoded frames, as sources of a real cluster
+//! would have received them, and uses none of kvtop's own decoding to make them. Only
+//! [`crate::source::simulation`] knows of wall time.
 
 mod config;
 mod discovery;
-pub mod driver;
 mod hash;
 mod index;
 mod logs;

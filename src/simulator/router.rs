@@ -222,7 +222,7 @@ fn cost(load: &Load, overlap: u64, sequences: &[u64], isl: u64, size: u32) -> Co
 mod tests {
     use super::*;
     use crate::domain::Block;
-    use crate::source::simulator::hash::engine_blocks;
+    use crate::simulator::hash::engine_blocks;
 
     const A: WorkerRank = WorkerRank::new(1, 0);
     const B: WorkerRank = WorkerRank::new(2, 0);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
-use super::Simulation;
 use crate::clock;
 use crate::domain::{SourceNote, SourceState, Timestamp};
+use crate::simulator::Simulation;
 use crate::source::{Desired, Emitter, SourceHandle};
 
 /// How often frames are emitted: often enough to look continuous.
@@ -141,7 +141,7 @@ fn simulated(since: (Timestamp, Timestamp), now: Timestamp, speed: f64) -> Times
 mod tests {
     use super::*;
     use crate::frame::{Frame, Origin};
-    use crate::source::simulator::Scenario;
+    use crate::simulator::Scenario;
 
     fn started(room: usize) -> (Running, mpsc::Receiver<Frame>, Emitter) {
         let (frames, received) = mpsc::channel(room);

@@ -2,12 +2,12 @@
 
 use super::line;
 use crate::domain::Timestamp;
-use crate::source::simulator::config::WorkerConfig;
-use crate::source::simulator::names::{MODEL, NAMESPACE, component};
+use crate::simulator::config::WorkerConfig;
+use crate::simulator::names::{MODEL, NAMESPACE, component};
 use crate::wire::encode::Family;
 
 /// Returns what a frontend logs when it starts.
-pub(in crate::source::simulator) fn frontend_start(
+pub(in crate::simulator) fn frontend_start(
     family: Family,
     at: Timestamp,
     workers: usize,
@@ -37,7 +37,7 @@ pub(in crate::source::simulator) fn frontend_start(
 }
 
 /// Returns what a worker and its engine log when they start.
-pub(in crate::source::simulator) fn worker_start(
+pub(in crate::simulator) fn worker_start(
     family: Family,
     at: Timestamp,
     worker: u64,
@@ -85,7 +85,7 @@ pub(in crate::source::simulator) fn worker_start(
 }
 
 /// Returns the line of a publisher that could not publish a block.
-pub(in crate::source::simulator) fn complaint(at: Timestamp, text: &str) -> String {
+pub(in crate::simulator) fn complaint(at: Timestamp, text: &str) -> String {
     if text.starts_with("Block not published") {
         line(at, "WARN", &format!("dynamo_llm::kv_router::publisher: {text}"))
     } else {
