@@ -39,6 +39,7 @@ const LAYERS: &[Layer] = &[
             "serde",
             "serde_json",
             "tokio",
+            "xxhash_rust",
             "base64",
             "http",
             "http_body_util",
