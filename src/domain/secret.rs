@@ -1,7 +1,7 @@
 //! How names of secrets sound.
 
 /// What names of keys, flags and words with a secret end with, without separators, in small letters.
-pub const SECRET_WORDS: [&str; 14] = [
+pub const SECRET_WORDS: [&str; 19] = [
     "password",
     "passwd",
     "passphrase",
@@ -16,6 +16,11 @@ pub const SECRET_WORDS: [&str; 14] = [
     "nkey",
     "authorization",
     "bearer",
+    "cookie",
+    "nkeyseed",
+    "sessionid",
+    "signature",
+    "jwt",
 ];
 
 /// What names of environment variables with a secret contain.

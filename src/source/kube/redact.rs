@@ -20,17 +20,41 @@ pub(super) const REDACTED: &str = "(redacted)";
 /// Keys that name a Secret rather than hold one.
 const REFERENCES: [&str; 4] = ["envfromsecret", "secretname", "imagepullsecret", "existingsecret"];
 
+/// How many texts may still be nested in one another: a script that quotes JSON whose strings are command
+/// lines. Whoever writes a text decides how deep it goes, so deeper ones are taken out whole.
+///
+/// The limit bounds both the stack (each text holds at most the 128 levels that `serde_json` reads) and the
+/// time, which is linear in the length of the text at each level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Depth(u8);
+
+impl Depth {
+    /// The outermost text. Of the commands seen in clusters none needs more than four levels.
+    const OUTERMOST: Self = Self(6);
+
+    /// Returns the depth of a text within this one, none below the limit.
+    fn inner(self) -> Option<Self> {
+        self.0.checked_sub(1).map(Self)
+    }
+}
+
 /// Takes all secrets out of `value`.
 pub(super) fn redact(value: &mut Value) {
+    redact_at(value, Depth::OUTERMOST);
+}
+
+fn redact_at(value: &mut Value, depth: Depth) {
     match value {
         Value::String(text) => {
-            if let Some(clean) = scrub(text) {
+            if let Some(clean) = scrub(text, depth) {
                 *text = clean;
             }
         }
         Value::Array(items) => {
             redact_arguments(items);
-            items.iter_mut().for_each(redact);
+            for item in items {
+                redact_at(item, depth);
+            }
         }
         Value::Object(map) => {
             let variable = map.get("name").and_then(Value::as_str).map(str::to_owned);
@@ -52,7 +76,7 @@ pub(super) fn redact(value: &mut Value) {
                 if secret {
                     *inner = REDACTED.into();
                 } else {
-                    redact(inner);
+                    redact_at(inner, depth);
                 }
             }
         }

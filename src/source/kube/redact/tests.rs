@@ -94,7 +94,7 @@ fn texts_lose_secrets_and_nothing_else() {
         ),
     ];
     for (text, expected) in rows {
-        let clean = scrub(text).unwrap_or_else(|| text.to_owned());
+        let clean = scrub(text, Depth::OUTERMOST).unwrap_or_else(|| text.to_owned());
         assert_eq!(clean, expected, "{text}");
     }
 }
@@ -113,4 +113,102 @@ fn keys_of_a_config_map_are_variables() {
     let text = redacted(data).to_string();
 
     assert!(!text.contains("PLANTED"), "{text}");
+}
+
+/// Texts that are hard to scan, `length` bytes of each.
+fn worst_cases(length: usize) -> Vec<String> {
+    let parts = [
+        "a='",
+        "a=\"",
+        "'\"",
+        "\"'",
+        "'",
+        "a=",
+        "a: ",
+        "{\"a\":",
+        "[",
+        "{",
+        "\\\"",
+        "\\",
+        "://",
+        "a://@",
+        "a://b?c=d&",
+        "prompt",
+        "prompt\"",
+        "prompt=",
+        "prompt: 1 ",
+        "token: ",
+        "token: 1,",
+        "--token ",
+        "hf_",
+        "SU",
+        ":",
+        "::",
+        "-",
+        " ",
+        "\n",
+        "\n ",
+        "token:\n ",
+        "Bearer ",
+        "ü='",
+        "token: Some(\"",
+        "a: A ",
+    ];
+    let mut texts: Vec<String> =
+        parts.iter().map(|part| part.repeat(length.div_ceil(part.len()))).collect();
+    // Each level is a text in quotes that holds the next one, with as many escapes as that takes.
+    let mut nested = "x".to_owned();
+    while nested.len() < length {
+        nested = serde_json::json!({ "a": nested }).to_string();
+    }
+    texts.push(nested);
+    texts.push("{\"a\":".repeat(100) + &"1".repeat(length) + &"}".repeat(100));
+    texts
+}
+
+/// Stacks of threads have 2 MB unless told otherwise; a quarter of that must do.
+fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(512 << 10).spawn(run).unwrap().join().unwrap();
+}
+
+#[test]
+fn quotes_within_quotes_do_not_overflow_the_stack() {
+    on_a_small_stack(|| {
+        for text in worst_cases(64 << 10) {
+            drop(redacted_line(&text));
+            drop(redacted(json!({ "args": [text] })));
+        }
+    });
+}
+
+#[test]
+fn a_text_that_is_nested_too_deeply_is_taken_out_whole() {
+    let mut nested = "PLANTED".to_owned();
+    for _ in 0..12 {
+        nested = json!({ "a": nested }).to_string();
+    }
+    let clean = redacted(json!(nested)).to_string();
+
+    assert!(clean.contains(REDACTED) && !clean.contains("PLANTED"), "{clean}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "compares how long two calls take")]
+fn time_grows_no_faster_than_the_text() {
+    use std::time::{Duration, Instant};
+    let took = |text: &str| {
+        let once = || {
+            let started = Instant::now();
+            drop(redacted_line(text));
+            started.elapsed()
+        };
+        (0..3).map(|_| once()).min().unwrap()
+    };
+    let (short, long) = (worst_cases(8 << 10), worst_cases(128 << 10));
+    for (short, long) in short.iter().zip(&long) {
+        let limit = took(short).max(Duration::from_micros(200)) * 100;
+        let start: String = short.chars().take(20).collect();
+        // Sixteen times the text: 256 times the time, were it quadratic.
+        assert!(took(long) < limit, "`{start}` took {:?}, above {limit:?}", took(long));
+    }
 }

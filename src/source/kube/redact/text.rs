@@ -2,21 +2,48 @@
 
 use serde_json::Value;
 
-use super::{REDACTED, is_secret_constant, is_secret_key, redact};
+use super::{Depth, REDACTED, is_secret_constant, is_secret_key, redact_at};
 
 /// How tokens of well-known issuers begin.
-const PREFIXES: [&str; 8] =
-    ["hf_", "sk-", "nvapi-", "ghp_", "github_pat_", "glpat-", "eyJhbGci", "AKIA"];
+const PREFIXES: [&str; 24] = [
+    "hf_",
+    "sk-",
+    "sk_live_",
+    "rk_live_",
+    "nvapi-",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "npm_",
+    "pypi-",
+    "dop_v1_",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "xapp-",
+    "ya29.",
+    "AIza",
+    "AKIA",
+    "ASIA",
+    "eyJ",
+];
+
+/// Keys in armour, by how their first line ends: private keys, NATS credentials.
+const ARMOUR: [&str; 3] = ["PRIVATE KEY-----", "NKEY SEED-----", "USER JWT-----"];
 
 /// Shorter words are not tokens.
 const SHORTEST: usize = 16;
 
 /// Returns `text` without its secrets, none when it has none.
-pub(super) fn scrub(text: &str) -> Option<String> {
-    if text.contains("PRIVATE KEY-----") {
+pub(super) fn scrub(text: &str, depth: Depth) -> Option<String> {
+    if ARMOUR.iter().any(|end| text.contains(end)) {
         return Some(REDACTED.to_owned());
     }
-    if let Some(clean) = scrub_json(text) {
+    if let Some(clean) = scrub_json(text, depth) {
         return Some(clean);
     }
     let mut clean = String::with_capacity(text.len());
@@ -39,18 +66,19 @@ pub(super) fn scrub(text: &str) -> Option<String> {
         if opens_block(line) {
             block = Some(indentation);
         }
-        clean.push_str(&scrub_line(line, &mut after));
+        clean.push_str(&scrub_line(line, &mut after, depth));
     }
     (clean != text).then_some(clean)
 }
 
-fn scrub_json(text: &str) -> Option<String> {
+fn scrub_json(text: &str, depth: Depth) -> Option<String> {
     if !text.trim_start().starts_with('{') {
         return None;
     }
     let mut value: Value = serde_json::from_str(text).ok()?;
+    let Some(inner) = depth.inner() else { return Some(REDACTED.to_owned()) };
     let before = value.clone();
-    redact(&mut value);
+    redact_at(&mut value, inner);
     (value != before).then(|| value.to_string())
 }
 
@@ -69,7 +97,7 @@ fn is_secret(key: &str, value: &str) -> bool {
 }
 
 /// Returns a line without secrets: `key: value`, `KEY=value`, `--flag value`, and URLs.
-fn scrub_line(line: &str, after: &mut After) -> String {
+fn scrub_line(line: &str, after: &mut After, depth: Depth) -> String {
     if let Some((key, value)) = line.split_once(": ") {
         let name = key.trim().trim_start_matches("- ");
         let value = value.trim_end();
@@ -90,7 +118,7 @@ fn scrub_line(line: &str, after: &mut After) -> String {
             clean.push_str(REDACTED);
             clean.push_str(separator(word));
         } else {
-            clean.push_str(&scrub_word(word));
+            clean.push_str(&scrub_word(word, depth));
         }
         *after = After::of(word);
     }
@@ -155,7 +183,7 @@ fn parts(word: &str) -> [&str; 2] {
     [word, space]
 }
 
-fn scrub_word(word: &str) -> String {
+fn scrub_word(word: &str, depth: Depth) -> String {
     if let Some((key, value)) = word.split_once('=').filter(|_| !is_quoted(word)) {
         let name = key.trim_start_matches(['"', '\'', ';', '(']);
         let is_name = !name.is_empty() && !name.contains([':', '/', '?', '{', ' ']);
@@ -163,10 +191,10 @@ fn scrub_word(word: &str) -> String {
             return format!("{key}={REDACTED}{}", separator(value));
         }
         if is_name && !value.contains("://") {
-            return format!("{key}={}", scrub_value(value));
+            return format!("{key}={}", scrub_value(value, depth));
         }
     }
-    scrub_value(word)
+    scrub_value(word, depth)
 }
 
 /// Returns the `;`, `&&` or `|` at the end of a word: without it the next command of a script would be
@@ -180,14 +208,19 @@ fn is_quoted(word: &str) -> bool {
     word.len() > 1 && first.is_some_and(|quote| word.ends_with(quote))
 }
 
-fn scrub_value(word: &str) -> String {
+fn scrub_value(word: &str, depth: Depth) -> String {
     let bare = word.trim_matches(['"', '\'']);
-    if bare != word {
-        // What stands in quotes may be a command line or JSON of its own.
-        let inner = scrub(bare).unwrap_or_else(|| bare.to_owned());
-        return word.replacen(bare, &inner, 1);
+    if bare.len() != word.len() {
+        // Text in quotes may be a command line or JSON of its own.
+        let inner = match depth.inner() {
+            Some(inner) => scrub(bare, inner).unwrap_or_else(|| bare.to_owned()),
+            None => REDACTED.to_owned(),
+        };
+        let start = word.len() - word.trim_start_matches(['"', '\'']).len();
+        let end = word.get(start + bare.len()..).unwrap_or_default();
+        return format!("{}{inner}{end}", &word[..start]);
     }
-    if let Some(clean) = scrub_json(word) {
+    if let Some(clean) = scrub_json(word, depth) {
         return clean;
     }
     scrub_tokens(&scrub_urls(word))
@@ -201,13 +234,24 @@ fn scrub_tokens(word: &str) -> String {
     while !rest.is_empty() {
         let length = rest.find(|letter| !is_inside(letter)).unwrap_or(rest.len());
         let (part, others) = rest.split_at(length);
-        let is_token = part.len() >= SHORTEST && PREFIXES.iter().any(|it| part.starts_with(it));
+        let is_token = part.len() >= SHORTEST && PREFIXES.iter().any(|it| part.starts_with(it))
+            || is_seed(part);
         clean.push_str(if is_token { REDACTED } else { part });
         let mut letters = others.chars();
         clean.extend(letters.next());
         rest = letters.as_str();
     }
     clean
+}
+
+/// Returns true for a seed of an nkey: base32 of 32 bytes with a prefix and a checksum.
+fn is_seed(word: &str) -> bool {
+    const LENGTH: usize = 58;
+    let is_base32 = |byte: u8| byte.is_ascii_uppercase() || (b'2'..=b'7').contains(&byte);
+    word.len() == LENGTH
+        && word.starts_with('S')
+        && word[1..].starts_with(['A', 'C', 'N', 'O', 'U', 'X'])
+        && word.bytes().all(is_base32)
 }
 
 /// Removes user and password from URLs, and the values of secret parameters.
