@@ -10,6 +10,7 @@
 //! - [`diagnose`] says what is wrong, how sure that is, and what mends it;
 //! - [`engine`] brings them together and makes [`snapshot`]s, which [`report`] writes;
 //! - [`lint`] judges manifests with the same decoders and rules;
+//! - [`draw`] draws screens into files, [`player`] plays recordings;
 //! - [`config`] says what the user set, [`cli`] what was typed;
 //! - [`attach`] says which sources are worth having, from what Kubernetes shows.
 //!
@@ -21,6 +22,7 @@ pub mod clock;
 pub mod config;
 pub mod diagnose;
 pub mod domain;
+pub mod draw;
 pub mod engine;
 pub mod exit;
 pub mod frame;
@@ -28,6 +30,7 @@ pub mod lint;
 pub mod metrics;
 pub mod mirror;
 pub mod model;
+pub mod player;
 pub mod record;
 pub mod report;
 pub mod run;

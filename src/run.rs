@@ -5,7 +5,6 @@ mod check;
 mod cluster;
 mod discovery;
 mod doctor;
-mod drawn;
 mod driver;
 mod ending;
 mod exporter;
@@ -15,7 +14,6 @@ mod live;
 mod log_files;
 pub mod manual;
 mod output;
-mod player;
 mod publishers;
 mod recorder;
 mod records;
@@ -46,7 +44,6 @@ use crate::tui::labels::LabelsError;
 use crate::tui::theme::ThemeError;
 
 pub use output::printable_lines;
-pub use player::Player;
 
 /// Why kvtop could not do what it was asked.
 #[derive(Debug, thiserror::Error)]

@@ -7,11 +7,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::live::Attach;
-use super::player::Player;
 use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::frame::Frame;
+use crate::player::Player;
 use crate::snapshot::{DemoState, Feed, Snapshot, ViewQuery};
 use crate::tui::command::ReplayCommand;
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use super::RunError;
-use super::drawn::Drawing;
 use super::headless::{listened, played};
 use super::output::print;
 use super::{driver, live, screen, settings};
@@ -11,6 +10,7 @@ use crate::cli::{SnapshotArgs, SnapshotFormat, SourceArgs};
 use crate::config::Config;
 use crate::config::setting as known;
 use crate::domain::Timestamp;
+use crate::draw::Drawing;
 use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::report;

@@ -8,7 +8,6 @@ use super::ending;
 use super::headless::{ended, follow, take, tell_damage};
 use super::live::{self, Live};
 use super::output::print;
-use super::player::Player;
 use super::thresholds;
 use super::waiting::Waiting;
 use crate::cli::{SourceArgs, StatArgs};
@@ -16,6 +15,7 @@ use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::exit::Exit;
+use crate::player::Player;
 use crate::report;
 use crate::snapshot::ViewQuery;
 

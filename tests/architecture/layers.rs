@@ -1,6 +1,6 @@
 //! The table: who may name what.
 
-/// One layer, or one room of a layer (`run/drawn`).
+/// One layer, or one room of a layer (`run/terminal`).
 pub(super) struct Layer {
     /// Its module, from the crate's root, with `/` in between.
     pub(super) name: &'static str,
@@ -154,5 +154,19 @@ pub(super) const LAYERS: &[Layer] = &[
         in_tests: &[],
     },
     Layer { name: "exit", layers: &[], crates: &[], std: CORE_STD, in_tests: &[] },
+    Layer {
+        name: "draw",
+        layers: &["domain", "engine", "report", "snapshot", "tui"],
+        crates: &["ratatui"],
+        std: CORE_STD,
+        in_tests: &[],
+    },
+    Layer {
+        name: "player",
+        layers: &["cli", "diagnose", "domain", "engine", "frame", "record", "snapshot", "wire"],
+        crates: &[],
+        std: CORE_STD,
+        in_tests: &[],
+    },
     Layer { name: "run", layers: ANY, crates: ANY, std: ANY, in_tests: &[] },
 ];

@@ -17,7 +17,7 @@ use super::screen::Screen;
 use super::signals::{Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
 use crate::domain::{SourceState, Timestamp};
-use crate::run::drawn;
+use crate::draw;
 use crate::snapshot::{Feed, Snapshot, SourceRow, ViewQuery};
 use crate::tui::command::{Action, Command, Format};
 use crate::tui::findings;
@@ -308,11 +308,11 @@ impl<H: Hooks> Ui<H> {
     /// Writes the view into a file, and says where.
     fn export(&mut self, format: Format) {
         let options = &self.options;
-        let theme = drawn::theme_for_files(&options.theme, &options.themes, options.glyphs);
+        let theme = draw::theme_for_files(&options.theme, &options.themes, options.glyphs);
         let size = self.screen.as_ref().and_then(|screen| screen.size().ok()).unwrap_or((120, 36));
         let shown = self.shell.picture(&self.picture);
         let written = theme.map_err(io::Error::other).and_then(|theme| {
-            let text = drawn::render(&self.shell, &self.picture, &theme, size, format);
+            let text = draw::render(&self.shell, &self.picture, &theme, size, format);
             export::write(shown, format, &text)
         });
         match written {

@@ -25,7 +25,7 @@ use crate::tui::theme::{Glyphs, Level, Theme, ThemeError, Themes, contrast};
 
 /// What a drawing is of, and how it looks.
 #[derive(Debug)]
-pub(super) struct Drawing {
+pub struct Drawing {
     shell: Shell,
     theme: Theme,
     size: (u16, u16),
@@ -34,7 +34,7 @@ pub(super) struct Drawing {
 impl Drawing {
     /// Returns the drawing of `view` in columns and rows. A theme that leaves its colours to the
     /// terminal gets some of its own, because a file has no terminal.
-    pub(super) fn new(
+    pub fn new(
         view: View,
         size: (u16, u16),
         theme: &str,
@@ -50,19 +50,19 @@ impl Drawing {
     }
 
     /// Shows these names beside the hashes of blocks.
-    pub(super) fn name_blocks(&mut self, labels: Arc<Labels>) {
+    pub fn name_blocks(&mut self, labels: Arc<Labels>) {
         self.shell.name_blocks(labels);
     }
 
     /// Has graphs cover no more than `span`, where that is less than usual.
-    pub(super) fn fit(&mut self, span: Duration) {
+    pub fn fit(&mut self, span: Duration) {
         if let Some(window) = line::fitting(span) {
             self.shell.begin_with(window);
         }
     }
 
     /// Returns the picture that it shows. A view may ask about what an earlier picture shows first.
-    pub(super) fn picture(&self, engine: &mut Engine, feed: &Feed, at: Timestamp) -> Snapshot {
+    pub fn picture(&self, engine: &mut Engine, feed: &Feed, at: Timestamp) -> Snapshot {
         let mut take = |live: &Snapshot| {
             let mut snapshot = engine.snapshot(&self.shell.query(live), at);
             snapshot.feed = feed.clone();
@@ -73,14 +73,14 @@ impl Drawing {
     }
 
     /// Returns the drawing in `format`.
-    pub(super) fn render(&self, snapshot: &Snapshot, format: Format) -> String {
+    pub fn render(&self, snapshot: &Snapshot, format: Format) -> String {
         render(&self.shell, snapshot, &self.theme, self.size, format)
     }
 }
 
 /// Returns the theme called `name` in all colours; `dark` where it leaves them to the terminal. One
 /// without colours has none here either.
-pub(super) fn theme_for_files(
+pub fn theme_for_files(
     name: &str,
     themes: &Themes,
     glyphs: &'static Glyphs,
@@ -91,7 +91,7 @@ pub(super) fn theme_for_files(
 }
 
 /// Returns what `shell` shows of `snapshot`, without what lies over it.
-pub(super) fn render(
+pub fn render(
     shell: &Shell,
     snapshot: &Snapshot,
     theme: &Theme,

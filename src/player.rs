@@ -235,7 +235,7 @@ fn bounds(path: &Path) -> Result<Bounds, RecordError> {
 }
 
 /// Returns what an engine for this recording is told.
-pub(super) fn options_for(
+pub fn options_for(
     recording: &Recording,
     path: &Path,
     memory_limit: usize,
