@@ -39,6 +39,8 @@ pub enum ClaimWhat {
     DiscoveryBackend,
     /// Whether a worker publishes KV events.
     PublishesEvents,
+    /// Where an engine publishes its own KV events to, as an address of ZMQ.
+    EventEndpoint,
     /// Whether a worker keeps an index of its own events.
     LocalIndexer,
     /// Events that an engine buffers for its publisher.
@@ -51,6 +53,8 @@ pub enum ClaimWhat {
     TensorParallel,
     /// Data-parallel ranks of a worker.
     DataParallel,
+    /// Processes over which an engine splits the context that it decodes.
+    ContextParallel,
     /// Share of GPU memory, free or whole by engine, that the KV cache may take.
     GpuMemoryFraction,
     /// Number format of cached keys and values.
@@ -85,12 +89,14 @@ impl ClaimWhat {
             Self::EventPlane => "event_plane",
             Self::DiscoveryBackend => "discovery_backend",
             Self::PublishesEvents => "publishes_events",
+            Self::EventEndpoint => "event_endpoint",
             Self::LocalIndexer => "local_indexer",
             Self::EventBuffer => "event_buffer",
             Self::PrefixReuse => "prefix_reuse",
             Self::MaxNumSeqs => "max_num_seqs",
             Self::TensorParallel => "tensor_parallel",
             Self::DataParallel => "data_parallel",
+            Self::ContextParallel => "context_parallel",
             Self::GpuMemoryFraction => "gpu_memory_fraction",
             Self::KvCacheDtype => "kv_cache_dtype",
             Self::WeightBytes => "weight_bytes",

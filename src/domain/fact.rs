@@ -389,6 +389,8 @@ pub enum GaugeName {
     RemovalsApplied,
     /// Removals of blocks that it did not have.
     RemovalsMissing,
+    /// Workers that serve, and whose KV events a router expects and has no source for.
+    SourcelessWorkers,
 }
 
 impl GaugeName {
@@ -414,7 +416,8 @@ impl GaugeName {
             | Self::StoresOrphaned
             | Self::StoresInvalid
             | Self::RemovalsApplied
-            | Self::RemovalsMissing => false,
+            | Self::RemovalsMissing
+            | Self::SourcelessWorkers => false,
         }
     }
 }

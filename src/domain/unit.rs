@@ -45,6 +45,15 @@ impl BlockSize {
         }
     }
 
+    /// Returns true when an engine may have blocks of this size: a power of two, or for hybrid models of vLLM a
+    /// multiple of 16 (528, 784, 2096). The end of a prompt has any number of tokens, and bindings of Dynamo
+    /// 0.7 printed freed memory (2662439576).
+    pub const fn is_plausible(self) -> bool {
+        const LARGEST: u32 = 65_536;
+        let tokens = self.0.get();
+        tokens <= LARGEST && (tokens.is_power_of_two() || tokens.is_multiple_of(16))
+    }
+
     /// Returns the tokens in a block.
     pub const fn tokens(self) -> u32 {
         self.0.get()

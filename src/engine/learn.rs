@@ -170,6 +170,7 @@ impl Engine {
     }
 
     fn request(&mut self, request: &RequestEvent, at: Timestamp) {
+        self.router.answered += u64::from(request.phase == RequestPhase::PrefillCompleted);
         let RequestPhase::Added { overlap, chain, .. } = &request.phase else { return };
         if let Some(blocks) = overlap {
             self.note_overlap(OverlapBy::Request, request.rank, *blocks as f64, at);

@@ -65,6 +65,8 @@ pub struct Router {
     pub decisions_zero: u64,
     /// Decisions without the lines that forward one.
     pub routed: u64,
+    /// Requests whose prompt was computed, as events about requests say.
+    pub answered: u64,
     /// Requests whose overlap is known.
     pub overlaps: Overlaps,
     /// Of those, the ones that came when workers held blocks already.
@@ -93,6 +95,7 @@ struct Scraped {
     invalid: Grown,
     removed: Grown,
     unknown: Grown,
+    sourceless: f64,
 }
 
 /// A counter, with how much it grew since it was first seen: what it counted before is of another time.
@@ -150,6 +153,7 @@ impl Router {
             GaugeName::StoresInvalid => scraped.invalid.follow(value),
             GaugeName::RemovalsApplied => scraped.removed.follow(value),
             GaugeName::RemovalsMissing => scraped.unknown.follow(value),
+            GaugeName::SourcelessWorkers => scraped.sourceless = value,
             GaugeName::KvUtilization
             | GaugeName::PrefixHitRate
             | GaugeName::TotalBlocks
@@ -194,6 +198,14 @@ impl Router {
         });
         let (sum, count) = spans.fold((0.0, 0.0), |(a, b), (sum, count)| (a + sum, b + count));
         (count > 0.0).then(|| sum / count)
+    }
+
+    /// Returns how many workers a router says that it has no source of KV events for, at most.
+    pub fn sourceless(&self) -> u64 {
+        let most = self.scrapes.values().map(|scraped| scraped.sourceless).fold(0.0, f64::max);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+        let most = most.clamp(0.0, 1e9) as u64;
+        most
     }
 
     /// Returns the mean share of prompts that routers found cached, by their own metric.

@@ -48,6 +48,9 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         } else if let Some(name) = applied(sample) {
             *counted.entry(name).or_default() += value;
         } else if let Some(name) = gauge_of(&sample.metric) {
+            if name == GaugeName::ConfiguredBlocks {
+                facts.other.extend(configured(pod, sample));
+            }
             let value = if name == GaugeName::ConfiguredBlocks {
                 sample.labels.get("num_gpu_blocks").and_then(|blocks| blocks.parse().ok())
             } else {
@@ -129,8 +132,47 @@ fn gauge_of(metric: &str) -> Option<GaugeName> {
         "dynamo_frontend_output_sequence_tokens_sum" => GaugeName::OutputTokenSum,
         "dynamo_frontend_output_sequence_tokens_count" => GaugeName::OutputTokenCount,
         "dynamo_frontend_queued_requests" => GaugeName::Queued,
+        // From Dynamo 1.4 on (pull request 11194).
+        "dynamo_component_router_kv_event_source_mismatch_workers"
+        | "dynamo_frontend_router_kv_event_source_mismatch_workers" => GaugeName::SourcelessWorkers,
         _ => return None,
     })
+}
+
+/// What the labels of vLLM's `cache_config_info` say besides its blocks: the tokens that fit, which for hybrid
+/// models are fewer than all blocks would hold, and whether prefixes are reused (vLLM 0.31, `metrics/loggers.py`).
+fn configured(pod: &Arc<str>, sample: &Sample) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    let (worker, dp_rank) = (labelled_worker(sample), labelled_rank(sample));
+    let tokens = sample.labels.get("kv_cache_size_tokens").and_then(|tokens| tokens.parse().ok());
+    facts.extend(tokens.map(|value| {
+        Fact::Gauge(Gauge {
+            pod: Arc::clone(pod),
+            worker,
+            dp_rank,
+            name: GaugeName::TotalTokens,
+            value,
+        })
+    }));
+    let reuse = match sample.labels.get("enable_prefix_caching") {
+        Some("True") => Some(true),
+        Some("False") => Some(false),
+        _ => None,
+    };
+    facts.extend(reuse.map(|reuse| {
+        Fact::Claim(Claim {
+            what: ClaimWhat::PrefixReuse,
+            of: ClaimOf::Engine,
+            subject: worker.map_or_else(|| Subject::Pod(Arc::clone(pod)), Subject::Worker),
+            model: None,
+            value: ClaimValue::Flag(reuse),
+            basis: Basis::Observed,
+            source: format!("metrics of {pod}").into(),
+            raw: format!("enable_prefix_caching=\"{}\"", if reuse { "True" } else { "False" })
+                .into(),
+        })
+    }));
+    facts
 }
 
 /// What a frontend read from the card of its model. The block size is the one its router hashes with

@@ -12,8 +12,9 @@ use fields::Line;
 use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
-    BlockSize, BlockSizeNotice, Decision, DpRank, Fact, FormulaCredit, FormulaTerm, LogWarning,
-    Overlap, Prompt, RouterStart, SequenceHash, Subject, WarningKind, WorkerId, WorkerRank,
+    Basis, BlockSize, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
+    Fact, FormulaCredit, FormulaTerm, LogWarning, Overlap, Prompt, RouterStart, SequenceHash,
+    Subject, WarningKind, WorkerId, WorkerRank,
 };
 use crate::frame::{Frame, Origin};
 
@@ -45,6 +46,9 @@ const READERS: &[(&str, Reader)] = &[
     ("Input event gap detected", |line, pod| warn(line, pod, WarningKind::EventGap)),
     ("Failed to decode KVEventBatch", |line, pod| warn(line, pod, WarningKind::DecodeFailed)),
     ("request completed request_id=", prompt),
+    // From Dynamo 1.4 on (pull request 11194): once a minute, until it is cleared.
+    ("KV EVENT ROUTING MISCONFIGURATION", |line, pod| event_source(line, pod, false)),
+    ("KV event source mismatch cleared", |line, pod| event_source(line, pod, true)),
     // Both said so from 0.9.0 to 1.6.1 (dynamo-llm `http/service/service_v2.rs`, `kv_router.rs`).
     ("Starting HTTP(S) service protocol=", |_, pod| router_start(pod, false)),
     ("KV Routing initialized", |_, pod| router_start(pod, true)),
@@ -163,6 +167,21 @@ fn prompt(line: &Line<'_>, _pod: &Arc<str>) -> Option<Fact> {
     Some(Fact::Prompt(Prompt {
         request: printable(line.word("request_id=")?, 64).into(),
         tokens: line.integer("input_tokens=")?,
+    }))
+}
+
+/// What a router says of a worker that should publish KV events: `… worker_id=7 missing_dp_ranks=[0]`.
+fn event_source(line: &Line<'_>, pod: &Arc<str>, publishes: bool) -> Option<Fact> {
+    let named = line.integer("worker_id=").or_else(|| line.integer("MISCONFIGURATION: worker "));
+    Some(Fact::Claim(Claim {
+        what: ClaimWhat::PublishesEvents,
+        of: ClaimOf::Router,
+        subject: Subject::Worker(WorkerId(named?)),
+        model: None,
+        value: ClaimValue::Flag(publishes),
+        basis: Basis::Observed,
+        source: format!("log of {pod}").into(),
+        raw: printable(line.text(), RAW_LIMIT).into(),
     }))
 }
 

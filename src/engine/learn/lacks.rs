@@ -15,6 +15,7 @@ impl Engine {
         pod.follows = pod.follows.max(Some(at));
         if !start.follows {
             pod.began = pod.began.max(Some(at));
+            self.router.fractions.clear();
             self.lacks.restarted(&start.pod);
         }
     }

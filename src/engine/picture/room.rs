@@ -25,14 +25,27 @@ pub(in crate::engine) fn capacity(
         .or_else(|| record.scraped.blocks.as_ref().map(sourced))
 }
 
-/// Returns the same of what is good enough to be shown, and too little to judge by: tokens, which
-/// hybrid models share among several caches; what vLLM is configured with; and what a frontend read of
-/// its model, whichever worker that came from.
-pub(super) fn told(
+/// Returns the blocks that a rank has room for, as they are shown. Hybrid models keep several caches for each
+/// token, so that fewer tokens fit than all blocks would hold: then the engine's own count of tokens is meant.
+pub(super) fn shown(
     engine: &Engine,
     record: &RankRecord,
     subjects: &[Subject],
+    capacity: Option<Sourced<u64>>,
 ) -> Option<Sourced<u64>> {
+    let told = || told(engine, record, subjects);
+    let Some(capacity) = capacity else { return told() };
+    let fits = tokens(engine, record, subjects)
+        .and_then(|tokens| in_blocks(engine, record, subjects, &tokens))
+        // Rounding is no other cache.
+        .filter(|fits| fits.value > 0 && fits.value * 10 < capacity.value * 9);
+    Some(fits.unwrap_or(capacity))
+}
+
+/// Returns the same of what is good enough to be shown, and too little to judge by: tokens, which
+/// hybrid models share among several caches; what vLLM is configured with; and what a frontend read of
+/// its model, whichever worker that came from.
+fn told(engine: &Engine, record: &RankRecord, subjects: &[Subject]) -> Option<Sourced<u64>> {
     let adopted = || {
         let (value, stored) = engine.claims.any_count(ClaimWhat::TotalKvBlocks, ClaimOf::Router)?;
         let source = stored.claim.source.to_string();

@@ -52,7 +52,7 @@ fn row(
     let gauges = engine.meters.gauges_by_rank.get(index);
     let lately = gauges.and_then(|gauges| gauges.utilization.steady(at, LATELY, CHANGE));
     let used = room::utilization(record, capacity.as_ref());
-    let capacity = capacity.or_else(|| room::told(engine, record, &subjects));
+    let capacity = room::shown(engine, record, &subjects, capacity);
     WorkerRow {
         alias: engine.workers.alias(record.rank.worker),
         rank: record.rank,

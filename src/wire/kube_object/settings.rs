@@ -53,10 +53,42 @@ impl Process<'_> {
                 claims.extend(self.claim(row, *of));
             }
         }
+        if self.role == Role::Frontend && self.hashes_with_declared() {
+            claims.extend(self.router_of_declared(&claims));
+        }
         if self.backend == Some(Backend::TrtLlm) && self.role.is_worker() {
             self.trtllm_block_sizes(&mut claims, &overrides);
         }
         claims
+    }
+
+    /// Returns true for frontends that hash requests with the size which they declare: those that let the
+    /// engine's own code process chats (`kv_cache_block_size or 16`, ai-dynamo 1.0.0 to 1.2.1, `frontend/`).
+    fn hashes_with_declared(&self) -> bool {
+        let since = Version::new(1, 0);
+        let until = Version::new(1, 3);
+        let flag = self.command.flag(&["--dyn-chat-processor"]).and_then(|found| found.value);
+        let chat = flag.or_else(|| self.command.env().plain("DYN_CHAT_PROCESSOR"));
+        self.version.is_some_and(|version| version >= since && version < until)
+            && chat.is_some_and(|chat| !chat.is_empty() && chat != "dynamo")
+    }
+
+    /// Returns what a frontend declares as what its router hashes with. A default is in effect there.
+    fn router_of_declared(&self, claims: &[Claim]) -> Option<Claim> {
+        let declared =
+            |claim: &&Claim| (claim.what, claim.of) == (ClaimWhat::BlockSize, ClaimOf::Declared);
+        let declared = claims.iter().find(declared)?;
+        let unset = declared.basis == Basis::Default;
+        Some(Claim {
+            of: ClaimOf::Router,
+            basis: if unset { self.basis } else { declared.basis },
+            source: if unset {
+                format!("{}, default with a chat processor", self.place).into()
+            } else {
+                Arc::clone(&declared.source)
+            },
+            ..declared.clone()
+        })
     }
 
     /// Returns the claim of Dynamo's version that an image's tag makes.
@@ -242,7 +274,7 @@ impl Kind {
     fn as_given(self, value: Option<&str>) -> Option<ClaimValue> {
         match self {
             Self::Count | Self::Decimal | Self::Switch => Self::Text.read(value, false),
-            Self::Text | Self::EventsConfig | Self::EventsSwitch => None,
+            Self::Text | Self::EventsConfig | Self::EventsSwitch | Self::EventsEndpoint => None,
         }
     }
 
@@ -273,6 +305,11 @@ impl Kind {
                 let config: Value = serde_json::from_str(value?).ok()?;
                 let enabled = config.get("enable_kv_cache_events").and_then(Value::as_bool);
                 Some(ClaimValue::Flag(enabled.unwrap_or(false)))
+            }
+            Self::EventsEndpoint => {
+                let config: Value = serde_json::from_str(value?).ok()?;
+                let endpoint = config.get("endpoint").and_then(Value::as_str)?;
+                Some(ClaimValue::Text(shared(endpoint)))
             }
         }
     }

@@ -62,7 +62,15 @@ const LINES: &[(&str, &[Number])] = &[
         "kv size is ",
         &[Number { mark: "kv size is ", what: What::KvTokenBytes, of: ClaimOf::Engine }],
     ),
-    ("GPU KV cache size: ", &[engine("GPU KV cache size: ", What::KvCacheTokens)]),
+    // vLLM names the kind of device first: GPU, or CPU in its CPU builds (0.31, `kv_cache_utils.py:2464`).
+    ("PU KV cache size: ", &[engine("PU KV cache size: ", What::KvCacheTokens)]),
+    // Backends that override the flag: `cuda.py`, `interface.py` of vLLM 0.8 to 0.31.
+    ("kv cache block size to ", &[engine("kv cache block size to ", What::BlockSize)]),
+    ("KV cache block size to ", &[engine("KV cache block size to ", What::BlockSize)]),
+    // vLLM 0.31, `platforms/cpu.py`.
+    (" requires block_size=", &[engine(" requires block_size=", What::BlockSize)]),
+    // DeepSeek's sparse attention (SGLang `server_args.py`, DSA, before NSA).
+    ("Setting page size to ", &[engine("Setting page size to ", What::BlockSize)]),
     (
         "Setting attention block size to ",
         &[engine("Setting attention block size to ", What::BlockSize)],
@@ -81,6 +89,8 @@ const LINES: &[(&str, &[Number])] = &[
 
 /// Truths in a line: the mark of the line, of the value, and what it says.
 const FLAGS: &[(&str, &str, ClaimWhat, ClaimOf)] = &[
+    // vLLM's engine prints its whole configuration (`core.py`, "Initializing a V1 LLM engine (v0.31.0)").
+    (" LLM engine (v", "enable_prefix_caching=", ClaimWhat::PrefixReuse, ClaimOf::Engine),
     ("TensorRT-LLM engine args: ", "'enable_block_reuse': ", What::PrefixReuse, ClaimOf::Engine),
     (
         "Initializing the worker with config: Config(",
@@ -89,6 +99,18 @@ const FLAGS: &[(&str, &str, ClaimWhat, ClaimOf)] = &[
         ClaimOf::Publisher,
     ),
 ];
+
+/// Lines that say that an engine does not reuse prefixes: vLLM 0.31 (`vllm.py:2015`, `platforms/cpu.py:504`), and
+/// Dynamo's worker, which then publishes nothing (ai-dynamo 1.6.1, `vllm/args.py`, `create_kv_events_config`).
+const UNCACHED: [&str; 3] = [
+    "KV cache events are on, but prefix caching is not enabled",
+    "No kv_events_config required: prefix caching is disabled",
+    "forcing chunked prefill and prefix caching to be disabled",
+];
+
+/// Dynamo's worker names the address at which vLLM publishes (ai-dynamo 1.6.1, `vllm/args.py`,
+/// `update_engine_config_with_dynamo`): the mark of the line, and of the address.
+const ENDPOINT: (&str, &str) = ("for publishing vLLM kv events", "endpoint='");
 
 /// Amounts of memory on one GPU, which engines print as a decimal number of GiB: the mark of the line, of
 /// the number, and what it says (vLLM `gpu_model_runner.py`, `gpu_worker.py`, 0.14 in Dynamo 0.9 to 0.28 in
@@ -107,7 +129,14 @@ const AMOUNTS: &[(&str, &str, ClaimWhat)] = &[
 ];
 
 /// Every such line has one of these; most other lines have none, and cost these searches only.
-const COMMON: [&str; 11] = [
+const COMMON: [&str; 18] = [
+    "publishing vLLM kv events",
+    " LLM engine (v",
+    "prefix caching is",
+    "prefix caching to be",
+    "cache block size to ",
+    " requires block_size=",
+    "page size to ",
     "tokens",
     "engine args: ",
     "with config: Config(",
@@ -152,10 +181,20 @@ pub(super) fn read(text: &str, pod: &Arc<str>, facts: &mut Vec<Fact>) {
             claim(*what, *of, ClaimValue::Flag(rest.starts_with("True")), mark);
         }
     }
+    if let Some(mark) = UNCACHED.into_iter().find(|mark| line.text().contains(mark)) {
+        let off = ClaimValue::Flag(false);
+        claim(ClaimWhat::PrefixReuse, ClaimOf::Engine, off, mark);
+    }
     for (_, mark, what) in AMOUNTS.iter().filter(|(line_mark, ..)| text.contains(line_mark)) {
         if let Some(bytes) = line.number(mark).and_then(gibibytes) {
             claim(*what, ClaimOf::Engine, ClaimValue::Count(bytes), mark);
         }
+    }
+    if line.text().contains(ENDPOINT.0)
+        && let Some(endpoint) = line.after(ENDPOINT.1).and_then(|rest| rest.split('\'').next())
+    {
+        let endpoint = ClaimValue::Text(printable(endpoint, RAW_LIMIT).into());
+        claim(ClaimWhat::EventEndpoint, ClaimOf::Engine, endpoint, ENDPOINT.1);
     }
     if let Some(worker) = line.integer("KvEventPublisher for worker ") {
         let worker = WorkerId(worker);

@@ -193,5 +193,6 @@ const fn metric(name: GaugeName) -> &'static str {
         GaugeName::StoresInvalid => "stores refused for other reasons",
         GaugeName::RemovalsApplied => "removals followed",
         GaugeName::RemovalsMissing => "removals of unknown blocks",
+        GaugeName::SourcelessWorkers => "workers without a source of KV events",
     }
 }

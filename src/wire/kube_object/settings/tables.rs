@@ -16,6 +16,8 @@ pub(super) enum Kind {
     EventsConfig,
     /// JSON that must switch them on (vLLM, `KVEventsConfig`: off unless it says so).
     EventsSwitch,
+    /// The address in that JSON.
+    EventsEndpoint,
 }
 
 /// A variable, with the versions that read it.
@@ -260,11 +262,13 @@ const VLLM: &[Row] = &[
         .or(Unset::Count(16)),
     row(What::PublishesEvents, &[Publisher], Kind::EventsSwitch, &["--kv-events-config"])
         .or(Unset::UntilOneOne),
+    row(What::EventEndpoint, &[Engine], Kind::EventsEndpoint, &["--kv-events-config"]),
     row(What::PrefixReuse, &[Engine], Kind::Switch, &["--enable-prefix-caching"])
         .off(&["--no-enable-prefix-caching"]),
     row(What::Model, &[Card], Kind::Text, &["--served-model-name", "--model"]),
     row(What::TensorParallel, &[Engine], Kind::Count, &["--tensor-parallel-size", "-tp"]),
     row(What::DataParallel, &[Engine], Kind::Count, &["--data-parallel-size", "-dp"]),
+    row(What::ContextParallel, &[Engine], Kind::Count, &["--decode-context-parallel-size", "-dcp"]),
     row(What::MaxNumSeqs, &[Engine], Kind::Count, &["--max-num-seqs"]),
     row(What::TotalKvBlocks, &[Engine], Kind::Count, &["--num-gpu-blocks-override"]),
     row(What::GpuMemoryFraction, &[Engine], Kind::Decimal, &["--gpu-memory-utilization"]),
@@ -286,6 +290,12 @@ const SGLANG: &[Row] = &[
         &["--tensor-parallel-size", "--tp-size", "--tp"],
     ),
     row(What::DataParallel, &[Engine], Kind::Count, &["--data-parallel-size", "--dp-size", "--dp"]),
+    row(
+        What::ContextParallel,
+        &[Engine],
+        Kind::Count,
+        &["--decode-context-parallel-size", "--dcp-size"],
+    ),
     row(What::MaxNumSeqs, &[Engine], Kind::Count, &["--max-running-requests"]),
     row(What::KvCacheTokens, &[Engine], Kind::Count, &["--max-total-tokens"]),
     row(What::GpuMemoryFraction, &[Engine], Kind::Decimal, &["--mem-fraction-static"]),
