@@ -14,8 +14,8 @@ mod verdict;
 
 pub use evidence::{
     AdvertisedPlane, Belongs, Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence,
-    Regret, RouterEvidence, RouterKind, Setting, Settings, SizeByCosts, SizeClaim, TreeEvidence,
-    Unheard, Unregistered,
+    Regret, RouterEvidence, RouterKind, Setting, Settings, Silence, SizeByCosts, SizeClaim,
+    TreeEvidence, Unheard, Unregistered,
 };
 pub use fix::{Change, Fix, Part, Rendered, Target};
 pub use hysteresis::{Check, Diagnosis, Raised};
@@ -43,6 +43,12 @@ pub trait Rule: Sync {
     /// Returns the ids that this finding of the rule explains away; usually all of them.
     fn explains_by(&self, _finding: &Finding) -> &'static [&'static str] {
         self.explains()
+    }
+
+    /// Returns true when a finding of the rule changes nothing in effect, so that it is listed, and never
+    /// decides how the deployment is.
+    fn is_advisory(&self, _finding: &Finding) -> bool {
+        false
     }
 
     /// Judges the evidence.

@@ -3,6 +3,7 @@
 mod alarms;
 mod balance;
 mod captures;
+mod claims;
 mod detection;
 mod fixes;
 mod losses;

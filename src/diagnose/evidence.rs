@@ -4,11 +4,13 @@
 
 mod models;
 mod settings;
+mod silence;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
+pub use silence::Silence;
 
 use super::thresholds::Thresholds;
 use crate::domain::{Backend, DpRank, Peers, Releases, Timestamp, WorkerId, WorkerRank};
@@ -164,6 +166,10 @@ pub struct RouterEvidence {
     pub regret: Option<Regret>,
     /// Mean share of prompts found cached, by the router's own metric, since it started.
     pub hit_rate: Option<f64>,
+    /// Workers that serve and whose KV events it has no source for, by its own metric.
+    pub sourceless: u64,
+    /// Requests whose prompt was computed since kvtop attached, as events about requests say.
+    pub answered: u64,
 }
 
 /// A block size that follows from the fractions of costs.
@@ -221,6 +227,8 @@ pub struct PlaneEvidence {
     pub deaf: Option<String>,
     /// Sources that do not reach every publisher of KV events.
     pub unheard: Vec<Unheard>,
+    /// Publishers that a source is connected to, where these are all.
+    pub reached: u64,
     /// Where discovery records say that KV events are published.
     pub advertised: Vec<AdvertisedPlane>,
     /// Sources of events that are open.

@@ -1,5 +1,7 @@
 //! Block sizes as several rules compare them.
 
+mod sides;
+mod standing;
 mod workers;
 
 use std::borrow::Cow;
@@ -9,11 +11,17 @@ use std::sync::Arc;
 use super::evidence::{Evidence, Ground, SizeClaim};
 use super::verdict::Proof;
 use crate::domain::{ClaimOf, WorkerId, thousands};
+pub(super) use sides::Side;
 pub(super) use workers::SizesByWorker;
 
 impl Evidence {
-    /// Returns the claims about `of` of workers that are present, of pods and of the deployment.
+    /// Returns the claims about `of` that hold, of workers that are present, of pods and of the deployment.
     pub fn sizes_of(&self, of: ClaimOf) -> impl Iterator<Item = &SizeClaim> {
+        self.all_sizes_of(of).filter(|claim| self.holds(claim))
+    }
+
+    /// Returns the same, with the claims that something better refutes.
+    pub fn all_sizes_of(&self, of: ClaimOf) -> impl Iterator<Item = &SizeClaim> {
         self.sizes.iter().filter(move |claim| {
             let left = |worker: WorkerId| {
                 self.ranks.iter().any(|rank| rank.rank.worker == worker && rank.gone)
@@ -48,12 +56,14 @@ impl Evidence {
         self.sizes_of(of).all(same).then_some(best)
     }
 
-    /// Returns the size that workers hash and publish with: what they say of their publisher, of their
-    /// engine, and of their card, in this order.
+    /// Returns the size that workers hash and publish with: what they were seen to use before what they were
+    /// started with, and of each what is said of the publisher, of the engine and of the card, in this order.
     pub fn worker_size(&self) -> Option<&SizeClaim> {
-        [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card]
+        let order = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
+        let seen = order
             .into_iter()
-            .find_map(|of| self.agreed(of))
+            .find_map(|of| self.agreed(of).filter(|claim| claim.ground == Ground::Observed));
+        seen.or_else(|| order.into_iter().find_map(|of| self.agreed(of)))
     }
 
     /// Returns what to say where workers name several sizes, so that there is no one size of theirs.
@@ -66,20 +76,6 @@ impl Evidence {
         let sizes = of.into_iter().find_map(differ)?;
         let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
         Some(format!("one block size of the workers: they use {}", sizes.join(" and ")))
-    }
-
-    /// Returns the size that the router hashes requests with, and where that is from.
-    pub fn router_size(&self) -> Option<(u32, Proof)> {
-        if let Some(claim) = self.agreed(ClaimOf::Router) {
-            return Some((claim.tokens, claim.proof("router block size")));
-        }
-        if let Some(inferred) = self.router.inferred {
-            return Some((inferred.tokens, self.cost_proof(inferred.tokens)));
-        }
-        // Inside the frontend the router takes the card's size (dynamo-llm 0.9.0,
-        // `discovery/watcher.rs:388`).
-        let card = self.agreed(ClaimOf::Card)?;
-        Some((card.tokens, card.proof("router block size, from the model card")))
     }
 
     /// Returns the evidence that costs give for a block size.
@@ -103,6 +99,8 @@ impl Evidence {
             if let Some(engine) = engine
                 && engine.tokens != publisher.tokens
                 && engine.ground.max(publisher.ground) > Ground::Default
+                && !self.agree_in_effect(publisher, engine)
+                && !self.is_context_parallel(publisher, engine)
             {
                 pairs.push((publisher, engine));
             }

@@ -1,5 +1,6 @@
 //! Evidence for rules, and their verdicts as rows of a snapshot.
 
+mod by_worker;
 mod models;
 mod plane;
 mod rows;
@@ -194,6 +195,8 @@ impl Engine {
             lengths_told: self.prefixes.reuse.told(),
             regret: regret(self.decisions.last()),
             hit_rate: router.hit_rate(),
+            sourceless: router.sourceless(),
+            answered: router.answered,
         }
     }
 

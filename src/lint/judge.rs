@@ -94,6 +94,8 @@ impl<'a, 'b> Scene<'a, 'b> {
             }
             evidence.models.extend(part.model().map(|model| (worker, model.into())));
             let reuse = part.claims.get(&(ClaimWhat::PrefixReuse, ClaimOf::Engine));
+            // Workers that only decode have no use for it.
+            let reuse = reuse.filter(|_| part.role != Role::Decode);
             evidence.settings.prefix_reuse.extend(reuse.and_then(flag).map(|set| OfWorker {
                 worker: Some(worker),
                 who: Arc::clone(&part.name),

@@ -34,7 +34,9 @@ impl Plan {
         let chats = |part: &Part<'_>| {
             let version = part.version();
             let between = version.is_some_and(|version| ((1, 0)..(1, 3)).contains(&version));
-            between && scene.text.flag(part, &["--dyn-chat-processor"]).is_some()
+            let named = scene.text.flag(part, &["--dyn-chat-processor"]).is_some()
+                || part.variable("DYN_CHAT_PROCESSOR").is_some();
+            between && named
         };
         let hashing = scene.frontends().filter(|part| chats(part));
         Self {

@@ -51,7 +51,7 @@ impl Status {
             Self::Critical
         } else if unjudged || open().any(|finding| finding.id == CANNOT_SEE) {
             Self::Unknown
-        } else if open().any(|finding| finding.severity == Severity::Warning) {
+        } else if open().any(|finding| finding.severity == Severity::Warning && !finding.advisory) {
             Self::Warning
         } else {
             Self::Ok
@@ -104,7 +104,7 @@ fn cannot_see(snapshot: &Snapshot) -> bool {
 pub fn text(snapshot: &Snapshot) -> String {
     let status = Status::of(snapshot);
     let found: Vec<String> = active(snapshot)
-        .filter(|finding| finding.severity > Severity::Info)
+        .filter(|finding| finding.severity > Severity::Info && !finding.advisory)
         .map(|finding| {
             format!(
                 "{} {} ({}): {}",

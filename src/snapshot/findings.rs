@@ -43,6 +43,8 @@ pub struct FindingRow {
     pub severity: Severity,
     /// How sure it is.
     pub grade: Grade,
+    /// True when it changes nothing in effect: it is listed, and never decides how the deployment is.
+    pub advisory: bool,
     /// What is wrong, in one sentence with numbers.
     pub summary: String,
     /// What it does to requests, in one sentence.

@@ -182,6 +182,7 @@ mod tests {
             name: "a-name",
             severity,
             grade: Grade::Likely,
+            advisory: false,
             summary: String::new(),
             effect: String::new(),
             evidence: Vec::new(),

@@ -305,7 +305,8 @@ fn a_blind_router_is_found_beside_one_of_another_model_that_sees() {
         let seen = another_model(to, of);
         let finding = top(&seen);
 
-        let told = "The router hashes blocks of 16 tokens, workers publish 32: ";
+        let told =
+            "Block sizes differ: the router hashes 16-token blocks, but workers publish 32-token";
         assert!(finding.summary.contains(&format!("{model}: {told}")), "{}", finding.summary);
     }
     // What proves the size is too little here: unknown, where the sum of both seemed well.

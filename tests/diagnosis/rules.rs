@@ -159,7 +159,7 @@ fn setting<T>(value: T) -> Setting<T> {
 }
 
 /// Turns every known overlap into none.
-fn blinded(evidence: &mut Evidence, requests: u64) {
+pub(super) fn blinded(evidence: &mut Evidence, requests: u64) {
     let tally = &mut evidence.router.tally;
     (tally.overlaps, tally.warm) = (Overlaps::default(), Overlaps::default());
     for _ in 0..requests {
@@ -281,22 +281,35 @@ fn a_size_declared_on_the_frontend_is_named_in_the_words_of_its_users() {
 }
 
 #[test]
-fn a_default_that_nobody_reads_is_a_note_once_requests_find_blocks() {
-    let mut evidence = healthy();
-    evidence.settings.router_kind = kvtop::diagnose::RouterKind::Frontend;
-    (evidence.sizes[1].tokens, evidence.sizes[1].ground) = (16, Ground::Default);
+fn a_declared_size_that_is_not_read_is_judged_by_who_wrote_it_and_what_requests_find() {
     let rule = kvtop::diagnose::rule("KVT016").unwrap();
-    let severity = |evidence: &Evidence| match rule.judge(evidence) {
-        Verdict::Found(finding) => finding.severity,
-        other => panic!("{other:?}"),
+    let judged = |tokens: u32, ground: Ground, blind: bool, kind: RouterKind| {
+        let mut evidence = healthy();
+        evidence.settings.router_kind = kind;
+        (evidence.sizes[1].tokens, evidence.sizes[1].ground) = (tokens, ground);
+        if blind {
+            blinded(&mut evidence, 30);
+        }
+        match rule.judge(&evidence) {
+            Verdict::Found(finding) => Some((finding.severity, rule.is_advisory(&finding))),
+            Verdict::Clear { .. } => None,
+            other @ Verdict::Unknown { .. } => panic!("{other:?}"),
+        }
     };
+    let (info, warning) = (kvtop::domain::Severity::Info, kvtop::domain::Severity::Warning);
+    let unread = RouterKind::Frontend;
 
-    let seeing = severity(&evidence);
-    blinded(&mut evidence, 30);
-    let blind = severity(&evidence);
-
-    assert_eq!(seeing, kvtop::domain::Severity::Info);
-    assert_eq!(blind, kvtop::domain::Severity::Warning);
+    // A default that nobody wrote.
+    assert_eq!(judged(16, Ground::Default, true, unread), Some((info, true)));
+    assert_eq!(judged(16, Ground::Default, false, unread), None);
+    // The same value, written.
+    assert_eq!(judged(16, Ground::Setting, true, unread), Some((warning, true)));
+    assert_eq!(judged(16, Ground::Setting, false, unread), Some((info, true)));
+    // A value of its own is worth a look, and never decides how the deployment is.
+    assert_eq!(judged(64, Ground::Setting, false, unread), Some((warning, true)));
+    // Where the router reads it, it counts, default or not.
+    assert_eq!(judged(16, Ground::Default, true, RouterKind::OwnSize), Some((warning, false)));
+    assert_eq!(judged(32, Ground::Setting, true, unread), None);
 }
 
 #[test]

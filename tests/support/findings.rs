@@ -29,6 +29,7 @@ pub(crate) fn block_size() -> FindingRow {
         name: "block-size-mismatch",
         severity: Severity::Critical,
         grade: Grade::Confirmed,
+        advisory: false,
         summary: String::from(
             "Workers publish blocks of 32 tokens, their engines have blocks of 16.",
         ),
@@ -86,6 +87,7 @@ pub(crate) fn declared() -> FindingRow {
         name: "block-size-declared",
         severity: Severity::Warning,
         grade: Grade::ConfigOnly,
+        advisory: false,
         summary: String::from(
             "Frontend KV block size (16) does not match worker block size (32). Set \
              DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend or configure tokens_per_block=16 on workers.",
@@ -121,6 +123,7 @@ pub(crate) fn pressure() -> FindingRow {
         name: "kv-pressure",
         severity: Severity::Warning,
         grade: Grade::Likely,
+        advisory: false,
         summary: String::from("w1 uses 99 % of its KV blocks."),
         effect: String::from("It evicts what it is about to need."),
         evidence: vec![evidence("KV blocks in use, w1", "99 %", "metrics", Some(NOW))],
@@ -140,6 +143,7 @@ fn silent() -> FindingRow {
         name: "worker-silent",
         severity: Severity::Critical,
         grade: Grade::Likely,
+        advisory: false,
         summary: String::from("w1 serves 0.6 requests a second and publishes no KV event."),
         raised: ago(90),
         explains: Vec::new(),

@@ -109,6 +109,11 @@ pub struct Settings {
     pub replica_sync: Option<Setting<bool>>,
     /// Whether workers publish events.
     pub publishes: Vec<OfWorker<bool>>,
-    /// Whether engines reuse prefixes.
+    /// Where engines publish events of their own.
+    pub event_endpoints: Vec<OfWorker<Arc<str>>>,
+    /// Whether engines reuse prefixes, of workers that compute prompts.
     pub prefix_reuse: Vec<OfWorker<bool>>,
+    /// Over how many processes engines split the context that they decode: the tokens of their events' blocks
+    /// are those of a block on each.
+    pub context_parallel: Vec<OfWorker<u64>>,
 }

@@ -7,6 +7,9 @@ use crate::diagnose::rules::block_size_mismatch::{BlockSizeMismatch, mended_size
 use crate::diagnose::{Finding, Rule, Verdict};
 use crate::domain::{Backend, ClaimOf, Grade, Severity};
 
+/// What holds when nobody declares a size (ai-dynamo 0.9.0 to 1.6.1, `frontend/`).
+const DEFAULT: u32 = 16;
+
 pub(super) struct BlockSizeDeclared;
 
 impl Rule for BlockSizeDeclared {
@@ -22,10 +25,17 @@ impl Rule for BlockSizeDeclared {
         "DYN_KV_CACHE_BLOCK_SIZE (--kv-cache-block-size, 16 when nobody sets it) on the frontend should say \
          what the workers use. The router inside dynamo.frontend does not read it, from 0.9 to 1.6: it takes \
          the size of the workers' model card, so that a wrong value there does not by itself explain a cold \
-         router. A router of its own and gateway plugins do hash with a size that is set on them; there a \
+         router. From 1.0 to 1.2 a frontend with --dyn-chat-processor (DYN_CHAT_PROCESSOR) does hash with it, \
+         and a router of its own and gateway plugins hash with a size that is set on them; there a \
          difference is KVT001. Judged by the setting on the frontend's pod against the sizes that workers \
-         claim, or while KVT001 is found against the size that they get by its fix. A warning when somebody set it; once requests are seen to find blocks, a default that nobody \
-         reads is worth a note only."
+         claim, or while KVT001 is found against the size that they get by its fix. A default that nobody \
+         wrote is a note, and nothing once requests find blocks. A value that somebody wrote is a warning; \
+         where the router does not read it, it never changes the exit code of kvtop check, and one that only \
+         repeats the default is a note once requests find blocks."
+    }
+
+    fn is_advisory(&self, finding: &Finding) -> bool {
+        finding.grade == Grade::ConfigOnly
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -48,6 +58,13 @@ impl Rule for BlockSizeDeclared {
                 "the frontend declares {size}, as workers will use once KVT001 is mended"
             )),
             None => Verdict::clear(format!("the frontend declares {size}, as workers use")),
+            Some(claim) if claim.ground == Ground::Default && is_idle(evidence, claim) => {
+                Verdict::clear(format!(
+                    "nothing is declared on the frontend; its default of {} is not read, and requests find \
+                     cached blocks",
+                    claim.tokens
+                ))
+            }
             Some(claim) => found(evidence, claim, worker, size).into(),
         }
     }
@@ -78,27 +95,41 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String
     }
 }
 
-fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u32) -> Finding {
-    let (d, w) = (declared.tokens, size);
-    let decides = evidence.settings.router_kind == RouterKind::OwnSize;
+/// Returns true when a declared size is seen to change nothing: the router does not read it, and requests find
+/// cached blocks.
+fn is_idle(evidence: &Evidence, declared: &SizeClaim) -> bool {
     let sees = matches!(blind::look(evidence), Sight::Sees { .. } | Sight::Metric { .. });
+    sees && !decides(evidence, declared)
+}
+
+/// Returns true when the router hashes requests with the declared size: it is of a kind that does, or its costs
+/// show that it does although the cards name another.
+fn decides(evidence: &Evidence, declared: &SizeClaim) -> bool {
+    let cards = || evidence.sizes_of(ClaimOf::Card).all(|card| card.tokens != declared.tokens);
+    let shown = evidence.router.inferred.is_some_and(|it| it.tokens == declared.tokens);
+    evidence.settings.router_kind == RouterKind::OwnSize || (shown && cards())
+}
+
+fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u32) -> Finding {
+    let decides = decides(evidence, declared);
+    let unread = !decides && evidence.settings.router_kind == RouterKind::Frontend;
     let set = declared.ground > Ground::Default;
-    let severity = if set || decides || !sees { Severity::Warning } else { Severity::Info };
-    let effect = match evidence.settings.router_kind {
-        RouterKind::OwnSize => "This router hashes requests with it: it finds no cached block.",
-        RouterKind::Frontend => {
-            "The frontend does not read it: its router takes the model card's size. By itself it does not \
-             explain a cold router. Declared, not in effect here."
-        }
-        RouterKind::Unknown => {
-            "The router inside dynamo.frontend does not read it; a router of its own does, and then it \
-             finds no cached block."
-        }
+    // Whoever wrote the default may not have meant anything by it.
+    let repeats = declared.tokens == DEFAULT && is_idle(evidence, declared);
+    let severity = if decides || (set && !repeats) { Severity::Warning } else { Severity::Info };
+    let effect = if decides {
+        "This router hashes requests with the declared size, so that it finds no cached block."
+    } else if unread {
+        "No effect on routing: the router inside this frontend does not read it, but takes the block size of \
+         the model card. By itself it does not explain a cold router."
+    } else {
+        "The router inside dynamo.frontend does not read it; a router of its own does, and then it finds no \
+         cached block."
     };
     Finding {
         severity,
-        grade: if decides && sees { Grade::Likely } else { Grade::ConfigOnly },
-        summary: summary(evidence, d, worker.tokens, w),
+        grade: if decides { Grade::Likely } else { Grade::ConfigOnly },
+        summary: summary(evidence, declared.tokens, worker.tokens, size),
         effect: effect.into(),
         proofs: vec![
             declared.proof("declared on the frontend"),
@@ -106,24 +137,26 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
         ],
         refuted_by: "A frontend that declares what the workers use.".into(),
         competing: vec!["KVT001 names what is in effect, where something is.".into()],
-        fix: Some(Fix {
-            sentence: match evidence.settings.router_kind {
-                // What it does not do belongs to it: it is all that small screens show.
-                RouterKind::Frontend => format!(
-                    "Set DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend, which does not read it."
-                ),
-                RouterKind::OwnSize | RouterKind::Unknown => {
-                    format!("Set DYN_KV_CACHE_BLOCK_SIZE={w} on the frontend.")
-                }
-            },
-            change: Some(Change::Set {
-                on: Part::Frontend,
-                variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),
-                flags: &["--kv-cache-block-size"],
-                inside: None,
-                value: w.to_string(),
-            }),
-            restarts: evidence.frontend_restarts(),
-        }),
+        fix: Some(fix(evidence, unread, size)),
     }
+}
+
+fn fix(evidence: &Evidence, unread: bool, size: u32) -> Fix {
+    let change = Change::Set {
+        on: Part::Frontend,
+        variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),
+        flags: &["--kv-cache-block-size"],
+        inside: None,
+        value: size.to_string(),
+    };
+    let sentence = if unread {
+        // What it does not do belongs to it: it is all that small screens show.
+        format!(
+            "Nothing to do for routing: the frontend does not read it. To have it agree, set \
+             DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend with its next restart."
+        )
+    } else {
+        format!("Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend.")
+    };
+    Fix { sentence, change: Some(change), restarts: evidence.frontend_restarts() }
 }

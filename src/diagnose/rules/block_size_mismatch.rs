@@ -10,11 +10,11 @@ mod published;
 
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::rules::blind::{self, Sight};
+use crate::diagnose::sizes::Side;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{ClaimOf, Grade, Severity, thousands};
 pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
-use published::is_publishing;
 
 /// What an empty index does to requests. Engines still find what they have cached.
 const INDEX_EMPTY: &str = "The router's index stays empty: no request is routed to where its prefix is \
@@ -56,7 +56,7 @@ impl Rule for BlockSizeMismatch {
         if let Some(mismatch) = mismatch(evidence) {
             return mismatch.finding.into();
         }
-        let publishes = is_publishing(evidence, &evidence.total());
+        let publishes = evidence.is_publishing(&evidence.total());
         rest(evidence, &blind::look(evidence), publishes)
     }
 }
@@ -79,30 +79,28 @@ fn mismatch(evidence: &Evidence) -> Option<Mismatch> {
         return Some(found);
     }
     let sight = blind::look(evidence);
-    if let Sight::Blind(proofs) = &sight
-        && let Some(found) = routed(evidence, proofs)
-    {
+    if let Some(found) = routed(evidence, &sight) {
         return Some(found);
     }
-    if let Some(found) = blind_models(evidence).find_map(|(model, part, proofs)| {
-        let mut found = routed(&part, &proofs)?;
+    if let Some(found) = blind_models(evidence).find_map(|(model, part, sight)| {
+        let mut found = routed(&part, &sight)?;
         found.finding.summary = format!("Model {model}: {}", found.finding.summary);
         Some(found)
     }) {
         return Some(found);
     }
     let sees = matches!(sight, Sight::Sees { .. });
-    let publishes = is_publishing(evidence, &evidence.total());
+    let publishes = evidence.is_publishing(&evidence.total());
     if sees && publishes { None } else { configured(evidence) }
 }
 
 /// Returns the models among several whose requests find nothing, while those of others may, with what is known
 /// of them. A router of its own may serve any of them with a size of its own.
-fn blind_models(evidence: &Evidence) -> impl Iterator<Item = (String, Evidence, Vec<Proof>)> {
+fn blind_models(evidence: &Evidence) -> impl Iterator<Item = (String, Evidence, Sight)> {
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     let models = if own { Vec::new() } else { evidence.by_model() };
     models.into_iter().filter_map(|(model, part)| match blind::look(&part) {
-        Sight::Blind(proofs) => Some((model, part, proofs)),
+        sight @ Sight::Blind(_) => Some((model, part, sight)),
         _ => None,
     })
 }
@@ -155,51 +153,37 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
 }
 
 /// Router and workers differ: the router is blind although the index is full, and the sizes differ.
-fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Mismatch> {
-    let (router, router_proof) = evidence.router_size()?;
-    let claimed = [ClaimOf::Publisher, ClaimOf::Engine]
-        .into_iter()
-        .find_map(|of| evidence.agreed(of))
-        .filter(|claim| claim.ground > Ground::Default);
-    let chains = evidence.router.chains;
-    let workers = chains.map(|chains| chains.tokens).or(claimed.map(|claim| claim.tokens))?;
-    if workers == router {
-        return None;
-    }
-    let mut proofs = proofs.to_vec();
-    proofs.push(router_proof);
-    if let Some(chains) = chains {
-        let value = format!(
-            "{}: {} of {} prompts are as long as blocks of {} make their chains",
-            chains.tokens,
-            thousands(chains.agreeing.into()),
-            thousands(chains.prompts.into()),
-            chains.tokens
-        );
-        proofs.push(Proof::new("publisher block size", value, "stores, and lengths of prompts"));
-    }
-    if let Some(claim) = claimed {
-        proofs.push(claim.proof("workers' block size"));
-    }
-    if let Some(inferred) = evidence.router.inferred
-        && inferred.tokens == router
-    {
-        proofs.push(evidence.cost_proof(router));
-    }
-    let blind = evidence.router.tally.warm.best();
+fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
+    let router = evidence.router_side()?;
+    let workers = evidence.workers_side(router.tokens)?;
+    let seen = router.observed && workers.observed;
+    let warm = evidence.router.tally.warm.best();
+    let blind = match sight {
+        Sight::Blind(proofs) => proofs.clone(),
+        // Two sizes that were both seen need no more than requests that find nothing.
+        Sight::NothingToSee | Sight::Unknown if seen && is_proven(evidence, &router, &workers) => {
+            let value = format!("{} of {}", thousands(warm.zero), thousands(warm.known));
+            let source = "routers' logs and events";
+            vec![Proof::new("requests without overlap", value, source).at(evidence.at)]
+        }
+        _ => return None,
+    };
+    let mut proofs = vec![router.proof.clone(), workers.proof.clone()];
+    proofs.extend(blind);
+    proofs.extend(named(evidence, router.tokens, &[ClaimOf::Router], &proofs));
+    let of = [ClaimOf::Card, ClaimOf::Publisher, ClaimOf::Engine];
+    proofs.extend(named(evidence, workers.tokens, &of, &proofs));
+    proofs.extend(evidence.refuted().take(4));
     let finding = Finding {
         severity: Severity::Critical,
-        grade: if claimed.is_some() || evidence.router.inferred.is_some_and(|i| i.tokens == router)
-        {
-            Grade::Confirmed
-        } else {
-            Grade::Likely
-        },
+        grade: if seen { Grade::Confirmed } else { Grade::Likely },
         summary: format!(
-            "The router hashes blocks of {router} tokens, workers publish {workers}: {} of {} requests \
-             found nothing although {} blocks are cached.",
-            thousands(blind.zero),
-            thousands(blind.known),
+            "Block sizes differ: the router hashes {}-token blocks, but workers publish {}-token blocks. {} \
+             of {} requests found nothing, although {} blocks are cached.",
+            router.tokens,
+            workers.tokens,
+            thousands(warm.zero),
+            thousands(warm.known),
             thousands(evidence.tree.held)
         ),
         effect: blind::EFFECT.into(),
@@ -209,9 +193,33 @@ fn routed(evidence: &Evidence, proofs: &[Proof]) -> Option<Mismatch> {
             "KVT015: hashes may differ for other reasons; here the sizes themselves do.".into(),
             "KVT007: a router without history warns of missing parents; this one does not.".into(),
         ],
-        fix: Some(router_fix(evidence, router, workers)),
+        fix: Some(router_fix(evidence, router.tokens, workers.tokens)),
     };
-    Some(Mismatch { finding, target: Some(workers) })
+    Some(Mismatch { finding, target: Some(workers.tokens) })
+}
+
+/// Returns true when two sizes that were seen differ, and enough requests found nothing. What costs or chains
+/// show is behaviour; two records may be of different moments.
+fn is_proven(evidence: &Evidence, router: &Side, workers: &Side) -> bool {
+    let all = evidence.router.tally.overlaps.best();
+    let several = evidence.models_served().len() > 1 || evidence.models_of_routers() > 1;
+    (router.by_behaviour || workers.by_behaviour)
+        && !several
+        && all.zero == all.known
+        && evidence.router.tally.warm.best().known >= evidence.thresholds.min_blind
+}
+
+/// Returns who else names a size, once each, without what is among `known`.
+fn named(evidence: &Evidence, tokens: u32, of: &[ClaimOf], known: &[Proof]) -> Vec<Proof> {
+    let claims = of.iter().filter_map(|of| {
+        let mut claims = evidence.sizes_of(*of);
+        claims.find(|claim| claim.tokens == tokens && claim.ground > Ground::Default)
+    });
+    let proofs = claims.map(|claim| claim.proof(format!("{} block size", claim.of.name())));
+    let new = proofs.filter(|proof| {
+        !known.iter().any(|it| (&it.value, &it.source) == (&proof.value, &proof.source))
+    });
+    new.collect()
 }
 
 /// Settings differ, and nothing was seen yet.

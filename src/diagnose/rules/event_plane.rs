@@ -28,7 +28,7 @@ impl Rule for EventPlane {
     }
 
     fn explains(&self) -> &'static [&'static str] {
-        &["KVT003", "KVT009", "KVT017"]
+        &["KVT003", "KVT009"]
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -57,7 +57,7 @@ impl Rule for EventPlane {
         }
         let elsewhere = elsewhere(evidence);
         // Logs tell of requests from before kvtop listened.
-        let served = is_settled(evidence) && tally.routed >= limits.min_silent_routed;
+        let served = is_settled(evidence) && served(evidence) >= limits.min_silent_routed;
         if !served && plane.down.is_empty() && elsewhere.is_none() && unheard.is_none() {
             let missing = "KV events: none came yet, and few requests did";
             return Verdict::unknown(if may_be_elsewhere(evidence) {
@@ -72,6 +72,9 @@ impl Rule for EventPlane {
         if evidence.mute().is_some() {
             return Verdict::unknown("KV events: workers are set to publish none (KVT003)");
         }
+        if let Some(why) = evidence.expected_silence() {
+            return Verdict::unknown(format!("KV events: {}", why.name()));
+        }
         none(evidence, elsewhere, unheard).into()
     }
 }
@@ -80,6 +83,11 @@ impl Rule for EventPlane {
 fn silent_for(evidence: &Evidence) -> u64 {
     let last = evidence.ranks.iter().filter_map(|rank| rank.last_event).max();
     last.map_or(0, |last| evidence.at.since(last).as_secs())
+}
+
+/// Returns how many requests were served, as far as anybody tells.
+fn served(evidence: &Evidence) -> u64 {
+    evidence.router.tally.routed.max(evidence.router.answered)
 }
 
 /// Returns true once kvtop has listened long enough to expect something.
@@ -196,7 +204,15 @@ fn said(
         };
         return (summary, fix.to_owned());
     }
-    let routed = thousands(evidence.router.tally.routed);
+    let routed = thousands(served(evidence));
+    if plane.reached > 0 {
+        let summary = format!(
+            "kvtop is connected to all {} publishers of KV events, but none published an event while {routed} \
+             requests were served.",
+            plane.reached
+        );
+        return (summary, UNPUBLISHED.to_owned());
+    }
     let over_zmq = evidence.releases.least.is_some_and(|least| least >= Release::new(1, 3));
     let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats");
     if plane.advertised.is_empty() && over_zmq && only_nats {
@@ -218,6 +234,11 @@ fn said(
             .to_owned(),
     )
 }
+
+/// How to make engines publish whose publishers are connected.
+const UNPUBLISHED: &str = "On vLLM workers, check the endpoint in --kv-events-config: the engine binds tcp://*:PORT, \
+                           but connects to an address without *, and then no event ever leaves it. Also check that \
+                           prefix caching is on.";
 
 /// Returns what a source says of itself: how many publishers it reaches, and why not the others. Their
 /// records are left to the evidence: a line of a screen has room for an address and a reason.

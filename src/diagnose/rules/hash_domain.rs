@@ -50,7 +50,6 @@ impl Rule for HashDomain {
 
 fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
     let router = evidence.router_size();
-    let past_known = evidence.present().all(|rank| rank.past_known || rank.held == 0);
     match (evidence.router.chains, router) {
         (Some(chains), Some((router, proof))) if chains.tokens == router => {
             proofs.push(proof);
@@ -69,12 +68,6 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
         _ if (1..evidence.thresholds.min_lengths).contains(&evidence.router.lengths_told) => {
             return Verdict::unknown(
                 "more prompts, to tell the block size by the length of their chains",
-            );
-        }
-        // A late attach hides how long chains are, and with it whether the sizes agree.
-        _ if !past_known => {
-            return Verdict::unknown(
-                "the workers' block size: kvtop attached late, and nobody names it",
             );
         }
         _ => {}

@@ -1,7 +1,7 @@
 //! KVT017: there is nothing to reuse, or engines do not.
 
-use crate::diagnose::{Evidence, Finding, OfWorker, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::diagnose::{Evidence, Finding, Ground, OfWorker, Proof, Rule, Verdict};
+use crate::domain::{Backend, Grade, Severity, thousands};
 
 pub(super) struct PrefixReuse;
 
@@ -18,16 +18,16 @@ impl Rule for PrefixReuse {
         "No request finds anything cached because there is nothing to find: engines do not \
          reuse prefixes (--no-enable-prefix-caching, enable_block_reuse: false, \
          --disable-radix-cache), or no two prompts begin alike: a date, a request id or a tool \
-         list near the start makes every prompt new. Judged by the engines' settings and hit \
-         rates, and over at least 50 requests without overlap by stores that never fork from a \
+         list near the start makes every prompt new. An engine without prefix caching publishes no KV events \
+         either, which is no fault of its publisher. Workers that only decode are not judged. Judged by the \
+         engines' settings, logs and hit rates, and over at least 50 requests without overlap by stores that never fork from a \
          cached prefix. Switch reuse on, or move what changes to the end of the prompt."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        let off: Vec<_> =
-            evidence.settings.prefix_reuse.iter().filter(|of| !of.set.value).collect();
-        if let Some(first) = off.first() {
-            return switched_off(&off, first);
+        let off: Vec<_> = evidence.uncached().collect();
+        if !off.is_empty() {
+            return switched_off(evidence, &off);
         }
         let all = evidence.router.tally.overlaps.best();
         let total = evidence.total();
@@ -44,6 +44,14 @@ impl Rule for PrefixReuse {
             return Verdict::unknown(
                 "enough requests whose overlap is known, and stores with blocks",
             );
+        }
+        // A prompt that begins like no other is stored from its first block on.
+        if total.roots * 10 < all.known * 9 {
+            return Verdict::unknown(format!(
+                "stores from the begin of a prompt: {} were seen, while {} requests found nothing",
+                thousands(total.roots),
+                thousands(all.known)
+            ));
         }
         let hit = evidence.present().filter_map(|rank| rank.hit_rate).fold(0.0, f64::max);
         if total.forks > 0 || hit > 0.0 {
@@ -67,27 +75,58 @@ impl Rule for PrefixReuse {
     }
 }
 
-fn switched_off(off: &[&OfWorker<bool>], first: &OfWorker<bool>) -> Verdict {
+fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
     let proofs = off.iter().take(16).map(|of| {
         let value = format!("off ({})", of.set.raw);
-        Proof::new(format!("prefix reuse, {}", of.who), value, of.set.source.to_string())
+        Proof::new(format!("prefix caching, {}", of.who), value, of.set.source.to_string())
             .at(of.set.at)
     });
     let names: Vec<&str> = off.iter().take(4).map(|of| of.who.as_ref()).collect();
     let others = if off.len() > 4 { " and others" } else { "" };
-    let summary = format!("Engines are set not to reuse prefixes: {}{others}.", names.join(", "));
-    let sentence = match first.set.flag() {
-        Some("--override-engine-args") | None => format!(
-            "Set kv_cache_config.enable_block_reuse: true for {}{others} ({}).",
-            names.join(", "),
-            first.set.source
-        ),
-        Some(flag) => format!("Start {}{others} without {flag}.", names.join(", ")),
+    let names = format!("{}{others}", names.join(", "));
+    let all = evidence.present().filter(|rank| rank.registered).count();
+    let of_all =
+        if all > off.len() { format!(" ({} of {all} workers)", off.len()) } else { String::new() };
+    let grade = if off.iter().any(|of| of.set.ground == Ground::Observed) {
+        Grade::Confirmed
+    } else {
+        Grade::ConfigOnly
     };
-    Finding::new(Severity::Warning, Grade::ConfigOnly, summary, proofs.collect())
-        .means(EFFECT, "One overlap.")
-        .mended_by(sentence, "every worker whose settings change; their caches start empty")
+    let summary = format!("Prefix caching is switched off on {names}{of_all}.");
+    let mut fixes: Vec<String> = Vec::new();
+    for of in off.iter().take(4) {
+        let fix = fix(evidence, of);
+        if !fixes.contains(&fix) {
+            fixes.push(fix);
+        }
+    }
+    Finding::new(Severity::Warning, grade, summary, proofs.collect())
+        .means(EFFECT, "One KV event, or one request with overlap, from these workers.")
+        .rather_than("KVT003, KVT004: without prefix caching an engine has no KV event to publish.")
+        .mended_by(
+            format!("On {names}: {}.", fixes.join("; ")),
+            "Rolling restart of the workers whose settings change; each one loses its KV cache.",
+        )
         .into()
+}
+
+/// Returns how prefix caching is switched on again, by the setting that switched it off.
+fn fix(evidence: &Evidence, off: &OfWorker<bool>) -> String {
+    let own = evidence.present().find(|rank| Some(rank.rank.worker) == off.worker);
+    let backend = own.and_then(|rank| rank.backend).or_else(|| evidence.backend());
+    match off.set.flag() {
+        Some(flag @ ("--no-enable-prefix-caching" | "--disable-radix-cache")) => {
+            format!("remove {flag}")
+        }
+        Some(flag) => format!("set kv_cache_config.enable_block_reuse: true in {flag}"),
+        None if backend == Some(Backend::TrtLlm) => {
+            format!("set kv_cache_config.enable_block_reuse: true ({})", off.set.source)
+        }
+        // Some backends of vLLM switch it off by themselves.
+        None => "find in the engine's log what switched prefix caching off; a model or backend that does not \
+                 support it gains nothing from KV routing"
+            .to_owned(),
+    }
 }
 
 const EFFECT: &str = "Every prompt is computed whole; routing by cached blocks cannot help.";

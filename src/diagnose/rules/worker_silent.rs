@@ -1,5 +1,7 @@
 //! KVT003: a worker serves requests and publishes nothing.
 
+mod reported;
+
 use std::time::Duration;
 
 use crate::diagnose::evidence::{Evidence, OfWorker, RankEvidence};
@@ -41,10 +43,25 @@ impl Rule for WorkerSilent {
         let judged: Vec<&RankEvidence> =
             evidence.present().filter(|rank| must_publish(rank, evidence)).collect();
         let loud = judged.iter().filter(|rank| speaks(rank)).count();
+        if let Some(finding) = reported::unbound(evidence, &judged) {
+            return finding.into();
+        }
         if loud == 0 {
             return match evidence.mute() {
-                Some(mute) => all_mute(evidence, &mute).into(),
-                None => Verdict::unknown("KV events: kvtop sees none from any worker"),
+                Some(mute) => {
+                    let off = |of: &&OfWorker<bool>| evidence.uncached().any(|it| it.who == of.who);
+                    let (off, mute): (Vec<_>, Vec<_>) = mute.into_iter().partition(off);
+                    if mute.is_empty() {
+                        return Verdict::unknown(
+                            "KV events: prefix caching is off on every worker (KVT017)",
+                        );
+                    }
+                    all_mute(evidence, &mute, &off).into()
+                }
+                None => match reported::sourceless(evidence) {
+                    Some(finding) => finding.into(),
+                    None => Verdict::unknown("KV events: kvtop sees none from any worker"),
+                },
             };
         }
         let silent: Vec<&RankEvidence> =
@@ -83,6 +100,10 @@ fn speaks(rank: &RankEvidence) -> bool {
 }
 
 fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
+    // An engine that does not reuse prefixes has nothing to publish, which is a cause of its own.
+    if evidence.caching_off(rank.rank.worker).is_some() {
+        return false;
+    }
     let limits = &evidence.thresholds;
     let overlap = rank.tally.overlap();
     let enough = if overlap.known > 0 {
@@ -100,7 +121,7 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
 }
 
 /// No worker publishes, because none was told to.
-fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Finding {
+fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool>]) -> Finding {
     let routed = thousands(evidence.router.tally.routed);
     let mut proofs: Vec<Proof> = mute
         .iter()
@@ -111,15 +132,29 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Finding {
                 .at(of.set.at)
         })
         .collect();
+    let uncached = evidence.uncached().filter(|it| off.iter().any(|of| of.who == it.who));
+    proofs.extend(uncached.take(16).map(|of| {
+        let value = format!("off ({})", of.set.raw);
+        Proof::new(format!("prefix caching, {}", of.who), value, of.set.source.to_string())
+            .at(of.set.at)
+    }));
     let value = format!("0, while {routed} requests were routed");
     proofs.push(Proof::new("KV events", value, "every event plane that kvtop listens to"));
+    proofs.extend(reported::proof(evidence));
+    let summary = mute_summary(evidence, mute, off);
+    let also = if off.is_empty() {
+        String::new()
+    } else {
+        format!(
+            " On {}, switch prefix caching on (KVT017): without it there is nothing to publish.",
+            names(off)
+        )
+    };
+    let on = if off.is_empty() { String::new() } else { format!(" on {}", names(mute)) };
     Finding {
         severity: Severity::Critical,
         grade: Grade::Confirmed,
-        summary: format!(
-            "No worker publishes KV events: none of {} was told to, and none came with {routed} requests.",
-            mute.len()
-        ),
+        summary,
         effect: "The router knows of no cached block: no request is routed to where its prefix is cached. \
                  What hits, hits by chance."
             .into(),
@@ -131,13 +166,39 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Finding {
         ],
         fix: Some(Fix {
             sentence: format!(
-                "Switch KV events on: {}. Roll the workers one by one.",
+                "Enable KV events{on}: {}. Restart the workers one by one.{also}",
                 evidence.publish_flags()
             ),
             change: None,
             restarts: "every worker, one after the other; their caches start empty".into(),
         }),
     }
+}
+
+fn mute_summary(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool>]) -> String {
+    let routed = thousands(evidence.router.tally.routed);
+    if off.is_empty() {
+        format!(
+            "No worker publishes KV events: none of {} was told to, and none came with {routed} requests.",
+            mute.len()
+        )
+    } else {
+        format!(
+            "No worker publishes KV events, and none came with {routed} requests: {} {} not told to publish, \
+             and {} {} prefix caching switched off.",
+            names(mute),
+            if mute.len() == 1 { "was" } else { "were" },
+            names(off),
+            if off.len() == 1 { "has" } else { "have" }
+        )
+    }
+}
+
+/// Returns the names of workers, of many the first.
+fn names(of: &[&OfWorker<bool>]) -> String {
+    let names: Vec<&str> = of.iter().take(4).map(|of| of.who.as_ref()).collect();
+    let others = if of.len() > 4 { " and others" } else { "" };
+    format!("{}{others}", names.join(", "))
 }
 
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {
@@ -161,6 +222,7 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
         proofs
             .push(Proof::new("publishes events", "no", setting.source.to_string()).at(setting.at));
     }
+    proofs.extend(reported::proof(evidence));
     let is = if silent.len() == 1 { "publishes" } else { "publish" };
     let ranks = if loud == 1 { "rank does" } else { "ranks do" };
     Finding {

@@ -25,7 +25,8 @@ impl Rule for WorkersDisagree {
          with one size. Routers refuse workers whose model card differs from the first one's (the \
          checksum of the card covers the size), with an error that does not name the size. Judged by one \
          size of each worker that is present: what its live model card says, or else what it was started \
-         with; the two are not compared with each other. From Dynamo 1.5 workers that compute prompts only \
+         with; the two are not compared with each other, and nothing is said within a minute after a worker \
+         started or left: until a rollout is through, old and new workers stand beside each other. From Dynamo 1.5 workers that compute prompts only \
          may have another size than the others: a router of their own takes their card's. Roll the odd ones \
          out with the size of the others, or, while KVT001 is found, with the size that mends it."
     }
@@ -46,6 +47,13 @@ impl Rule for WorkersDisagree {
         if let Some(open) = open {
             return Verdict::unknown(format!("{open}; sizes are {}", listed(&sizes)));
         }
+        // Old and new workers stand beside each other until a rollout is through.
+        if let (true, Some(change)) = (sizes.len() > 1, evidence.in_rollout()) {
+            let sizes = listed(&sizes);
+            return Verdict::unknown(format!(
+                "the end of a rollout: {change}; block sizes are {sizes}"
+            ));
+        }
         match sizes.as_slice() {
             [] => Verdict::unknown("workers' block sizes: no model card, pod or log names one"),
             [(size, _)] => match untold {
@@ -58,38 +66,41 @@ impl Rule for WorkersDisagree {
                     format!("Auto-configured KV block size: {size} (from worker reports)")
                 })),
             },
-            [(most, _), ..] => {
-                // Where a mismatch is to be mended first, its size counts, not that of most.
-                let one = evidence.models_served().len() == 1;
-                let aim = if one { mended_size(evidence) } else { None };
-                let aim = aim.filter(|aim| aim != most);
-                let to = aim.unwrap_or(*most);
-                let odd = sizes.iter().filter(|(size, _)| *size != to);
-                let odd: Vec<String> =
-                    odd.flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
-                let proof = |claim: &&SizeClaim| {
-                    let who = claim.who(evidence);
-                    claim.proof(format!("{} block size, {who}", claim.of.name()))
-                };
-                let proofs: Vec<Proof> = claims.iter().take(16).map(proof).collect();
-                Finding {
-                    severity: Severity::Critical,
-                    grade: Grade::ConfigOnly,
-                    summary: format!("Workers use blocks of different sizes: {}.", listed(&sizes)),
-                    effect:
-                        "The router hashes with one size: it refuses the other workers, or never \
-                             finds their blocks."
-                            .into(),
-                    proofs,
-                    refuted_by: "Cards that agree, or workers of different models.".into(),
-                    competing: vec![
-                        "A roll-out that changes the size disagrees until it is through.".into(),
-                    ],
-                    fix: Some(fix(evidence, to, &odd, aim.is_some())),
-                }
-                .into()
-            }
+            [(most, _), ..] => differ(evidence, &sizes, &claims, *most).into(),
         }
+    }
+}
+
+/// Returns that workers differ, most of which use blocks of `most` tokens.
+fn differ(
+    evidence: &Evidence,
+    sizes: &[(u32, Vec<Arc<str>>)],
+    claims: &[&SizeClaim],
+    most: u32,
+) -> Finding {
+    // Where a mismatch is to be mended first, its size counts, not that of most.
+    let one = evidence.models_served().len() == 1;
+    let aim = if one { mended_size(evidence) } else { None };
+    let aim = aim.filter(|aim| *aim != most);
+    let to = aim.unwrap_or(most);
+    let odd = sizes.iter().filter(|(size, _)| *size != to);
+    let odd: Vec<String> = odd.flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
+    let proof = |claim: &&SizeClaim| {
+        let who = claim.who(evidence);
+        claim.proof(format!("{} block size, {who}", claim.of.name()))
+    };
+    let proofs: Vec<Proof> = claims.iter().take(16).map(proof).collect();
+    Finding {
+        severity: Severity::Critical,
+        grade: Grade::ConfigOnly,
+        summary: format!("Workers use blocks of different sizes: {}.", listed(sizes)),
+        effect: "The router hashes with one size: it refuses the other workers, or never \
+                 finds their blocks."
+            .into(),
+        proofs,
+        refuted_by: "Cards that agree, or workers of different models.".into(),
+        competing: vec!["A roll-out that changes the size disagrees until it is through.".into()],
+        fix: Some(fix(evidence, to, &odd, aim.is_some())),
     }
 }
 

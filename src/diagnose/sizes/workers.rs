@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
-use crate::domain::{ClaimOf, Release, Releases};
+use crate::domain::{ClaimOf, Release, Releases, Timestamp};
 
 /// From this one on a router for prefill takes the size of the prefill workers' own card; before, that of
 /// the decode workers (DIAGNOSES F26).
@@ -25,6 +26,18 @@ impl Evidence {
             return Some(true);
         }
         most.is_some_and(|most| most < PREFILL_APART).then_some(false)
+    }
+
+    /// Returns the worker that came or left last, while that is so short ago that a rollout may be under way.
+    pub fn in_rollout(&self) -> Option<String> {
+        let settle = Duration::from_secs(self.thresholds.settle_seconds);
+        let lately = |at: &Timestamp| at.after(settle) > self.at;
+        let changes = self.ranks.iter().filter_map(|rank| {
+            let at = if rank.gone { rank.left } else { rank.started }.filter(lately)?;
+            Some((at, if rank.gone { "left" } else { "started" }, Self::name_of(rank)))
+        });
+        let (at, did, name) = changes.max_by_key(|(at, ..)| *at)?;
+        Some(format!("{name} {did} {} s ago", self.at.since(at).as_secs()))
     }
 
     fn sizes_of_model(&self, model: Option<&str>) -> Vec<SizesByWorker<'_>> {
@@ -93,7 +106,7 @@ impl Evidence {
         } else {
             // Another worker that was started alike has a card, and its card is judged.
             let alike = |claim: &SizeClaim| {
-                self.sizes_of(of).any(|other| {
+                self.all_sizes_of(of).any(|other| {
                     other.ground < Ground::Observed
                         && other.tokens == claim.tokens
                         && judged.iter().any(|known| known.about() == other.about())

@@ -37,6 +37,9 @@ impl Engine {
             if SOURCES[..2].contains(&name.as_ref()) && note.state != SourceState::Ended {
                 plane.open.push(Arc::clone(name));
             }
+            if let Some(peers) = note.peers.filter(|peers| peers.reached >= peers.wanted) {
+                plane.reached += peers.reached;
+            }
             if let (Some(peers), Some(since)) = (note.peers, record.short_since) {
                 let (source, why) = (Arc::clone(name), Arc::clone(&note.why));
                 plane.unheard.push(Unheard { source, peers, why, since });

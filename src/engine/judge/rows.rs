@@ -62,6 +62,7 @@ fn row(raised: Raised<'_>, target: Target<'_>) -> FindingRow {
         name: raised.rule.name(),
         severity: finding.severity,
         grade: finding.grade,
+        advisory: raised.rule.is_advisory(finding),
         summary: finding.summary.clone(),
         effect: finding.effect.clone(),
         evidence: proofs.collect(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::diagnose::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
+use crate::diagnose::{Ground, RouterKind, Setting, Settings, SizeClaim};
 use crate::domain::{
     Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
 };
@@ -18,6 +18,9 @@ impl Engine {
         let counts = |stored: &&StoredClaim| {
             let claim = &stored.claim;
             let router = claim.of != ClaimOf::Router || self.may_choose(&claim.subject, kind);
+            // Its metrics repeat the card, with which it does not hash.
+            let adopts = claim.of == ClaimOf::Router && claim.basis == Basis::Observed;
+            let router = router && !(adopts && self.hashes_itself(&claim.subject));
             claim.what == what && router && self.speaks(&claim.subject)
         };
         self.claims.all().filter(counts).filter_map(|stored| self.size_claim(stored)).collect()
@@ -54,7 +57,7 @@ impl Engine {
 
     /// Returns what a worker does: as its card says, by its component in discovery, or else by its role in
     /// Kubernetes.
-    fn part_of(&self, worker: Option<WorkerId>, subject: &Subject) -> Option<Arc<str>> {
+    pub(super) fn part_of(&self, worker: Option<WorkerId>, subject: &Subject) -> Option<Arc<str>> {
         let said = worker.and_then(|worker| {
             let subject = [Subject::Worker(worker)];
             self.claims.best(ClaimWhat::WorkerType, &[ClaimOf::Card], &subject)
@@ -80,7 +83,7 @@ impl Engine {
 
     /// Returns false for claims about other deployments than the chosen one, and for those of a
     /// component whose pods speak for themselves.
-    fn speaks(&self, subject: &Subject) -> bool {
+    pub(super) fn speaks(&self, subject: &Subject) -> bool {
         let has_pods = |graph: &str, component: &str| {
             self.cluster.pods().any(|record| {
                 let pod = &record.pod;
@@ -109,15 +112,18 @@ impl Engine {
         Settings {
             router_kind: kind,
             // Where another process chooses, the frontend's mode decides nothing.
-            router_mode: (kind != RouterKind::OwnSize)
-                .then(|| odd(texts(of_router(ClaimWhat::RouterMode)), |mode| mode.as_ref() != "kv"))
-                .flatten(),
+            router_mode: (kind != RouterKind::OwnSize
+                || routers.iter().any(|router| self.is_frontend(router)))
+            .then(|| odd(texts(of_router(ClaimWhat::RouterMode)), |mode| mode.as_ref() != "kv"))
+            .flatten(),
             overlap_weight: odd(weights, |weight| *weight <= 0.0),
             temperature: odd(decimals(of_router(ClaimWhat::RouterTemperature)), |heat| *heat > 0.0),
             kv_events: odd(flags(of_router(ClaimWhat::KvEvents)), |follows| !follows),
             replica_sync: odd(flags(of_router(ClaimWhat::ReplicaSync)), |shared| !shared),
-            publishes: self.of_workers(ClaimWhat::PublishesEvents),
-            prefix_reuse: self.of_workers(ClaimWhat::PrefixReuse),
+            publishes: self.publishes(),
+            event_endpoints: self.event_endpoints(),
+            prefix_reuse: self.prefix_reuse(),
+            context_parallel: self.context_parallel(),
         }
     }
 
@@ -169,9 +175,10 @@ impl Engine {
             return if same { *first } else { RouterKind::Unknown };
         }
         let mut kind = RouterKind::Unknown;
-        for (role, _) in self.processes() {
+        for (role, subject) in self.processes() {
             match role {
                 Role::StandaloneRouter | Role::GatewayPlugin => return RouterKind::OwnSize,
+                Role::Frontend if self.hashes_itself(&subject) => return RouterKind::OwnSize,
                 Role::Frontend => kind = RouterKind::Frontend,
                 Role::Worker | Role::Prefill | Role::Decode | Role::Planner | Role::Other => {}
             }
@@ -184,6 +191,9 @@ impl Engine {
     fn kind_of(&self, pod: &Arc<str>) -> RouterKind {
         let shown = self.cluster.pod(pod).map(|record| record.pod.role);
         match shown {
+            Some(Role::Frontend) if self.hashes_itself(&Subject::Pod(Arc::clone(pod))) => {
+                RouterKind::OwnSize
+            }
             Some(Role::Frontend) => RouterKind::Frontend,
             Some(Role::StandaloneRouter | Role::GatewayPlugin) => RouterKind::OwnSize,
             Some(_) => RouterKind::Unknown,
@@ -198,6 +208,16 @@ impl Engine {
         }
     }
 
+    /// Returns true for frontends that hash requests with a size of their own, whatever the model card says.
+    pub(super) fn hashes_itself(&self, subject: &Subject) -> bool {
+        self.claims.all().any(|stored| {
+            let claim = &stored.claim;
+            (claim.what, claim.of) == (ClaimWhat::BlockSize, ClaimOf::Router)
+                && claim.basis < Basis::Observed
+                && claim.subject == *subject
+        })
+    }
+
     /// Returns false for processes that route, but not as those of `kind` that choose workers do.
     fn may_choose(&self, subject: &Subject, kind: RouterKind) -> bool {
         let role = match subject {
@@ -208,10 +228,17 @@ impl Engine {
             Subject::Worker(_) | Subject::Deployment => None,
         };
         match (kind, role) {
-            (RouterKind::OwnSize, Some(role)) => role != Role::Frontend,
+            (RouterKind::OwnSize, Some(role)) => {
+                role != Role::Frontend || self.hashes_itself(subject)
+            }
             (RouterKind::Frontend, Some(role)) => role == Role::Frontend,
             (RouterKind::Unknown, _) | (_, None) => true,
         }
+    }
+
+    fn is_frontend(&self, subject: &Subject) -> bool {
+        let mut processes = self.processes();
+        processes.any(|(role, known)| role == Role::Frontend && known == *subject)
     }
 
     fn component(&self, graph: &str, component: &str) -> Option<&Component> {
@@ -220,7 +247,7 @@ impl Engine {
     }
 
     /// Returns the pods there are, and the components that have none yet, with what they do.
-    fn processes(&self) -> impl Iterator<Item = (Role, Subject)> {
+    pub(super) fn processes(&self) -> impl Iterator<Item = (Role, Subject)> {
         let pods = self
             .cluster
             .pods()
@@ -246,41 +273,6 @@ impl Engine {
         let best = |subject| self.claims.best(what, of, std::slice::from_ref(subject));
         subjects.iter().filter_map(best).collect()
     }
-
-    /// Returns a setting of each worker: of those that registered, of pods, and of components without.
-    fn of_workers(&self, what: ClaimWhat) -> Vec<OfWorker<bool>> {
-        let of = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card];
-        let mut found: BTreeMap<Subject, OfWorker<bool>> = BTreeMap::new();
-        let mut add = |worker: Option<WorkerId>, who: Arc<str>, subjects: &[Subject]| {
-            let key = worker.map(Subject::Worker).or_else(|| subjects.first().cloned());
-            let best = self.claims.best(what, &of, subjects);
-            if let (Some(key), Some(set)) = (key, best.and_then(flag)) {
-                found.entry(key).or_insert(OfWorker { worker, who, set });
-            }
-        };
-        for record in self.workers.ranks() {
-            let id = record.rank.worker;
-            let known = self.workers.worker(id);
-            if known.is_some_and(|worker| worker.gone) || !self.speaks(&Subject::Worker(id)) {
-                continue;
-            }
-            let pod = known.and_then(|worker| worker.pod.as_deref());
-            let subjects = picture::subjects(record, pod);
-            add(Some(id), self.workers.alias(id).into(), &subjects);
-        }
-        for (_, subject) in self.processes().filter(|(role, _)| role.is_worker()) {
-            let (worker, who) = match &subject {
-                Subject::Pod(pod) => (self.workers.in_pod(pod), Arc::clone(pod)),
-                Subject::Component { component, .. } => (None, Arc::clone(component)),
-                Subject::Worker(_) | Subject::Deployment => continue,
-            };
-            let gone = |id: WorkerId| self.workers.worker(id).is_some_and(|known| known.gone);
-            if !worker.is_some_and(gone) {
-                add(worker, who, std::slice::from_ref(&subject));
-            }
-        }
-        found.into_values().collect()
-    }
 }
 
 /// Returns how a setting is known.
@@ -299,7 +291,7 @@ fn odd<T>(settings: Vec<Setting<T>>, wrong: impl Fn(&T) -> bool) -> Option<Setti
     settings.into_iter().nth(at)
 }
 
-fn with<T>(stored: &StoredClaim, value: T) -> Setting<T> {
+pub(super) fn with<T>(stored: &StoredClaim, value: T) -> Setting<T> {
     Setting {
         value,
         ground: ground(stored.claim.basis),
@@ -309,7 +301,7 @@ fn with<T>(stored: &StoredClaim, value: T) -> Setting<T> {
     }
 }
 
-fn flag(stored: &StoredClaim) -> Option<Setting<bool>> {
+pub(super) fn flag(stored: &StoredClaim) -> Option<Setting<bool>> {
     match stored.claim.value {
         ClaimValue::Flag(value) => Some(with(stored, value)),
         ClaimValue::Count(_) | ClaimValue::Text(_) | ClaimValue::Millionths(_) => None,

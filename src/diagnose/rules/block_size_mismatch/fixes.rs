@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnose::evidence::{Evidence, RankEvidence, RouterKind, SizeClaim};
+use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Fix, Part};
 use crate::diagnose::knobs;
 use crate::domain::{Backend, ClaimOf, Release};
@@ -106,6 +106,9 @@ fn publisher_fix(
     let change = worker_size_flag(evidence, engine, Part::Workers)?;
     let Change::Set { flags, .. } = &change else { return None };
     let flag = flags.first()?;
+    if let Some(set) = in_place(evidence, flags, engine) {
+        return Some(overridden(evidence, set, (publisher, engine), flag));
+    }
     let mut sentence = format!(
         "Stop all workers, then start them with {flag} {engine}, the size of their engines' blocks"
     );
@@ -130,6 +133,44 @@ fn publisher_fix(
         sentence.push_str(end);
     }
     Some(Fix { sentence, change: Some(change), restarts: ALL_WORKERS.into() })
+}
+
+/// Returns the setting by one of `flags` that asks for `tokens` already.
+fn in_place<'a>(evidence: &'a Evidence, flags: &[&str], tokens: u32) -> Option<&'a SizeClaim> {
+    let by_flag = |claim: &&SizeClaim| {
+        let name = claim.source.rsplit_once(", ").map_or("", |(_, name)| name);
+        claim.tokens == tokens && flags.contains(&name)
+    };
+    let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
+    of.into_iter().find_map(|of| evidence.all_sizes_of(of).find(by_flag))
+}
+
+/// The flag asks for the engine's size already, and the publisher has another one all the same.
+fn overridden(
+    evidence: &Evidence,
+    set: &SizeClaim,
+    (publisher, engine): (u32, u32),
+    flag: &str,
+) -> Fix {
+    let who = set.who(evidence);
+    let log = evidence.sizes_of(ClaimOf::Publisher).find(|claim| claim.tokens == publisher);
+    let seen = log.map_or_else(String::new, |claim| format!(" ({})", claim.source));
+    let upgrade = match (evidence.backend(), evidence.releases.least) {
+        (Some(Backend::Vllm), Some(least)) if least < Release::new(1, 2) => {
+            "Upgrade to Dynamo 1.2 or later, where the publisher takes the engine's size"
+        }
+        (Some(Backend::SgLang), Some(least)) if least < Release::new(1, 5) => {
+            "Upgrade to Dynamo 1.5 or later, where the publisher takes the engine's size"
+        }
+        _ => {
+            "Find what overrides the publisher's size, such as a wrapper script or a patched image"
+        }
+    };
+    let sentence = format!(
+        "{flag} {engine} is already set on {who}, but its publisher uses {publisher}{seen}. {upgrade}, then \
+         restart that worker; or start it with {flag} {publisher}, if its engine supports that size. {FRONTEND}"
+    );
+    Fix { sentence, change: None, restarts: format!("{who}; its KV cache starts empty") }
 }
 
 /// Returns what else starts anew where model cards change. Routers refuse a worker whose card differs from the one
@@ -168,7 +209,8 @@ fn engine_setting<'a>(
         None => some.is_empty() || some.iter().any(|rank| claim.worker == Some(rank.rank.worker)),
     };
     let mut already = None;
-    for claim in evidence.sizes_of(ClaimOf::Engine).filter(of) {
+    // What is overridden is in place all the same.
+    for claim in evidence.all_sizes_of(ClaimOf::Engine).filter(of) {
         let Some((place, name)) = claim.source.rsplit_once(", ") else { continue };
         let map = place.strip_prefix("ConfigMap ");
         if map.is_none() && name != "--override-engine-args" {
@@ -210,7 +252,18 @@ pub(in crate::diagnose::rules) fn worker_size_flag(
 /// Router and workers differ.
 pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     if evidence.settings.router_kind == RouterKind::OwnSize {
+        // A frontend whose chat processor hashes with the declared size.
+        let router_of = |claim: &&SizeClaim| claim.tokens == router;
+        let own = evidence.sizes_of(ClaimOf::Router).find(router_of);
+        let declares = |claim: &SizeClaim| own.is_some_and(|own| own.about() == claim.about());
+        if evidence.sizes_of(ClaimOf::Declared).any(declares) {
+            return declared_fix(evidence, router, workers);
+        }
         return own_router_fix(evidence, router, workers);
+    }
+    let card = evidence.agreed(ClaimOf::Card).filter(|card| card.ground == Ground::Observed);
+    if card.is_some_and(|card| card.tokens == workers) {
+        return stray_router_fix(evidence, router, workers);
     }
     let own = match evidence.settings.router_kind {
         RouterKind::Frontend => String::new(),
@@ -225,15 +278,62 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
         Some(Backend::SgLang) => format!("--page-size {workers}"),
         None => format!("--kv-block-size {workers} (vLLM: --block-size {workers})"),
     };
+    let change = worker_size_flag(evidence, workers, Part::Workers);
+    let set = match &change {
+        Some(Change::Set { flags, .. }) => in_place(evidence, flags, workers),
+        _ => None,
+    };
+    if let Some(set) = set {
+        let who = set.who(evidence);
+        let sentence = format!(
+            "{flag} is already set on {who}, but its model card says {router}, and the router takes its size \
+             from the card. Restart all workers together so that each registers a card of {workers}.{}",
+            frontend_too(evidence)
+        );
+        return Fix { sentence, change: None, restarts: ALL_WORKERS.into() };
+    }
     Fix {
         sentence: format!(
             "Stop all workers, then start them with {flag}, so that their model cards say what they publish: \
              the router takes its size from the card, and refuses a worker whose card differs.{}{own}",
             frontend_too(evidence)
         ),
-        change: worker_size_flag(evidence, workers, Part::Workers),
+        change,
         restarts: ALL_WORKERS.into(),
     }
+}
+
+/// The cards say what workers publish, and the router hashes with another size all the same: with one that it
+/// was told, or with that of an earlier card.
+fn stray_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
+    let restarts = evidence.frontend_restarts();
+    let declares = |claim: &&SizeClaim| claim.tokens == router && claim.ground > Ground::Default;
+    if evidence.sizes_of(ClaimOf::Declared).any(|claim| declares(&claim)) {
+        return declared_fix(evidence, router, workers);
+    }
+    let sentence = format!(
+        "Restart the frontend: model cards say {workers}, but its router still hashes with {router} (a router of \
+         Dynamo 0.9 keeps the size of the first card that it saw). A router of its own (dynamo.router) needs {} \
+         {workers} instead.",
+        evidence.knob_text(knobs::ROUTER_SIZE, "")
+    );
+    Fix { sentence, change: None, restarts }
+}
+
+/// The frontend hashes with the size that is declared on it.
+fn declared_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
+    let sentence = format!(
+        "Set DYN_KV_CACHE_BLOCK_SIZE={workers} on the frontend: its router hashes with the {router} declared \
+         there, not with the {workers} of the model cards."
+    );
+    let change = Some(Change::Set {
+        on: Part::Frontend,
+        variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),
+        flags: &["--kv-cache-block-size"],
+        inside: None,
+        value: workers.to_string(),
+    });
+    Fix { sentence, change, restarts: evidence.frontend_restarts() }
 }
 
 /// A router with a size of its own is told another in the way in which it was told this one.

@@ -7,13 +7,6 @@ use crate::diagnose::{Finding, Proof};
 use crate::domain::{ClaimOf, Grade, Severity, WorkerId, thousands};
 use crate::model::Tally;
 
-/// Returns true when stores arrive with blocks in them.
-pub(super) fn is_publishing(evidence: &Evidence, tally: &Tally) -> bool {
-    let empty = tally.counters.empty_stores as f64;
-    let stores = tally.counters.stores as f64;
-    tally.full_stores() >= 5 && empty < evidence.thresholds.empty_share_well * stores
-}
-
 /// Engine and publisher differ, as stores show.
 pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
     let fault = Fault::look(evidence)?;
@@ -102,7 +95,7 @@ pub(super) struct Fault<'a> {
 
 impl<'a> Fault<'a> {
     fn look(evidence: &'a Evidence) -> Option<Self> {
-        let publishes = |rank: &RankEvidence| is_publishing(evidence, &rank.tally);
+        let publishes = |rank: &RankEvidence| evidence.is_publishing(&rank.tally);
         if evidence.present().any(publishes)
             && let Some(fault) = Self::of_some(evidence)
         {
@@ -116,7 +109,7 @@ impl<'a> Fault<'a> {
         let empties = |rank: &RankEvidence| are_empty(evidence, &rank.tally);
         let well = |worker: WorkerId| {
             let mut ranks = evidence.present().filter(|rank| rank.rank.worker == worker);
-            ranks.any(|rank| is_publishing(evidence, &rank.tally))
+            ranks.any(|rank| evidence.is_publishing(&rank.tally))
         };
         let said = |rank: &RankEvidence| {
             let worker = rank.rank.worker;
@@ -157,7 +150,7 @@ impl<'a> Fault<'a> {
         let mut split = evidence.split_workers().into_iter();
         let said = split.any(|(_, engine)| engine.ground == Ground::Observed)
             || !evidence.outgrown().is_empty();
-        if !(empties || removals || (said && !is_publishing(evidence, &total))) {
+        if !(empties || removals || (said && !evidence.is_publishing(&total))) {
             return None;
         }
         let counted = match worst {

@@ -1,0 +1,105 @@
+//! Silence whose cause is told: by an address that no engine binds, or by routers themselves.
+
+use crate::diagnose::evidence::{Evidence, RankEvidence};
+use crate::diagnose::{Finding, Proof};
+use crate::domain::{Grade, Severity, thousands};
+
+const EFFECT: &str = "The router knows of no cached block on these workers: no request is routed to where its \
+                      prefix is cached.";
+
+/// Finds engines that connect to the address which they should bind: no event ever leaves them.
+pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<Finding> {
+    let served = served(evidence);
+    if served < evidence.thresholds.min_silent_routed {
+        return None;
+    }
+    let silent = |worker| {
+        let mut ranks = judged.iter().filter(|rank| rank.rank.worker == worker);
+        ranks.all(|rank| !super::speaks(rank) && rank.held == 0)
+            && evidence.caching_off(worker).is_none()
+    };
+    let heard = evidence.present().any(super::speaks);
+    let found: Vec<_> = evidence.unbound().filter(|of| of.worker.map_or(!heard, silent)).collect();
+    let first = found.first()?;
+    let mut proofs: Vec<Proof> = found
+        .iter()
+        .take(16)
+        .map(|of| {
+            let claim = format!("address of KV events, {}", of.who);
+            Proof::new(claim, of.set.value.to_string(), of.set.source.to_string()).at(of.set.at)
+        })
+        .collect();
+    let value = format!("0, while {} requests were served", thousands(served));
+    proofs
+        .push(Proof::new("KV events of these workers", value, "every event plane").at(evidence.at));
+    proofs.extend(proof(evidence));
+    let names: Vec<&str> = found.iter().take(4).map(|of| of.who.as_ref()).collect();
+    let others = if found.len() > 4 { " and others" } else { "" };
+    let names = format!("{}{others}", names.join(", "));
+    let address = &first.set.value;
+    let port = address.rsplit(':').next().filter(|port| port.parse::<u16>().is_ok());
+    let bound = format!("tcp://*:{}", port.unwrap_or("5557"));
+    Some(
+        Finding::new(
+            Severity::Critical,
+            Grade::Confirmed,
+            format!(
+                "KV events of {names} never leave the engine: vLLM connects to {address} instead of binding \
+                 it, because the address has no *."
+            ),
+            proofs,
+        )
+        .means(EFFECT, "One KV event from these workers.")
+        .rather_than("KVT004: kvtop may listen in the wrong place; the address explains the silence without.")
+        .mended_by(
+            format!(
+                "In --kv-events-config, change the endpoint from {address} to {bound}, then do a rolling restart \
+                 of {names}."
+            ),
+            format!("Rolling restart of {names}; each one loses its KV cache."),
+        ),
+    )
+}
+
+/// Finds what routers report by their own metric, where no event comes from anybody.
+pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
+    let served = served(evidence);
+    let count = evidence.router.sourceless;
+    if count == 0 || served < evidence.thresholds.min_silent_routed {
+        return None;
+    }
+    let workers = if count == 1 { "1 worker".to_owned() } else { format!("{count} workers") };
+    let value = format!("0, while {} requests were served", thousands(served));
+    let mut proofs = vec![Proof::new("KV events", value, "every event plane").at(evidence.at)];
+    proofs.extend(proof(evidence));
+    Some(
+        Finding::new(
+            Severity::Critical,
+            Grade::Confirmed,
+            format!("The router reports {workers} without a source of KV events, and no event was seen."),
+            proofs,
+        )
+        .means(EFFECT, "One KV event from any worker.")
+        .mended_by(
+            format!(
+                "Start the workers with {}, then do a rolling restart. The frontend's log names them \
+                 (KV EVENT ROUTING MISCONFIGURATION).",
+                evidence.publish_flags()
+            ),
+            "Rolling restart of these workers; each one loses its KV cache.",
+        ),
+    )
+}
+
+/// Returns what routers' own metric says of workers that they get no events from.
+pub(super) fn proof(evidence: &Evidence) -> Option<Proof> {
+    let count = evidence.router.sourceless;
+    let value = format!("{count} (dynamo_component_router_kv_event_source_mismatch_workers)");
+    let proof = Proof::new("workers without a source of KV events", value, "routers' metrics");
+    (count > 0).then(|| proof.at(evidence.at))
+}
+
+/// Returns how many requests were served, as far as anybody tells.
+fn served(evidence: &Evidence) -> u64 {
+    evidence.router.tally.routed.max(evidence.router.answered)
+}

@@ -1,0 +1,86 @@
+//! The two sides of a mismatch: what the router hashes with, and what workers publish with.
+
+use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
+use crate::diagnose::verdict::Proof;
+use crate::domain::{ClaimOf, thousands};
+
+/// A block size with what shows it.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Tokens per block.
+    pub tokens: u32,
+    /// What shows it.
+    pub proof: Proof,
+    /// True when behaviour shows it, or a running process says so; false for settings.
+    pub observed: bool,
+    /// True when behaviour shows it.
+    pub by_behaviour: bool,
+}
+
+impl Side {
+    fn of_claim(claim: &SizeClaim, name: impl Into<String>) -> Self {
+        Self {
+            tokens: claim.tokens,
+            proof: claim.proof(name),
+            observed: claim.ground == Ground::Observed,
+            by_behaviour: false,
+        }
+    }
+}
+
+impl Evidence {
+    /// Returns the size that the router hashes requests with: what its costs show, what it says, or else the
+    /// card's, which the router inside the frontend takes (dynamo-llm 0.9.0, `discovery/watcher.rs:388`).
+    pub fn router_side(&self) -> Option<Side> {
+        if let Some(inferred) = self.router.inferred {
+            let (tokens, proof) = (inferred.tokens, self.cost_proof(inferred.tokens));
+            return Some(Side { tokens, proof, observed: true, by_behaviour: true });
+        }
+        if let Some(claim) = self.agreed(ClaimOf::Router) {
+            return Some(Side::of_claim(claim, "router block size"));
+        }
+        if self.settings.router_kind == RouterKind::OwnSize {
+            return None;
+        }
+        let card = self.agreed(ClaimOf::Card)?;
+        Some(Side::of_claim(card, "router block size, from the model card"))
+    }
+
+    /// Returns the size that the router hashes requests with, and where that is from.
+    pub fn router_size(&self) -> Option<(u32, Proof)> {
+        self.router_side().map(|side| (side.tokens, side.proof))
+    }
+
+    /// Returns the size that workers publish with, where the best that is known of it is not `router`'s.
+    /// Their behaviour decides, then what they say of engine and publisher; a card says what the router
+    /// takes, so that one which agrees with it does not speak for the workers; then what they were set to.
+    pub fn workers_side(&self, router: u32) -> Option<Side> {
+        if let Some(chains) = self.router.chains {
+            let value = format!(
+                "{}: {} of {} prompts are as long as blocks of {} make their chains",
+                chains.tokens,
+                thousands(chains.agreeing.into()),
+                thousands(chains.prompts.into()),
+                chains.tokens
+            );
+            let proof = Proof::new("publisher block size", value, "stores, and lengths of prompts");
+            let side = Side { tokens: chains.tokens, proof, observed: true, by_behaviour: true };
+            return Some(side).filter(|side| side.tokens != router);
+        }
+        let own = [ClaimOf::Engine, ClaimOf::Publisher];
+        let named = |of: ClaimOf| format!("workers' block size, by {}", of.name());
+        for of in own {
+            let claim = self.agreed(of).filter(|claim| claim.ground == Ground::Observed);
+            if let Some(claim) = claim {
+                return Some(Side::of_claim(claim, named(of))).filter(|side| side.tokens != router);
+            }
+        }
+        let other = |of: ClaimOf| self.agreed(of).filter(|claim| claim.tokens != router);
+        if let Some(card) = other(ClaimOf::Card).filter(|card| card.ground == Ground::Observed) {
+            return Some(Side::of_claim(card, named(ClaimOf::Card)));
+        }
+        let set = own.into_iter().filter_map(other);
+        let best = set.max_by_key(|claim| (claim.ground, claim.of == ClaimOf::Publisher))?;
+        Some(Side::of_claim(best, named(best.of)))
+    }
+}

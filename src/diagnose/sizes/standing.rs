@@ -1,0 +1,106 @@
+//! Which claims about block sizes hold: behaviour beats configuration.
+
+use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
+use crate::diagnose::verdict::Proof;
+use crate::domain::{Backend, BlockSize, ClaimOf};
+use crate::model::Tally;
+
+/// Stores with blocks, or blocks held, that show that a publisher takes its engine's blocks.
+const FULL: u64 = 5;
+
+impl Evidence {
+    /// Returns false for claims that something better refutes: settings that the process itself contradicts,
+    /// and numbers that are no block size.
+    pub(super) fn holds(&self, claim: &SizeClaim) -> bool {
+        if claim.ground == Ground::Observed {
+            return claim.is_plausible();
+        }
+        let contradicts = |of: ClaimOf| {
+            self.sizes.iter().any(|other| {
+                other.of == of
+                    && other.ground == Ground::Observed
+                    && other.is_plausible()
+                    && other.about() == claim.about()
+                    && other.tokens != claim.tokens
+            })
+        };
+        match claim.of {
+            ClaimOf::Publisher | ClaimOf::Card => {
+                !contradicts(ClaimOf::Card) && !contradicts(ClaimOf::Publisher)
+            }
+            // TensorRT-LLM's card says what the publisher was told, not what the engine does.
+            ClaimOf::Engine => {
+                let follows = !matches!(self.backend_of(claim), Some(Backend::TrtLlm) | None);
+                let by_card = follows && contradicts(ClaimOf::Card);
+                !contradicts(ClaimOf::Engine) && !by_card
+            }
+            ClaimOf::Router | ClaimOf::Declared => true,
+        }
+    }
+
+    /// Returns settings of workers that something better refutes, as evidence that supports nothing.
+    pub fn refuted(&self) -> impl Iterator<Item = Proof> {
+        let of = [ClaimOf::Publisher, ClaimOf::Engine];
+        let all = of.into_iter().flat_map(|of| self.all_sizes_of(of));
+        let set = all.filter(|claim| claim.ground > Ground::Default && !self.holds(claim));
+        set.map(|claim| {
+            let (of, who) = (claim.of.name(), claim.who(self));
+            claim.proof(format!("{of} block size, {who}, refuted")).against()
+        })
+    }
+
+    /// Returns observed numbers that are no block size.
+    pub fn absurd_sizes(&self) -> impl Iterator<Item = &SizeClaim> {
+        let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card, ClaimOf::Router];
+        let all = of.into_iter().flat_map(|of| self.all_sizes_of(of));
+        all.filter(|claim| claim.ground == Ground::Observed && !claim.is_plausible())
+    }
+
+    /// Returns true when decode context parallelism explains the engine's larger blocks: events of such an engine
+    /// count the tokens on all its processes (`--decode-context-parallel-size`).
+    pub fn is_context_parallel(&self, publisher: &SizeClaim, engine: &SizeClaim) -> bool {
+        self.settings.context_parallel.iter().any(|of| {
+            let its = of.worker.is_some() && of.worker == engine.worker
+                || Some(&of.who) == engine.pod.as_ref().or(engine.component.as_ref());
+            its && of.set.value > 1
+                && u64::from(engine.tokens) == u64::from(publisher.tokens) * of.set.value
+        })
+    }
+
+    /// Returns the engine that a claim is about.
+    fn backend_of(&self, claim: &SizeClaim) -> Option<Backend> {
+        let mut ranks = self.present();
+        let own = ranks.find(|rank| claim.worker == Some(rank.rank.worker));
+        own.and_then(|rank| rank.backend).or_else(|| self.backend())
+    }
+
+    /// Returns true when stores arrive with blocks in them.
+    pub fn is_publishing(&self, tally: &Tally) -> bool {
+        let empty = tally.counters.empty_stores as f64;
+        let stores = tally.counters.stores as f64;
+        tally.full_stores() >= FULL && empty < self.thresholds.empty_share_well * stores
+    }
+
+    /// Returns true when the worker of these claims publishes its engine's blocks, so that both have one size,
+    /// whatever its settings say.
+    pub fn agree_in_effect(&self, publisher: &SizeClaim, engine: &SizeClaim) -> bool {
+        // What its log says of both may be newer than the blocks that it holds.
+        let said = publisher.ground.min(engine.ground) == Ground::Observed;
+        let takes = |rank: &RankEvidence| {
+            let holds = rank.held >= FULL && rank.tally.counters.empty_stores == 0;
+            self.is_publishing(&rank.tally) || (holds && !said)
+        };
+        if let Some(worker) = engine.worker {
+            return self.present().any(|rank| rank.rank.worker == worker && takes(rank));
+        }
+        // A pod or component of which no worker is known: everybody speaks for it.
+        self.present().next().is_some() && self.present().all(takes)
+    }
+}
+
+impl SizeClaim {
+    /// Returns true when it is a size that an engine may have.
+    pub fn is_plausible(&self) -> bool {
+        BlockSize::new(self.tokens).is_some_and(BlockSize::is_plausible)
+    }
+}

@@ -1,0 +1,109 @@
+//! Settings of each worker for rules.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::settings::{flag, with};
+use crate::diagnose::{Ground, OfWorker, Setting};
+use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject, WorkerId};
+use crate::engine::{Engine, picture};
+use crate::model::StoredClaim;
+
+/// Who may say something of a worker's engine.
+const ENGINE: [ClaimOf; 3] = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card];
+
+impl Engine {
+    /// Returns whether workers publish KV events, as they or their routers say.
+    pub(super) fn publishes(&self) -> Vec<OfWorker<bool>> {
+        let [engine, publisher, card] = ENGINE;
+        let of = [engine, publisher, card, ClaimOf::Router];
+        self.of_workers(ClaimWhat::PublishesEvents, &of, flag).into_values().collect()
+    }
+
+    /// Returns whether engines reuse prefixes, of workers that compute prompts: those that only decode have no use
+    /// for it.
+    pub(super) fn prefix_reuse(&self) -> Vec<OfWorker<bool>> {
+        let found = self.of_workers(ClaimWhat::PrefixReuse, &ENGINE, flag);
+        let computes = |(subject, of): &(Subject, OfWorker<bool>)| {
+            let part = self.part_of(of.worker, subject);
+            !part.is_some_and(|part| part.to_ascii_lowercase().contains("decode"))
+        };
+        let all = found.into_iter().filter(computes);
+        all.map(|(subject, of)| self.with_cause(&subject, of)).collect()
+    }
+
+    /// Returns where engines publish events of their own.
+    pub(super) fn event_endpoints(&self) -> Vec<OfWorker<Arc<str>>> {
+        let text = |stored: &StoredClaim| match &stored.claim.value {
+            ClaimValue::Text(value) => Some(with(stored, Arc::clone(value))),
+            _ => None,
+        };
+        self.of_workers(ClaimWhat::EventEndpoint, &ENGINE, text).into_values().collect()
+    }
+
+    /// Returns over how many processes each engine splits the context that it decodes.
+    pub(super) fn context_parallel(&self) -> Vec<OfWorker<u64>> {
+        let count = |stored: &StoredClaim| match stored.claim.value {
+            ClaimValue::Count(value) => Some(with(stored, value)),
+            _ => None,
+        };
+        self.of_workers(ClaimWhat::ContextParallel, &ENGINE, count).into_values().collect()
+    }
+
+    /// Names the setting behind what an engine says of itself, where there is one: it is what can be changed.
+    fn with_cause(&self, subject: &Subject, mut of: OfWorker<bool>) -> OfWorker<bool> {
+        let pod = of.worker.and_then(|id| self.workers.worker(id)?.pod.clone()).map(Subject::Pod);
+        let about = |claim: &Subject| claim == subject || Some(claim) == pod.as_ref();
+        let cause = self.claims.all().find(|stored| {
+            let claim = &stored.claim;
+            claim.what == ClaimWhat::PrefixReuse
+                && claim.value == ClaimValue::Flag(of.set.value)
+                && matches!(claim.basis, Basis::Setting | Basis::File)
+                && about(&claim.subject)
+        });
+        if let (Ground::Observed, Some(cause)) = (of.set.ground, cause) {
+            of.set.source = Arc::clone(&cause.claim.source);
+            of.set.raw = Arc::clone(&cause.claim.raw);
+        }
+        of
+    }
+
+    /// Returns a setting of each worker: of those that registered, of pods, and of components without.
+    fn of_workers<T>(
+        &self,
+        what: ClaimWhat,
+        of: &[ClaimOf],
+        read: impl Fn(&StoredClaim) -> Option<Setting<T>>,
+    ) -> BTreeMap<Subject, OfWorker<T>> {
+        let mut found: BTreeMap<Subject, OfWorker<T>> = BTreeMap::new();
+        let mut add = |worker: Option<WorkerId>, who: Arc<str>, subjects: &[Subject]| {
+            let key = worker.map(Subject::Worker).or_else(|| subjects.first().cloned());
+            let best = self.claims.best(what, of, subjects);
+            if let (Some(key), Some(set)) = (key, best.and_then(&read)) {
+                found.entry(key).or_insert(OfWorker { worker, who, set });
+            }
+        };
+        for record in self.workers.ranks() {
+            let id = record.rank.worker;
+            let known = self.workers.worker(id);
+            if known.is_some_and(|worker| worker.gone) || !self.speaks(&Subject::Worker(id)) {
+                continue;
+            }
+            let pod = known.and_then(|worker| worker.pod.as_deref());
+            let subjects = picture::subjects(record, pod);
+            add(Some(id), self.workers.alias(id).into(), &subjects);
+        }
+        for (_, subject) in self.processes().filter(|(role, _)| role.is_worker()) {
+            let (worker, who) = match &subject {
+                Subject::Pod(pod) => (self.workers.in_pod(pod), Arc::clone(pod)),
+                Subject::Component { component, .. } => (None, Arc::clone(component)),
+                Subject::Worker(_) | Subject::Deployment => continue,
+            };
+            let gone = |id: WorkerId| self.workers.worker(id).is_some_and(|known| known.gone);
+            if !worker.is_some_and(gone) {
+                add(worker, who, std::slice::from_ref(&subject));
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,308 @@
+//! Which of several claims about block sizes hold, and causes of silence that settings or routers name.
+
+use kvtop::diagnose::{
+    Evidence, Ground, OfWorker, RouterKind, Setting, SizeByCosts, SizeClaim, Verdict,
+};
+use kvtop::domain::{Backend, ClaimOf, Counters, Grade, Timestamp, WorkerId};
+use kvtop::frame::{Body, Frame, Origin};
+use kvtop::snapshot::{CheckVerdict, FindingRow, Snapshot};
+
+use super::rules::{blinded, healthy, size};
+use super::settings::found;
+use crate::support::{fixture, frames, played};
+
+fn judge(id: &str, evidence: &Evidence) -> Verdict {
+    kvtop::diagnose::rule(id).unwrap().judge(evidence)
+}
+
+fn summary(id: &str, evidence: &Evidence) -> Option<String> {
+    match judge(id, evidence) {
+        Verdict::Found(finding) => Some(finding.summary),
+        Verdict::Clear { .. } | Verdict::Unknown { .. } => None,
+    }
+}
+
+fn observed(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
+    SizeClaim { ground: Ground::Observed, ..size(of, worker, tokens) }
+}
+
+/// Requests find nothing, and the costs of the router are multiples of 1/16.
+fn by_costs(tokens: u32) -> Evidence {
+    let mut evidence = healthy();
+    evidence.sizes = vec![observed(ClaimOf::Card, 1, 32), observed(ClaimOf::Card, 2, 32)];
+    evidence.router.inferred = Some(SizeByCosts { tokens, samples: 40, error: 1e-12 });
+    blinded(&mut evidence, 30);
+    evidence
+}
+
+#[test]
+fn a_router_whose_costs_show_another_size_than_the_cards_is_a_mismatch() {
+    let Verdict::Found(finding) = judge("KVT001", &by_costs(16)) else { panic!() };
+
+    assert_eq!(finding.grade, Grade::Confirmed);
+    let told =
+        "Block sizes differ: the router hashes 16-token blocks, but workers publish 32-token";
+    assert!(finding.summary.starts_with(told), "{}", finding.summary);
+    let fix = finding.fix.unwrap().sentence;
+    assert!(fix.starts_with("Restart the frontend: model cards say 32"), "{fix}");
+    // A metric that repeats the card does not speak for the router.
+    let mut adopted = by_costs(16);
+    adopted.sizes.push(observed(ClaimOf::Router, 0, 32));
+    assert!(summary("KVT001", &adopted).is_some());
+    // The same size, and requests that find blocks, are well.
+    assert_eq!(summary("KVT001", &by_costs(32)), None);
+    let mut sees = by_costs(16);
+    sees.router.tally.overlaps.note(kvtop::model::OverlapBy::Decision, 4.0);
+    assert_eq!(summary("KVT001", &sees), None);
+}
+
+#[test]
+fn what_is_declared_on_the_frontend_is_the_fix_where_the_router_hashes_with_it() {
+    let mut evidence = by_costs(16);
+    evidence.settings.router_kind = RouterKind::Frontend;
+    evidence.sizes.push(size(ClaimOf::Declared, 0, 16));
+
+    let Verdict::Found(finding) = judge("KVT001", &evidence) else { panic!() };
+    let fix = finding.fix.unwrap().sentence;
+    assert!(fix.starts_with("Set DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend"), "{fix}");
+    let Verdict::Found(declared) = judge("KVT016", &evidence) else { panic!() };
+    assert!(declared.effect.starts_with("This router hashes requests with the declared size"));
+}
+
+#[test]
+fn an_engine_that_overrides_its_flag_is_no_mismatch() {
+    let mut evidence = healthy();
+    evidence.sizes = vec![
+        observed(ClaimOf::Card, 1, 16),
+        size(ClaimOf::Publisher, 1, 32),
+        size(ClaimOf::Engine, 1, 32),
+        observed(ClaimOf::Engine, 1, 16),
+    ];
+    for rank in &mut evidence.ranks {
+        rank.backend = Some(Backend::Vllm);
+        (rank.tally.counters, rank.held) = (Counters::default(), 0);
+    }
+    let tally = &mut evidence.router.tally;
+    (tally.overlaps, tally.warm, tally.events) = Default::default();
+
+    assert_eq!(summary("KVT001", &evidence), None);
+    assert_eq!(evidence.worker_size().map(|claim| claim.tokens), Some(16));
+    // Without its log and card the two settings of TensorRT-LLM do differ.
+    evidence.sizes = vec![size(ClaimOf::Publisher, 1, 32), size(ClaimOf::Engine, 1, 16)];
+    assert!(summary("KVT001", &evidence).is_some());
+}
+
+#[test]
+fn settings_that_differ_are_refuted_by_stores_that_hold_blocks() {
+    let mut evidence = healthy();
+    blinded(&mut evidence, 5);
+    evidence.sizes = vec![size(ClaimOf::Publisher, 1, 32), size(ClaimOf::Engine, 1, 16)];
+    assert_eq!(summary("KVT001", &evidence), None);
+
+    // Held blocks outlast a window without events.
+    evidence.ranks[0].tally.counters = Counters::default();
+    assert_eq!(summary("KVT001", &evidence), None);
+    evidence.ranks[0].held = 0;
+    let told = summary("KVT001", &evidence).unwrap();
+    assert!(told.contains("publish blocks of 32 tokens, engines to cut 16"), "{told}");
+}
+
+#[test]
+fn a_number_that_is_no_block_size_is_no_side_of_a_mismatch() {
+    for garbage in [2_662_439_576, 7, 70_000] {
+        let mut evidence = by_costs(32);
+        evidence.sizes.push(observed(ClaimOf::Publisher, 1, garbage));
+        assert_eq!(summary("KVT001", &evidence), None, "{garbage}");
+        assert_eq!(evidence.worker_size().map(|claim| claim.tokens), Some(32));
+    }
+    // Hybrid models have such blocks.
+    let mut evidence = by_costs(32);
+    evidence.sizes.push(observed(ClaimOf::Engine, 1, 528));
+    evidence.sizes.push(observed(ClaimOf::Engine, 2, 528));
+    assert!(summary("KVT001", &evidence).unwrap().contains("publish 528-token blocks"));
+}
+
+fn of<T>(worker: u64, value: T) -> OfWorker<T> {
+    let set = Setting {
+        value,
+        ground: Ground::Setting,
+        source: "pod p, --no-enable-prefix-caching".into(),
+        raw: "--no-enable-prefix-caching".into(),
+        at: Timestamp(1),
+    };
+    OfWorker { worker: Some(WorkerId(worker)), who: format!("w{}", worker - 1).into(), set }
+}
+
+/// Two workers that serve requests, of which no event is seen.
+fn quiet() -> Evidence {
+    let mut evidence = healthy();
+    evidence.router.tally.events = 0;
+    for rank in &mut evidence.ranks {
+        (rank.tally.counters, rank.last_event, rank.held) = (Counters::default(), None, 0);
+    }
+    evidence
+}
+
+#[test]
+fn silence_is_explained_by_prefix_caching_that_is_off_everywhere() {
+    let mut evidence = quiet();
+    assert!(summary("KVT004", &evidence).is_some());
+    evidence.settings.prefix_reuse = vec![of(1, false)];
+    assert!(summary("KVT004", &evidence).is_some(), "the other worker should publish");
+
+    evidence.settings.prefix_reuse.push(of(2, false));
+
+    assert_eq!(summary("KVT004", &evidence), None);
+    assert_eq!(summary("KVT003", &evidence), None);
+    let told = summary("KVT017", &evidence).unwrap();
+    assert_eq!(told, "Prefix caching is switched off on w0, w1.");
+}
+
+#[test]
+fn two_causes_of_silence_are_told_apart() {
+    let mut evidence = quiet();
+    evidence.settings.publishes = vec![of(1, false), of(2, false)];
+    evidence.settings.prefix_reuse = vec![of(2, false)];
+
+    let Verdict::Found(finding) = judge("KVT003", &evidence) else { panic!() };
+
+    let told = "w0 was not told to publish, and w1 has prefix caching switched off.";
+    assert!(finding.summary.ends_with(told), "{}", finding.summary);
+    let fix = finding.fix.unwrap().sentence;
+    assert!(fix.starts_with("Enable KV events on w0: "), "{fix}");
+    assert!(fix.contains("On w1, switch prefix caching on"), "{fix}");
+    let told = summary("KVT017", &evidence).unwrap();
+    assert_eq!(told, "Prefix caching is switched off on w1 (1 of 2 workers).");
+}
+
+#[test]
+fn an_engine_that_connects_to_its_own_address_is_named_with_the_address_to_bind() {
+    let mut evidence = quiet();
+    let address = |text: &str| OfWorker {
+        set: Setting { value: std::sync::Arc::from(text), ..setting_of(of(1, ())) },
+        worker: Some(WorkerId(1)),
+        who: "w0".into(),
+    };
+    evidence.settings.event_endpoints = vec![address("tcp://127.0.0.1:20081")];
+
+    let Verdict::Found(finding) = judge("KVT003", &evidence) else { panic!() };
+    assert!(finding.summary.contains("vLLM connects to tcp://127.0.0.1:20081"), "{finding:?}");
+    assert!(finding.fix.unwrap().sentence.contains("to tcp://*:20081"));
+
+    for bound in ["tcp://*:20081", "tcp://[::]:20081", "ipc:///tmp/kv"] {
+        evidence.settings.event_endpoints = vec![address(bound)];
+        assert_eq!(summary("KVT003", &evidence), None, "{bound}");
+    }
+    // One that is heard has somebody who binds.
+    let mut heard = healthy();
+    heard.settings.event_endpoints = vec![address("tcp://127.0.0.1:20081")];
+    assert_eq!(summary("KVT003", &heard), None);
+}
+
+fn setting_of(of: OfWorker<()>) -> Setting<std::sync::Arc<str>> {
+    let Setting { ground, source, raw, at, .. } = of.set;
+    Setting { value: "".into(), ground, source, raw, at }
+}
+
+#[test]
+fn a_routers_own_metric_is_its_testimony() {
+    let mut evidence = quiet();
+    assert_eq!(summary("KVT003", &evidence), None);
+
+    evidence.router.sourceless = 2;
+
+    let told = summary("KVT003", &evidence).unwrap();
+    assert!(
+        told.starts_with("The router reports 2 workers without a source of KV events"),
+        "{told}"
+    );
+}
+
+#[test]
+fn decode_context_parallelism_explains_larger_blocks_of_an_engine() {
+    let mut evidence = quiet();
+    evidence.sizes = vec![observed(ClaimOf::Publisher, 1, 16), observed(ClaimOf::Engine, 1, 32)];
+    assert!(summary("KVT001", &evidence).is_some());
+
+    let parallel = |count: u64| {
+        let Setting { ground, source, raw, at, .. } = of(1, ()).set;
+        let set = Setting { value: count, ground, source, raw, at };
+        OfWorker { worker: Some(WorkerId(1)), who: "w0".into(), set }
+    };
+    evidence.settings.context_parallel = vec![parallel(2)];
+    assert_eq!(summary("KVT001", &evidence), None);
+    evidence.settings.context_parallel = vec![parallel(4)];
+    assert!(summary("KVT001", &evidence).is_some(), "4 times 16 is not 32");
+}
+
+fn seen(name: &str) -> Snapshot {
+    played(&frames(&fixture(&format!("cases/{name}.frames.gz")))).1
+}
+
+fn finding<'a>(seen: &'a Snapshot, id: &str) -> &'a FindingRow {
+    found(seen, id).unwrap_or_else(|| panic!("{:?}", seen.findings))
+}
+
+#[test]
+fn a_recorded_router_of_16_beside_cards_of_32_is_confirmed() {
+    let seen = seen("x_router16_card32_0.9.0");
+
+    let mismatch = finding(&seen, "KVT001");
+
+    assert_eq!(mismatch.grade, Grade::Confirmed);
+    assert!(mismatch.fix.as_ref().unwrap().sentence.contains("DYN_KV_CACHE_BLOCK_SIZE=32"));
+}
+
+#[test]
+fn recorded_engines_without_reuse_are_named_with_their_setting() {
+    for (name, setting) in [
+        ("k017_reuse_off_0.9.0", "kv_cache_config.enable_block_reuse: true"),
+        ("x_reuse_off_vllm_0.9.0", "remove --no-enable-prefix-caching"),
+    ] {
+        let seen = seen(name);
+
+        let off = finding(&seen, "KVT017");
+
+        assert!(off.fix.as_ref().unwrap().sentence.contains(setting), "{off:?}");
+        for id in ["KVT003", "KVT004"] {
+            let check = seen.checks.iter().find(|check| check.id == id).unwrap();
+            assert!(matches!(check.verdict, CheckVerdict::Unknown { .. }), "{check:?}");
+        }
+    }
+}
+
+#[test]
+fn recorded_silence_of_connected_publishers_names_the_address_that_is_not_bound() {
+    let seen = seen("vllm_no_star_filedisc_161");
+
+    let silent = finding(&seen, "KVT004");
+
+    assert!(silent.summary.starts_with("kvtop is connected to all 2 publishers"), "{silent:?}");
+    assert!(silent.fix.as_ref().unwrap().sentence.contains("tcp://*:PORT"));
+}
+
+#[test]
+fn logs_and_metrics_of_vllm_say_what_is_in_effect() {
+    let mut all = frames(&fixture("cases/x_reuse_off_vllm_0.9.0.frames.gz"));
+    // The setting is gone from the pods, the engine says it all the same.
+    for frame in &mut all {
+        let Body::Whole(bytes) = &frame.body else { continue };
+        let text =
+            String::from_utf8_lossy(bytes).replace("--no-enable-prefix-caching", "--enforce-eager");
+        frame.body = Body::Whole(text.into());
+    }
+    let at = all[all.len() - 1].at;
+    for pod in ["worker1", "worker2"] {
+        let origin =
+            Origin::Log { namespace: "".into(), pod: pod.into(), container: "main".into() };
+        let line = "(EngineCore pid=9) WARNING 11-22 04:31:44 [vllm.py:2015] KV cache events are on, but prefix \
+                    caching is not enabled. Use --enable-prefix-caching to enable.";
+        all.push(Frame::new(at, origin, line));
+    }
+    let (_, seen) = played(&all);
+
+    let off = finding(&seen, "KVT017");
+
+    assert_eq!(off.grade, Grade::Confirmed);
+    assert!(off.fix.as_ref().unwrap().sentence.contains("find in the engine's log"), "{off:?}");
+}
