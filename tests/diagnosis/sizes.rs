@@ -53,6 +53,11 @@ fn a_worker_whose_engine_changed_the_size_does_not_disagree_with_itself() {
     let (said, note) = verdict(&seen);
     assert_eq!(said, CheckVerdict::Clear);
     assert_eq!(note, "Auto-configured KV block size: 528 (from worker reports)");
+    // Nor do its row and its flag: the card is what is in effect.
+    for row in seen.workers.iter().filter(|row| row.pod.is_some()) {
+        let sizes = (row.block_size.engine, row.block_size.publisher, row.block_size.card);
+        assert_eq!(sizes, (Some(528), Some(528), Some(528)), "{row:?}");
+    }
 }
 
 #[test]

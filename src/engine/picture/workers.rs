@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{room, sourced};
-use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Counters, Subject, Timestamp};
+use crate::domain::{Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, Subject, Timestamp};
 use crate::engine::meters::RankNow;
 use crate::engine::{Engine, MINUTE};
-use crate::model::RankRecord;
+use crate::model::{RankRecord, StoredClaim};
 use crate::snapshot::{BlockSizes, Knowledge, RateSet, RouterLoad, Sourced, Totals, WorkerRow};
 
 /// The time over which a change of the blocks held is measured.
@@ -68,7 +68,7 @@ fn row(
         tiers: counts.accepted,
         counters: record.counters,
         rates: meter.map(|meter| meter.rate_set(at, engine.since_kv())).unwrap_or_default(),
-        block_size: block_sizes(engine, &subjects, proven),
+        block_size: block_sizes(engine, &subjects, proven, shown.and_then(|pod| pod.backend)),
         used_blocks: room::used(engine, record, &subjects, capacity.as_ref()),
         kv_lately: lately.or_else(|| used.as_ref().map(|used| used.value)),
         kv_utilization: used,
@@ -156,20 +156,32 @@ pub(in crate::engine) fn model(engine: &Engine, subjects: &[Subject]) -> Option<
     }
 }
 
-fn block_sizes(engine: &Engine, subjects: &[Subject], proven: Option<u32>) -> BlockSizes {
-    let size = |count: Option<(u64, _)>| count.and_then(|(size, _)| u32::try_from(size).ok());
-    let of = |of| engine.claims.count(ClaimWhat::BlockSize, of, subjects);
+/// Returns the sizes that each says, and what is in effect where a setting is overruled: a live card beats the
+/// flag, which engines override. TensorRT-LLM's card says nothing of its engine.
+fn block_sizes(
+    engine: &Engine,
+    subjects: &[Subject],
+    proven: Option<u32>,
+    backend: Option<Backend>,
+) -> BlockSizes {
+    let tokens = |size: u64| u32::try_from(size).ok();
+    let claimed = |of| engine.claims.count(ClaimWhat::BlockSize, of, subjects);
+    let observed = |stored: &StoredClaim| stored.claim.basis == Basis::Observed;
+    let card = claimed(ClaimOf::Card);
+    let live = card.filter(|(_, stored)| observed(stored)).map(|(size, _)| size);
+    let in_effect = |of, follows: bool| {
+        let (size, stored) = claimed(of)?;
+        tokens(live.filter(|_| follows && !observed(stored)).unwrap_or(size))
+    };
+    let follows = backend.is_some_and(|backend| backend != Backend::TrtLlm);
     let model = model(engine, subjects);
+    let router = engine.claims.count_for(ClaimWhat::BlockSize, ClaimOf::Router, model.as_deref());
     BlockSizes {
         proven,
-        engine: size(of(ClaimOf::Engine)),
-        publisher: size(of(ClaimOf::Publisher)),
-        card: size(of(ClaimOf::Card)),
-        router: size(engine.claims.count_for(
-            ClaimWhat::BlockSize,
-            ClaimOf::Router,
-            model.as_deref(),
-        )),
+        engine: in_effect(ClaimOf::Engine, follows),
+        publisher: in_effect(ClaimOf::Publisher, true),
+        card: card.and_then(|(size, _)| tokens(size)),
+        router: router.and_then(|(size, _)| tokens(size)),
     }
 }
 
