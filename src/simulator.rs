@@ -11,6 +11,7 @@ mod hash;
 mod index;
 mod logs;
 mod names;
+mod operations;
 mod pods;
 mod pool;
 mod publisher;
@@ -20,6 +21,7 @@ mod rollout;
 mod router;
 mod scrape;
 mod serve;
+mod site;
 mod tap;
 #[cfg(test)]
 mod tests;
@@ -30,7 +32,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use config::{Hashing, PublisherKind, Scenario, SimConfig, WorkerConfig};
+pub use config::{Hashing, PublisherKind, RouterMode, Scenario, SimConfig, WorkerConfig};
+pub use site::{EngineSettings, Platform, Site};
 
 use self::publisher::EngineEvent;
 use self::queue::Queue;
@@ -106,6 +109,12 @@ pub struct Simulation {
     workers: Vec<Worker>,
     /// How often each worker was rolled.
     rolls: Vec<usize>,
+    /// How workers are set up that start now.
+    desired: Vec<WorkerConfig>,
+    /// How often the graph deployment was written.
+    generation: u64,
+    /// How often the frontend was restarted.
+    frontends: usize,
     requests: BTreeMap<u64, Request>,
     next_request: u64,
     chance: Rng,
@@ -124,26 +133,28 @@ impl Simulation {
         let boot = start.before(config.warm_up);
         let mut queue = Queue::new();
         queue.plan(boot, Event::Boot);
-        let first = if config.router_restart {
+        let frontends = usize::from(!config.router_restart);
+        if config.router_restart {
             queue.plan(start, Event::RestartFrontend);
-            names::OLD_FRONTEND
-        } else {
-            names::FRONTEND
-        };
+        }
+        let first = config.site.frontend_pod(frontends);
         Self {
             start,
             now: boot,
             queue,
-            tap: Tap::new(config.family, start, config.history),
+            tap: Tap::new(config.site, config.family, start, config.history),
             workload: Workload::new(seed),
             router: Router::new(&config, seed),
             frontend: Frontend {
+                id: hash::instance_id(&first),
                 pod: first.into(),
-                id: hash::instance_id(first),
                 counts: FrontendCounts::default(),
             },
             workers: Vec::new(),
             rolls: vec![0; config.workers.len()],
+            desired: config.workers.clone(),
+            generation: 1,
+            frontends,
             requests: BTreeMap::new(),
             next_request: 0,
             chance: Rng::new(seed, 4),
@@ -170,6 +181,7 @@ impl Simulation {
             return false;
         }
         self.repaired = true;
+        self.deploy(&self.config.repaired.clone());
         self.roll(self.now, &wrong);
         true
     }
@@ -228,7 +240,7 @@ impl Simulation {
             Event::Finished(request) => self.finished(at, request),
             Event::Apply(rank, id, event) => self.apply(at, rank, id, &event),
             Event::Scrape => self.scrape(at),
-            Event::RestartFrontend => self.restart_frontend(at),
+            Event::RestartFrontend => self.restart_frontend(at, false),
             Event::Stop(place) => self.stop_worker(at, place),
             Event::Start(place) => self.start_worker(at, place),
         }

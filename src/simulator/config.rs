@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::site::Site;
 use crate::wire::encode::Family;
 
 /// Room of a good rank, in blocks of 32 tokens: that of Qwen3-32B in FP8 on one H100. The chats that go
@@ -129,6 +130,26 @@ pub enum Hashing {
     Otherwise,
 }
 
+/// How a frontend chooses workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RouterMode {
+    /// By what they cache and how busy they are.
+    #[default]
+    Kv,
+    /// One after the other.
+    RoundRobin,
+}
+
+impl RouterMode {
+    /// Returns the value of `DYN_ROUTER_MODE`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kv => "kv",
+            Self::RoundRobin => "round-robin",
+        }
+    }
+}
+
 /// How a worker is set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerConfig {
@@ -149,6 +170,8 @@ pub struct WorkerConfig {
 pub struct SimConfig {
     /// The situation it is meant to show.
     pub scenario: Scenario,
+    /// The names of the cluster, and how its processes are started.
+    pub site: &'static Site,
     /// The generation of Dynamo.
     pub family: Family,
     /// How workers publish.
@@ -165,6 +188,11 @@ pub struct SimConfig {
     pub weight: f64,
     /// How the router hashes blocks.
     pub hashing: Hashing,
+    /// How the frontend chooses workers.
+    pub mode: RouterMode,
+    /// The tokens per block that the frontend of a cluster with Grove declares. Elsewhere it declares the
+    /// size that the workers' one flag sets.
+    pub declared: Option<u32>,
     /// Requests per second.
     pub rate: f64,
     /// Share of engine events that are lost before they are published, 0 to 1.
@@ -194,6 +222,7 @@ impl SimConfig {
             WorkerConfig { engine: 32, publisher: 32, card: 32, capacity: ROOM, publishes: true };
         let mut config = Self {
             scenario,
+            site: &Site::RECORDED,
             family: Family::V0_9,
             publisher: PublisherKind::TrtLlm,
             workers: vec![good; 2],
@@ -201,6 +230,8 @@ impl SimConfig {
             router: None,
             weight: 1.0,
             hashing: Hashing::AsWorkers,
+            mode: RouterMode::Kv,
+            declared: None,
             rate: 8.0,
             loss: 0.0,
             warm_up: Duration::from_secs(120),

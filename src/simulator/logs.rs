@@ -8,8 +8,8 @@ mod start;
 pub(super) use start::{complaint, frontend_start, worker_start};
 
 use super::index::Refusal;
-use super::names::MODEL;
 use super::router::{Choice, Cost};
+use super::site::Site;
 use crate::domain::{Timestamp, WorkerRank};
 use crate::wire::encode::Family;
 
@@ -41,7 +41,14 @@ fn civil(days: u64) -> (u64, u64, u64) {
 }
 
 /// Returns what a router logs when it chooses a worker for request `name`.
-pub(super) fn decision(family: Family, at: Timestamp, choice: &Choice, name: &str) -> Vec<String> {
+pub(super) fn decision(
+    site: &Site,
+    family: Family,
+    at: Timestamp,
+    choice: &Choice,
+    name: &str,
+) -> Vec<String> {
+    let model = site.model;
     let info = |rest: &str| line(at, "INFO", rest);
     let chosen = &choice.chosen;
     let selected = format!(
@@ -63,7 +70,7 @@ pub(super) fn decision(family: Family, at: Timestamp, choice: &Choice, name: &st
         chosen.logit(),
     );
     let request = format!(
-        "method=POST uri=/v1/chat/completions version=HTTP/1.1 request_id={name} model=\"{MODEL}\""
+        "method=POST uri=/v1/chat/completions version=HTTP/1.1 request_id={name} model=\"{model}\""
     );
     match family {
         Family::V0_9 => {
@@ -84,7 +91,7 @@ pub(super) fn decision(family: Family, at: Timestamp, choice: &Choice, name: &st
             vec![info(&format!("{span}, host_pinned blocks: 0, disk blocks: 0 {request}"))]
         }
         Family::V1_3 | Family::V1_4 => {
-            vec![info(&structured(family, chosen, name)), info(&forwarded(chosen, name))]
+            vec![info(&structured(family, chosen, name)), info(&forwarded(model, chosen, name))]
         }
         Family::V1_5 | Family::V1_6 => vec![info(&structured(family, chosen, name))],
     }
@@ -118,13 +125,13 @@ fn structured(family: Family, chosen: &Cost, name: &str) -> String {
 }
 
 /// Returns the line by which 1.3 and 1.4 forward what was chosen; only it has the overlap.
-fn forwarded(chosen: &Cost, name: &str) -> String {
+fn forwarded(model: &str, chosen: &Cost, name: &str) -> String {
     let (worker, dp_rank) = (chosen.rank.worker, chosen.rank.dp_rank);
     format!(
         "http-request:kv_router.route_request: \
          dynamo_runtime::pipeline::network::egress::push_router: Selected worker \
          router_mode=\"direct\" worker_id={worker} method=POST uri=/v1/chat/completions \
-         version=HTTP/1.1 request_id={name} model=\"{MODEL}\" request_id={name} \
+         version=HTTP/1.1 request_id={name} model=\"{model}\" request_id={name} \
          worker_id={worker} dp_rank={dp_rank} overlap_blocks={} phase=Aggregated",
         chosen.overlap,
     )
@@ -132,16 +139,18 @@ fn forwarded(chosen: &Cost, name: &str) -> String {
 
 /// Returns what a frontend logs at the end of a request, from 1.5 on.
 pub(super) fn completed(
+    site: &Site,
     family: Family,
     at: Timestamp,
     rank: WorkerRank,
     overlap: u64,
     name: &str,
 ) -> Option<String> {
+    let model = site.model;
     let span = format!(
         "http-request:kv_router.route_request: request_span: route request completed \
          request.outcome=\"success\" method=POST uri=/v1/chat/completions version=HTTP/1.1 \
-         request_id={name} model=\"{MODEL}\" otel.kind=\"client\" request_id={name} dp_rank={} \
+         request_id={name} model=\"{model}\" otel.kind=\"client\" request_id={name} dp_rank={} \
          overlap_blocks={overlap} phase=Aggregated worker_id={} request.attempt=0 \
          migration.is_retry=false migration.tokens_completed=0 request.outcome=\"success\"",
         rank.dp_rank, rank.worker,

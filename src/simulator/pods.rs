@@ -1,40 +1,53 @@
 //! Pods and their graph deployment, as Kubernetes shows them: trimmed to what matters, as a source would
 //! have trimmed them.
 
+pub(super) mod grove;
+
 use serde_json::{Value, json};
 
 use super::config::WorkerConfig;
 use super::logs::rfc3339;
-use super::names::{KUBE_NAMESPACE, MODEL, NAMESPACE};
+use super::site::Site;
 use crate::domain::Timestamp;
 use crate::wire::encode::Family;
 
-/// The graph deployment that the pods belong to.
-const DEPLOYMENT: &str = "gtc-demo";
-
 /// Returns the pod of the worker in `place` of `workers`, which is the number of its node too.
-pub(super) fn worker(family: Family, name: &str, workers: &[WorkerConfig], place: usize) -> String {
+pub(super) fn worker(
+    site: &Site,
+    family: Family,
+    name: &str,
+    workers: &[WorkerConfig],
+    place: usize,
+) -> String {
     let Some(config) = workers.get(place) else { return String::new() };
     let mut env = worker_env();
-    env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": NAMESPACE }));
+    env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": site.namespace }));
     let component = component(workers, place);
-    let pod = Pod { name, component: &component, kind: "worker", node: place, started: None };
-    pod.json(family, &worker_command(), &json!(worker_args(config)), &json!(env))
+    let pod = Pod { site, name, component: &component, kind: "worker", node: place, started: None };
+    pod.json(family, &worker_command(), &json!(worker_args(site, config)), &json!(env))
 }
 
 /// Returns the pod of a frontend that started at `at`, and whose settings declare so many tokens per block,
 /// or nothing.
-pub(super) fn frontend(family: Family, name: &str, declared: Option<u32>, at: Timestamp) -> String {
+pub(super) fn frontend(
+    site: &Site,
+    family: Family,
+    name: &str,
+    declared: Option<u32>,
+    at: Timestamp,
+) -> String {
     let mut env = frontend_env(declared);
-    env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": NAMESPACE }));
+    env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": site.namespace }));
     let command = json!(["python3", "-m", "dynamo.frontend"]);
-    let pod = Pod { name, component: "Frontend", kind: "frontend", node: 0, started: Some(at) };
+    let pod =
+        Pod { site, name, component: "Frontend", kind: "frontend", node: 0, started: Some(at) };
     pod.json(family, &command, &json!([]), &json!(env))
 }
 
 /// Returns the graph deployment of `workers` and a frontend that declares so many tokens per block, or
 /// nothing; `generation` grows with every change of it.
 pub(super) fn graph(
+    site: &Site,
     family: Family,
     workers: &[WorkerConfig],
     declared: Option<u32>,
@@ -58,7 +71,7 @@ pub(super) fn graph(
         }
         let replicas = workers.iter().filter(|other| *other == config).count();
         let container = json!({
-            "image": image(family), "command": worker_command(), "args": worker_args(config),
+            "image": image(family), "command": worker_command(), "args": worker_args(site, config),
             "env": worker_env(),
         });
         parts.push(part(beta, &name, "worker", replicas, container));
@@ -73,7 +86,7 @@ pub(super) fn graph(
     json!({
         "apiVersion": format!("nvidia.com/{version}"),
         "kind": "DynamoGraphDeployment",
-        "metadata": { "name": DEPLOYMENT, "namespace": KUBE_NAMESPACE, "generation": generation },
+        "metadata": { "name": site.deployment, "namespace": site.kube_namespace, "generation": generation },
         "spec": spec,
     })
     .to_string()
@@ -120,13 +133,13 @@ fn worker_command() -> Value {
     json!(["python3", "-m", "dynamo.trtllm"])
 }
 
-fn worker_args(config: &WorkerConfig) -> Vec<String> {
+fn worker_args(site: &Site, config: &WorkerConfig) -> Vec<String> {
     let engine = json!({ "kv_cache_config": { "tokens_per_block": config.engine } }).to_string();
-    let mut args = vec!["--model-path", MODEL, "--override-engine-args", &engine];
-    let size = config.publisher.to_string();
+    let mut args = vec!["--model-path", site.model, "--override-engine-args", &engine];
+    let tokens = config.publisher.to_string();
     // One flag sets publisher and card; where they differ, something else has set the card.
     if config.card == config.publisher {
-        args.extend(["--kv-block-size", &size]);
+        args.extend(["--kv-block-size", &tokens]);
     }
     if config.publishes {
         args.push("--publish-events-and-metrics");
@@ -150,6 +163,7 @@ fn image(family: Family) -> String {
 
 /// What pods differ in.
 struct Pod<'a> {
+    site: &'a Site,
     name: &'a str,
     component: &'a str,
     kind: &'a str,
@@ -169,12 +183,12 @@ impl Pod<'_> {
             "kind": "Pod",
             "metadata": {
                 "name": self.name,
-                "namespace": KUBE_NAMESPACE,
+                "namespace": self.site.kube_namespace,
                 "labels": {
                     "nvidia.com/dynamo-component": self.component,
                     "nvidia.com/dynamo-component-type": self.kind,
-                    "nvidia.com/dynamo-graph-deployment-name": DEPLOYMENT,
-                    "nvidia.com/dynamo-namespace": NAMESPACE,
+                    "nvidia.com/dynamo-graph-deployment-name": self.site.deployment,
+                    "nvidia.com/dynamo-namespace": self.site.namespace,
                 },
             },
             "spec": {
@@ -202,7 +216,7 @@ mod tests {
         let config =
             WorkerConfig { engine: 16, publisher: 32, card: 32, capacity: 1, publishes: true };
 
-        let pod = worker(Family::V0_9, "w", &[config], 0);
+        let pod = worker(&Site::RECORDED, Family::V0_9, "w", &[config], 0);
 
         assert!(pod.contains(r#"{\"kv_cache_config\":{\"tokens_per_block\":16}}"#), "{pod}");
         assert!(pod.contains(r#""--kv-block-size","32""#), "{pod}");

@@ -1,15 +1,18 @@
 //! Pods that come and go: the start, the repair, the scrapes in between.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::config::WorkerConfig;
+use super::config::RouterMode;
 use super::discovery::{self, Record};
 use super::hash::instance_id;
 use super::logs::Joins;
-use super::worker::{Worker, pod_name};
+use super::pods::grove;
+use super::site::EngineSettings;
+use super::worker::Worker;
 use super::workload::Turn;
-use super::{Event, SCRAPE_EVERY, Simulation, logs, names, pods, scrape};
-use crate::domain::Timestamp;
+use super::{Event, SCRAPE_EVERY, Simulation, logs, pods, scrape};
+use crate::domain::{Timestamp, WorkerRank};
 use crate::frame::KubeChange;
 
 /// The time from a click to the first deletion.
@@ -22,7 +25,8 @@ const BETWEEN_PODS: Duration = Duration::from_secs(6);
 impl Simulation {
     /// The cluster starts.
     pub(super) fn boot(&mut self, now: Timestamp) {
-        self.graph(now, KubeChange::Added, 1);
+        self.settings(now, KubeChange::Added);
+        self.graph(now, KubeChange::Added);
         self.start_frontend(now);
         for place in 0..self.config.workers.len() {
             self.start_worker(now, place);
@@ -45,7 +49,6 @@ impl Simulation {
 
     /// Plans to replace the workers in `places` one by one, from `now` on.
     pub(super) fn roll(&mut self, now: Timestamp, places: &[usize]) {
-        self.graph(now, KubeChange::Modified, 2);
         let mut at = now.after(BEFORE_ROLL);
         for place in places {
             self.queue.plan(at, Event::Stop(*place));
@@ -59,13 +62,11 @@ impl Simulation {
         let Some(worker) = self.workers.get_mut(place) else { return };
         worker.up = false;
         let ranks: Vec<_> = worker.ranks.iter().map(|rank| rank.id).collect();
-        for (key, _) in self.worker_records(place) {
-            self.tap.record(now, &key, None);
-        }
+        self.register_worker(now, place, KubeChange::Deleted);
         self.pod_of(now, place, KubeChange::Deleted);
         for rank in ranks {
             self.router.leave(rank);
-            for line in logs::membership(self.config.family, now, rank, Joins::No) {
+            for line in self.membership(now, rank, Joins::No) {
                 self.tap.log(now, &self.frontend.pod, line);
             }
         }
@@ -84,12 +85,14 @@ impl Simulation {
 
     /// A pod for the worker in `place` is ready.
     pub(super) fn start_worker(&mut self, now: Timestamp, place: usize) {
-        let Some(config) = self.setup().get(place).copied() else { return };
-        let pod = pod_name(place, self.rolls[place]);
+        let Some(config) = self.desired.get(place).copied() else { return };
+        let pod = self.config.site.worker_pod(place, self.rolls[place]);
         self.rolls[place] += 1;
         let mut worker = Worker::new(&pod, config, &self.config, now);
         worker.up = true;
-        for line in logs::worker_start(self.config.family, now, worker.id, &config) {
+        for line in
+            logs::worker_start(self.config.site, self.config.family, now, worker.id, &config)
+        {
             self.tap.log(now, &worker.pod, line);
         }
         let ranks: Vec<_> = worker.ranks.iter().map(|rank| rank.id).collect();
@@ -99,32 +102,31 @@ impl Simulation {
             self.workers.push(worker);
         }
         self.pod_of(now, place, KubeChange::Added);
-        for (key, value) in self.worker_records(place) {
-            self.tap.record(now, &key, Some(value));
-        }
+        self.register_worker(now, place, KubeChange::Added);
         for (number, rank) in ranks.into_iter().enumerate() {
             self.router.join(rank, config.card, config.capacity);
-            for line in logs::membership(self.config.family, now, rank, Joins::Yes) {
+            for line in self.membership(now, rank, Joins::Yes) {
                 self.tap.log(now, &self.frontend.pod, line);
             }
             self.report_worker(now, (place, number));
         }
     }
 
-    /// The frontend is replaced; the new one has an empty index.
-    pub(super) fn restart_frontend(&mut self, now: Timestamp) {
-        for (key, _) in self.router_records() {
-            self.tap.record(now, &key, None);
-        }
+    /// The frontend is replaced; the new one has an empty index unless it reads history.
+    pub(super) fn restart_frontend(&mut self, now: Timestamp, history: bool) {
+        self.register_router(now, KubeChange::Deleted);
         self.frontend_pod(now, KubeChange::Deleted);
-        self.frontend.pod = names::FRONTEND.into();
-        self.frontend.id = instance_id(names::FRONTEND);
+        self.frontends += 1;
+        let pod = self.config.site.frontend_pod(self.frontends);
+        self.frontend.id = instance_id(&pod);
+        self.frontend.pod = pod.into();
         let inflight = self.frontend.counts.inflight;
         self.frontend.counts = scrape::FrontendCounts::default();
         self.frontend.counts.inflight = inflight;
-        self.router.restart();
+        self.router.restart(history);
         self.start_frontend(now);
-        for worker in self.workers.iter().filter(|worker| worker.up) {
+        let routes = self.router.mode == RouterMode::Kv;
+        for worker in self.workers.iter().filter(|worker| worker.up && routes) {
             for rank in &worker.ranks {
                 for line in logs::membership(self.config.family, now, rank.id, Joins::Yes) {
                     self.tap.log(now, &self.frontend.pod, line);
@@ -137,69 +139,158 @@ impl Simulation {
     pub(super) fn scrape(&mut self, now: Timestamp) {
         self.queue.plan(now.after(SCRAPE_EVERY), Event::Scrape);
         let total = self.config.workers.first().map_or(0, |worker| worker.capacity);
-        let page =
-            scrape::frontend(self.config.family, &self.frontend.counts, self.router.card(), total);
+        let page = scrape::frontend(
+            self.config.site,
+            self.config.family,
+            &self.frontend.counts,
+            self.router.card(),
+            total,
+        );
         self.tap.scrape(now, &self.frontend.pod, page);
         for worker in self.workers.iter().filter(|worker| worker.up) {
-            self.tap.scrape(now, &worker.pod, scrape::worker(worker, self.config.family, now));
+            self.tap.scrape(
+                now,
+                &worker.pod,
+                scrape::worker(self.config.site, worker, self.config.family, now),
+            );
+        }
+    }
+
+    /// Returns what a router logs of a rank that comes or goes; without a router, nothing.
+    fn membership(&self, now: Timestamp, rank: WorkerRank, joins: Joins) -> Vec<String> {
+        match self.router.mode {
+            RouterMode::Kv => logs::membership(self.config.family, now, rank, joins),
+            RouterMode::RoundRobin => Vec::new(),
         }
     }
 
     fn start_frontend(&mut self, now: Timestamp) {
         self.frontend_pod(now, KubeChange::Added);
         let workers = self.config.workers.len();
-        for line in logs::frontend_start(self.config.family, now, workers) {
+        let (site, mode) = (self.config.site, self.router.mode);
+        for line in logs::frontend_start(site, self.config.family, mode, now, workers) {
             self.tap.log(now, &self.frontend.pod, line);
         }
-        for (key, value) in self.router_records() {
-            self.tap.record(now, &key, Some(value));
-        }
+        self.register_router(now, KubeChange::Added);
     }
 
     /// The pod of the worker in `place` comes or goes.
     fn pod_of(&mut self, now: Timestamp, place: usize, change: KubeChange) {
         if let Some(worker) = self.workers.get(place) {
-            let mut workers = self.setup().to_vec();
+            let mut workers = self.desired.clone();
             if let Some(config) = workers.get_mut(place) {
                 *config = worker.config;
             }
-            let pod = pods::worker(self.config.family, &worker.pod, &workers, place);
-            self.tap.pod(now, change, pod);
+            let (site, family) = (self.config.site, self.config.family);
+            let pod = if site.has_grove() {
+                let running = grove::Running { pod: &worker.pod, place, started: worker.started };
+                grove::worker(site, family, &running, &worker.config)
+            } else {
+                pods::worker(site, family, &worker.pod, &workers, place)
+            };
+            self.tap.kube(now, "Pod", change, pod);
         }
     }
 
-    /// The graph deployment is made, or changed to what the workers are rolled with.
-    fn graph(&mut self, now: Timestamp, change: KubeChange, generation: u64) {
-        let graph = pods::graph(self.config.family, self.setup(), self.declared(), generation);
-        self.tap.graph(now, change, graph);
+    /// The graph deployment is made, or changed.
+    pub(super) fn graph(&mut self, now: Timestamp, change: KubeChange) {
+        let (site, family) = (self.config.site, self.config.family);
+        let (declared, generation) = (self.declared(), self.generation);
+        let graph = if site.has_grove() {
+            let mode = self.router.mode;
+            grove::graph(
+                site,
+                family,
+                &self.desired,
+                &grove::Frontend { mode, declared },
+                generation,
+            )
+        } else {
+            pods::graph(site, family, &self.desired, declared, generation)
+        };
+        self.tap.kube(now, "DynamoGraphDeployment", change, graph);
     }
 
-    /// Returns how workers are set up that start now.
-    fn setup(&self) -> &[WorkerConfig] {
-        if self.repaired { &self.config.repaired } else { &self.config.workers }
+    /// The `ConfigMap` of the engines' settings is made or changed, where there is one.
+    pub(super) fn settings(&mut self, now: Timestamp, change: KubeChange) {
+        let site = self.config.site;
+        if let (EngineSettings::ConfigMap, Some(worker)) = (site.settings, self.desired.first()) {
+            self.tap.kube(now, "ConfigMap", change, grove::config_map(site, worker));
+        }
     }
 
     /// The pod of the frontend comes or goes.
     fn frontend_pod(&mut self, now: Timestamp, change: KubeChange) {
-        let pod = pods::frontend(self.config.family, &self.frontend.pod, self.declared(), now);
-        self.tap.pod(now, change, pod);
+        let (site, family, declared) = (self.config.site, self.config.family, self.declared());
+        let pod = if site.has_grove() {
+            let running = grove::Running { pod: &self.frontend.pod, place: 0, started: now };
+            let mode = self.router.mode;
+            grove::frontend(site, family, &running, &grove::Frontend { mode, declared })
+        } else {
+            pods::frontend(site, family, &self.frontend.pod, declared, now)
+        };
+        self.tap.kube(now, "Pod", change, pod);
     }
 
     /// Returns what the frontend declares: what the workers' one flag says. Where their cards say
     /// something else than they publish, nobody set sizes by hand, here neither.
     fn declared(&self) -> Option<u32> {
+        if self.config.site.has_grove() {
+            return self.config.declared;
+        }
         let first = self.config.workers.first();
         first.filter(|worker| worker.card == worker.publisher).map(|worker| worker.card)
     }
 
+    /// The records of the worker in `place` are written, or deleted.
+    fn register_worker(&mut self, now: Timestamp, place: usize, change: KubeChange) {
+        if let Some(pod) = self.workers.get(place).map(|worker| Arc::clone(&worker.pod)) {
+            let records = self.worker_records(place);
+            self.register(now, &pod, records, change);
+        }
+    }
+
+    /// The records of the frontend's router are written, or deleted.
+    fn register_router(&mut self, now: Timestamp, change: KubeChange) {
+        let pod = Arc::clone(&self.frontend.pod);
+        let records = match self.router.mode {
+            RouterMode::Kv => self.router_records(),
+            RouterMode::RoundRobin => Vec::new(),
+        };
+        self.register(now, &pod, records, change);
+    }
+
+    fn register(&mut self, now: Timestamp, pod: &str, records: Vec<Record>, change: KubeChange) {
+        if self.config.site.has_grove() {
+            let object = grove::metadata(self.config.site, pod, &records);
+            self.tap.kube(now, "DynamoWorkerMetadata", change, object);
+            return;
+        }
+        for (key, value) in records {
+            self.tap.record(now, &key, Some(value).filter(|_| change != KubeChange::Deleted));
+        }
+    }
+
     fn router_records(&self) -> Vec<Record> {
-        discovery::router(self.config.family, self.frontend.id, "10.42.0.12:40211")
+        discovery::router(
+            self.config.site,
+            self.config.family,
+            self.frontend.id,
+            "10.42.0.12:40211",
+        )
     }
 
     fn worker_records(&self, place: usize) -> Vec<Record> {
         let Some(worker) = self.workers.get(place) else { return Vec::new() };
         let address = format!("10.42.0.{}:38871", 17 + place % 200);
         let ranks = self.config.dp_ranks.max(1);
-        discovery::worker(self.config.family, worker.id, &address, &worker.config, ranks)
+        discovery::worker(
+            self.config.site,
+            self.config.family,
+            worker.id,
+            &address,
+            &worker.config,
+            ranks,
+        )
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::config::{Hashing, SimConfig};
+use super::config::{Hashing, RouterMode, SimConfig};
 use super::hash::{sequence_hashes, tokens_hashes};
 use super::index::Index;
 use super::rng::Rng;
@@ -65,6 +65,9 @@ pub(super) struct Router {
     fixed_size: Option<u32>,
     weight: f64,
     hashing: Hashing,
+    pub(super) mode: RouterMode,
+    /// Requests that it sent in turn.
+    turns: usize,
     loads: Vec<Load>,
     rng: Rng,
 }
@@ -77,6 +80,8 @@ impl Router {
             fixed_size: config.router,
             weight: config.weight,
             hashing: config.hashing,
+            mode: config.mode,
+            turns: 0,
             loads: Vec::new(),
             rng: Rng::new(seed, 2),
         }
@@ -105,9 +110,11 @@ impl Router {
         self.index.forget(rank);
     }
 
-    /// Forgets all blocks, as a restart does.
-    pub(super) fn restart(&mut self) {
-        self.index = Index::default();
+    /// Forgets what runs, as a restart does, and all blocks unless it reads the history of events.
+    pub(super) fn restart(&mut self, history: bool) {
+        if !history {
+            self.index = Index::default();
+        }
         for load in &mut self.loads {
             load.prefill_tokens = 0;
             load.active.clear();
@@ -153,7 +160,13 @@ impl Router {
         let tied = cheapest.len() > 1;
         let least = cheapest.iter().map(|cost| self.tree_size(cost)).min()?;
         cheapest.retain(|cost| self.tree_size(cost) == least);
-        let chosen = *cheapest.get(self.rng.index(cheapest.len()))?;
+        let chosen = match self.mode {
+            RouterMode::Kv => *cheapest.get(self.rng.index(cheapest.len()))?,
+            RouterMode::RoundRobin => {
+                self.turns += 1;
+                *costs.get(self.turns % costs.len())?
+            }
+        };
         let prefill_tokens = (prompt.len() as u64).saturating_sub(chosen.overlap * u64::from(size));
         let ticket =
             Ticket { rank: chosen.rank, overlap: chosen.overlap, prefill_tokens, sequences };

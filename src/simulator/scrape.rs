@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::names::{MODEL, NAMESPACE, component};
+use super::names::component;
+use super::site::Site;
 use super::worker::Worker;
 use crate::domain::Timestamp;
 use crate::wire::encode::Family;
@@ -86,13 +87,14 @@ impl Page {
 
 /// Returns the metrics of a frontend whose workers' model card says `card` tokens per block.
 pub(super) fn frontend(
+    site: &Site,
     family: Family,
     counts: &FrontendCounts,
     card: u32,
     total_blocks: usize,
 ) -> String {
     let mut page = Page(String::with_capacity(4096));
-    let model = format!("model=\"{MODEL}\"");
+    let model = format!("model=\"{}\"", site.model);
     let gauges: [(&str, u64, &str); 5] = [
         ("inflight_requests", counts.inflight, "Number of inflight requests"),
         ("queued_requests", 0, "Number of requests in HTTP processing queue"),
@@ -126,14 +128,15 @@ pub(super) fn frontend(
     page.sample(name, &model, counts.output_tokens);
     histograms(&mut page, counts, &model);
     if family >= Family::V1_1 {
-        applied(&mut page, counts);
+        applied(&mut page, site, counts);
     }
     page.0
 }
 
 /// What the router's index did with KV events, as in the recordings of 1.1.1 and later; those of 0.9 and
 /// 1.0 have none of it.
-fn applied(page: &mut Page, counts: &FrontendCounts) {
+fn applied(page: &mut Page, site: &Site, counts: &FrontendCounts) {
+    let namespace = site.namespace;
     let name = "dynamo_component_kv_cache_events_applied";
     page.family(name, "counter", "Total number of KV cache events applied to index");
     for (event, status, count) in [
@@ -142,7 +145,7 @@ fn applied(page: &mut Page, counts: &FrontendCounts) {
         ("stored", "parent_block_not_found", counts.orphans),
     ] {
         let labels = format!(
-            "dynamo_component=\"backend\",dynamo_namespace=\"{NAMESPACE}\",event_type=\"{event}\",\
+            "dynamo_component=\"backend\",dynamo_namespace=\"{namespace}\",event_type=\"{event}\",\
              status=\"{status}\""
         );
         page.sample(name, &labels, count);
@@ -178,10 +181,11 @@ fn histograms(page: &mut Page, counts: &FrontendCounts, model: &str) {
 }
 
 /// Returns the metrics of a worker. Those of the engine are only there when it publishes them.
-pub(super) fn worker(worker: &Worker, family: Family, now: Timestamp) -> String {
+pub(super) fn worker(site: &Site, worker: &Worker, family: Family, now: Timestamp) -> String {
+    let namespace = site.namespace;
     let mut page = Page(String::with_capacity(2048));
     let labels = format!(
-        "dynamo_component=\"{}\",dynamo_endpoint=\"generate\",dynamo_namespace=\"{NAMESPACE}\"",
+        "dynamo_component=\"{}\",dynamo_endpoint=\"generate\",dynamo_namespace=\"{namespace}\"",
         component(family)
     );
     let inflight: usize = worker.ranks.iter().map(|rank| rank.running + rank.waiting.len()).sum();
@@ -198,13 +202,13 @@ pub(super) fn worker(worker: &Worker, family: Family, now: Timestamp) -> String 
     page.family(name, "gauge", "Total uptime of the DistributedRuntime in seconds");
     page.sample(name, "", now.since(worker.started).as_secs_f64());
     if worker.config.publishes {
-        engine(&mut page, worker);
+        engine(&mut page, site, worker);
     }
     page.0
 }
 
-fn engine(page: &mut Page, worker: &Worker) {
-    let labels = format!("engine_type=\"trtllm\",model_name=\"{MODEL}\"");
+fn engine(page: &mut Page, site: &Site, worker: &Worker) {
+    let labels = format!("engine_type=\"trtllm\",model_name=\"{}\"", site.model);
     let used: usize = worker.ranks.iter().map(|rank| rank.pool.used()).sum();
     let room = worker.config.capacity * worker.ranks.len();
     let (reused, asked) = worker

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::config::RouterMode;
 use super::hash::engine_blocks;
 use super::publisher::EngineEvent;
 use super::worker::{MAX_RUNNING, Request};
@@ -36,13 +37,16 @@ impl Simulation {
         let rank = choice.chosen.rank;
         let Some(place) = self.place_of(rank) else { return };
         let name = self.request_name();
-        for line in logs::decision(self.config.family, now, &choice, &name) {
-            self.tap.log(now, &self.frontend.pod, line);
+        // A frontend that sends requests in turn has no router that would log or publish.
+        if self.router.mode == RouterMode::Kv {
+            for line in logs::decision(self.config.site, self.config.family, now, &choice, &name) {
+                self.tap.log(now, &self.frontend.pod, line);
+            }
+            let (isl_blocks, overlap_blocks) = (choice.isl_blocks, choice.chosen.overlap);
+            let rate = HitRate { rank, isl_blocks, overlap_blocks };
+            self.tap.hit_rate(now, self.frontend.id, &rate);
+            self.report_router(now, rank);
         }
-        let rate =
-            HitRate { rank, isl_blocks: choice.isl_blocks, overlap_blocks: choice.chosen.overlap };
-        self.tap.hit_rate(now, self.frontend.id, &rate);
-        self.report_router(now, rank);
         let blocks = engine_blocks(&turn.chat.tokens, self.workers[place.0].config.engine);
         let request = Request {
             tokens: 0,
@@ -190,7 +194,14 @@ impl Simulation {
         if let Some(first) = request.first_token {
             counts.tokens(answer.saturating_sub(1), now.since(first));
         }
-        let line = logs::completed(self.config.family, now, rank, overlap, &request.name);
+        let line = logs::completed(
+            self.config.site,
+            self.config.family,
+            now,
+            rank,
+            overlap,
+            &request.name,
+        );
         if let Some(line) = line {
             self.tap.log(now, &self.frontend.pod, line);
         }
@@ -218,6 +229,10 @@ impl Simulation {
                 self.router.index.remove(rank, hashes)
             }
         };
+        // Without a router, the index stands for what the next one will read from the stream.
+        if self.router.mode != RouterMode::Kv {
+            return;
+        }
         for refusal in refusals {
             for line in logs::refusal(self.config.family, now, rank, id, &refusal) {
                 self.tap.log(now, &self.frontend.pod, line);
@@ -227,7 +242,9 @@ impl Simulation {
 
     /// A router says what it believes to run on `rank`.
     fn report_router(&mut self, now: Timestamp, rank: WorkerRank) {
-        if let Some(load) = self.router.load(rank) {
+        if let Some(load) = self.router.load(rank)
+            && self.router.mode == RouterMode::Kv
+        {
             self.tap.router_load(now, self.frontend.id, rank, load);
         }
     }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::names::{KUBE_NAMESPACE, STREAM, publisher_id, scope};
+use super::names::publisher_id;
 use super::rng::Rng;
+use super::site::Site;
 use crate::domain::{HitRate, Tier, Timestamp, WorkerRank};
 use crate::frame::{Frame, KubeChange, Origin};
 use crate::wire::encode::{
@@ -14,6 +15,7 @@ use crate::wire::encode::{
 /// The frames made so far, and the numbers that are on them.
 #[derive(Clone, Debug)]
 pub(super) struct Tap {
+    site: &'static Site,
     family: Family,
     /// The time from which on frames are live; before it, a `JetStream` stream holds them.
     live: Timestamp,
@@ -30,16 +32,18 @@ pub(super) struct Tap {
 
 impl Tap {
     /// Returns a tap that is live from `live` on.
-    pub(super) fn new(family: Family, live: Timestamp, history: bool) -> Self {
+    pub(super) fn new(site: &'static Site, family: Family, live: Timestamp, history: bool) -> Self {
         let subjects = ["kv-events", "kv_metrics", "kv-hit-rate"]
-            .map(|topic| (topic, format!("{}.{topic}", scope(family, topic)).into()));
+            .map(|topic| (topic, format!("{}.{topic}", site.scope(family, topic)).into()));
+        let stream = site.stream();
         Self {
+            site,
             family,
             live,
             history,
             frames: Vec::new(),
-            stream: STREAM.into(),
-            stream_subject: format!("{STREAM}.kv-events").into(),
+            stream_subject: format!("{stream}.kv-events").into(),
+            stream: stream.into(),
             stream_seq: 0,
             subjects: HashMap::from(subjects),
             sequences: HashMap::new(),
@@ -64,7 +68,7 @@ impl Tap {
 
     /// A line appears in the log of `pod`.
     pub(super) fn log(&mut self, at: Timestamp, pod: &str, line: String) {
-        let origin = Origin::log(KUBE_NAMESPACE, pod);
+        let origin = Origin::log(self.site.kube_namespace, pod);
         self.frames.push(Frame { time: Some(at), ..Frame::new(self.seen(at), origin, line) });
     }
 
@@ -80,16 +84,10 @@ impl Tap {
         self.frames.push(Frame::new(self.seen(at), origin, value.unwrap_or_default()));
     }
 
-    /// A pod comes or goes.
-    pub(super) fn pod(&mut self, at: Timestamp, change: KubeChange, pod: String) {
-        let origin = Origin::Kube { kind: "Pod".into(), change };
-        self.frames.push(Frame::new(self.seen(at), origin, pod));
-    }
-
-    /// The graph deployment comes or changes.
-    pub(super) fn graph(&mut self, at: Timestamp, change: KubeChange, graph: String) {
-        let origin = Origin::Kube { kind: "DynamoGraphDeployment".into(), change };
-        self.frames.push(Frame::new(self.seen(at), origin, graph));
+    /// An object of Kubernetes comes, changes or goes.
+    pub(super) fn kube(&mut self, at: Timestamp, kind: &str, change: KubeChange, object: String) {
+        let origin = Origin::Kube { kind: kind.into(), change };
+        self.frames.push(Frame::new(self.seen(at), origin, object));
     }
 
     /// A worker publishes a KV event.

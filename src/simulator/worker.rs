@@ -109,34 +109,3 @@ pub(super) struct Request {
     pub(super) first_token: Option<Timestamp>,
     pub(super) name: String,
 }
-
-/// Returns the name of the pod of worker `number`, as first created or after `rolls` rolls.
-///
-/// The first names are those of a cluster whose ids are known; the others follow Kubernetes'
-/// alphabet for random suffixes.
-pub(super) fn pod_name(number: usize, rolls: usize) -> String {
-    const FIRST: [[&str; 2]; 2] = [["fhhcl", "mj7km"], ["x7k2p", "q9d4m"]];
-    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    let known = FIRST.get(rolls).and_then(|names| names.get(number));
-    let suffix = known.map_or_else(
-        || {
-            let mut rng = super::rng::Rng::new(number as u64, 100 + rolls as u64);
-            (0..5).map(|_| char::from(ALPHABET[rng.index(ALPHABET.len())])).collect()
-        },
-        ToString::to_string,
-    );
-    format!("gtc-demo-0-trtllmworker-{suffix}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::pod_name;
-
-    #[test]
-    fn a_rolled_pod_has_a_new_name() {
-        assert_eq!(pod_name(0, 0), "gtc-demo-0-trtllmworker-fhhcl");
-        assert_eq!(pod_name(1, 1), "gtc-demo-0-trtllmworker-q9d4m");
-        assert_eq!(pod_name(5, 2).len(), pod_name(0, 0).len());
-        assert_ne!(pod_name(5, 2), pod_name(5, 3));
-    }
-}

@@ -2,13 +2,16 @@
 
 use super::line;
 use crate::domain::Timestamp;
-use crate::simulator::config::WorkerConfig;
-use crate::simulator::names::{MODEL, NAMESPACE, component};
+use crate::simulator::config::{RouterMode, WorkerConfig};
+use crate::simulator::names::component;
+use crate::simulator::site::Site;
 use crate::wire::encode::Family;
 
 /// Returns what a frontend logs when it starts.
 pub(in crate::simulator) fn frontend_start(
+    site: &Site,
     family: Family,
+    mode: RouterMode,
     at: Timestamp,
     workers: usize,
 ) -> Vec<String> {
@@ -18,7 +21,7 @@ pub(in crate::simulator) fn frontend_start(
          address=\"0.0.0.0:8000\""
             .to_owned(),
     ];
-    if family == Family::V0_9 {
+    if family == Family::V0_9 && mode == RouterMode::Kv {
         lines.push(format!(
             "dynamo_llm::kv_router: Found {workers} worker(s), starting KV event subscriber"
         ));
@@ -30,34 +33,36 @@ pub(in crate::simulator) fn frontend_start(
         lines.push("dynamo_llm::kv_router: KV Routing initialized".to_owned());
     }
     lines.push(format!(
-        "dynamo_llm::discovery::watcher: added model model_name=\"{MODEL}\" \
-         namespace=\"{NAMESPACE}\""
+        "dynamo_llm::discovery::watcher: added model model_name=\"{}\" \
+         namespace=\"{}\"",
+        site.model, site.namespace
     ));
     lines.iter().map(|rest| line(at, "INFO", rest)).collect()
 }
 
 /// Returns what a worker and its engine log when they start.
 pub(in crate::simulator) fn worker_start(
+    site: &Site,
     family: Family,
     at: Timestamp,
     worker: u64,
     config: &WorkerConfig,
 ) -> Vec<String> {
     let info = |rest: String| line(at, "INFO", &rest);
-    let component = component(family);
+    let (namespace, model, component) = (site.namespace, site.model, component(family));
     let publishes = if config.publishes { "True" } else { "False" };
     let (engine, capacity) = (config.engine, config.capacity);
     let tokens = capacity as u64 * u64::from(engine);
     let mut lines = vec![
         info(format!(
-            "main.worker: Initializing the worker with config: Config(namespace={NAMESPACE}, \
-             component={component}, endpoint=generate, model_path={MODEL}, \
-             served_model_name={MODEL}, tensor_parallel_size=1, max_batch_size=48, \
+            "main.worker: Initializing the worker with config: Config(namespace={namespace}, \
+             component={component}, endpoint=generate, model_path={model}, \
+             served_model_name={model}, tensor_parallel_size=1, max_batch_size=48, \
              kv_block_size={}, publish_events_and_metrics={publishes})",
             config.publisher
         )),
         info(format!(
-            "main.init: TensorRT-LLM engine args: {{'model': '{MODEL}', 'backend': 'pytorch', \
+            "main.init: TensorRT-LLM engine args: {{'model': '{model}', 'backend': 'pytorch', \
              'max_batch_size': 48, 'kv_cache_config': {{'enable_block_reuse': True, \
              'tokens_per_block': {engine}, 'event_buffer_max_size': 1024}}}}"
         )),
@@ -73,7 +78,7 @@ pub(in crate::simulator) fn worker_start(
              cache ({tokens}).",
             tokens as f64 * 114_688.0 / f64::from(1 << 30)
         ),
-        info(format!("_core: Registered base model '{MODEL}' MDC")),
+        info(format!("_core: Registered base model '{model}' MDC")),
     ];
     if config.publishes {
         lines.push(info(format!(

@@ -1,0 +1,57 @@
+//! Changes that people make to a running cluster.
+
+use super::Simulation;
+use super::config::{RouterMode, WorkerConfig};
+use super::site::EngineSettings;
+use crate::domain::Timestamp;
+use crate::frame::KubeChange;
+
+impl Simulation {
+    /// Writes other settings for the workers. Those that run keep theirs until they are restarted.
+    pub fn deploy(&mut self, workers: &[WorkerConfig]) {
+        self.desired = workers.to_vec();
+        if self.config.site.settings == EngineSettings::ConfigMap {
+            self.settings(self.now, KubeChange::Modified);
+        } else {
+            self.write_graph(self.now);
+        }
+    }
+
+    /// Restarts the worker in `place`.
+    pub fn restart_worker(&mut self, place: usize) {
+        self.roll(self.now, &[place]);
+    }
+
+    /// Restarts the workers one by one.
+    pub fn restart_workers(&mut self) {
+        let places: Vec<usize> = (0..self.workers.len()).collect();
+        self.roll(self.now, &places);
+    }
+
+    /// Replaces the frontend by one whose router has an empty index.
+    pub fn lose_router_history(&mut self) {
+        self.restart_frontend(self.now, false);
+    }
+
+    /// Sets how the frontend chooses workers, and replaces it.
+    pub fn switch_mode(&mut self, mode: RouterMode) {
+        self.write_mode(mode);
+        self.restart_frontend(self.now, true);
+    }
+
+    /// Returns the names of the pods of the workers that are up.
+    pub fn worker_pods(&self) -> Vec<String> {
+        let up = self.workers.iter().filter(|worker| worker.up);
+        up.map(|worker| worker.pod.to_string()).collect()
+    }
+
+    fn write_mode(&mut self, mode: RouterMode) {
+        self.router.mode = mode;
+        self.write_graph(self.now);
+    }
+
+    fn write_graph(&mut self, now: Timestamp) {
+        self.generation += 1;
+        self.graph(now, KubeChange::Modified);
+    }
+}
