@@ -31,6 +31,7 @@ mod recordings;
 mod scenarios;
 mod screens;
 mod simulation;
+mod story;
 mod support;
 mod terminal;
 mod themes;

@@ -205,6 +205,19 @@ impl Publisher {
         self.jetstream.get_or_create_stream(stream_config(stream, 1)).await.unwrap();
     }
 
+    /// Empties `stream`, as a router with `--router-reset-states` does at its start.
+    pub(crate) async fn purge(&self, stream: &str) {
+        let stream = self.jetstream.get_stream(stream).await.unwrap();
+        stream.purge().await.unwrap();
+    }
+
+    /// Returns the first and the last sequence of `stream`.
+    pub(crate) async fn range(&self, stream: &str) -> (u64, u64) {
+        let mut stream = self.jetstream.get_stream(stream).await.unwrap();
+        let state = &stream.info().await.unwrap().state;
+        (state.first_sequence, state.last_sequence)
+    }
+
     /// Publishes `messages` in order; durable ones are stored when this returns.
     pub(crate) async fn publish(&self, messages: &[Published]) {
         let mut acks = Vec::new();

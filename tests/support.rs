@@ -1,5 +1,6 @@
 //! What tests share.
 
+pub(crate) mod aged_stream;
 pub(crate) mod deployment;
 pub(crate) mod endpoint;
 pub(crate) mod etcd;
@@ -11,6 +12,7 @@ pub(crate) mod nats_server;
 pub(crate) mod pictures;
 pub(crate) mod proxy;
 pub(crate) mod pty;
+pub(crate) mod users_cluster;
 
 use std::path::{Path, PathBuf};
 

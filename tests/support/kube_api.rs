@@ -161,6 +161,18 @@ impl FakeKube {
         kvtop::source::kube::connect(options).await.unwrap()
     }
 
+    /// Writes a kubeconfig with one context, `context`, whose namespace is `namespace`.
+    pub(crate) fn kubeconfig_in(&self, context: &str, namespace: &str) -> PathBuf {
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: {context}\n\
+             clusters:\n- name: {context}\n  cluster: {{ server: \"{}\" }}\n\
+             contexts:\n- name: {context}\n  context: {{ cluster: {context}, user: me, namespace: {namespace} }}\n\
+             users:\n- name: me\n  user: {{ token: {TOKEN} }}\n",
+            self.url()
+        );
+        self.folder.write("kubeconfig", &text)
+    }
+
     /// Returns the folder of the kubeconfig.
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder
@@ -184,6 +196,17 @@ impl FakeKube {
         let mut object = self.shared.state().find(kind, name).unwrap();
         edit(&mut object);
         self.object(object)
+    }
+
+    /// Returns the object `name` of `kind`.
+    pub(crate) fn found(&self, kind: &str, name: &str) -> Option<Value> {
+        self.shared.state().find(kind, name)
+    }
+
+    /// Returns all objects of `kind`.
+    pub(crate) fn all(&self, kind: &str) -> Vec<Value> {
+        let state = self.shared.state();
+        state.objects.values().filter(|object| object["kind"] == kind).cloned().collect()
     }
 
     /// Deletes the object `name` of `kind`.
@@ -354,7 +377,17 @@ impl FakeKube {
 
     /// Appends a line to a container's log; followers get it at once.
     pub(crate) fn log_line(&self, pod: &str, container: &str, line: &str) -> &Self {
-        let at = kvtop::clock::now();
+        self.log_line_at(pod, container, kvtop::clock::now(), line)
+    }
+
+    /// Appends a line that was written at `at`.
+    pub(crate) fn log_line_at(
+        &self,
+        pod: &str,
+        container: &str,
+        at: kvtop::domain::Timestamp,
+        line: &str,
+    ) -> &Self {
         self.shared.change(|state| state.log(pod, container).push(at, line));
         self
     }

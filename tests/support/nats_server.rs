@@ -134,6 +134,11 @@ impl NatsServer {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// Returns the folder of its store.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("store")
+    }
+
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
