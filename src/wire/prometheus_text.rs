@@ -265,6 +265,27 @@ mod tests {
     }
 
     #[test]
+    fn the_configuration_of_vllm_tells_tokens_that_fit_and_reuse_and_no_block_size() {
+        let text = "vllm:cache_config_info{block_size=\"32\",enable_prefix_caching=\"False\",engine=\"0\",\
+                    kv_cache_size_tokens=\"8128\",num_gpu_blocks=\"512\",worker_id=\"1a\"} 1\n";
+
+        assert_eq!(
+            gauges(text),
+            [
+                (GaugeName::TotalTokens, Some(0), 8128.0),
+                (GaugeName::ConfiguredBlocks, Some(0), 512.0)
+            ]
+        );
+        let claims = facts(text).into_iter().filter_map(|fact| match fact {
+            Fact::Claim(claim) => Some((claim.what, claim.subject, claim.value)),
+            _ => None,
+        });
+        let worker = Subject::Worker(WorkerId(0x1a));
+        let expected = [(ClaimWhat::PrefixReuse, worker, ClaimValue::Flag(false))];
+        assert_eq!(claims.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
     fn what_models_of_one_frontend_differ_in_is_no_capacity() {
         let claimed = |text: &'static str| {
             let of = |fact: &Fact| match fact {

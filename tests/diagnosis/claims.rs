@@ -3,7 +3,9 @@
 use kvtop::diagnose::{
     Evidence, Ground, OfWorker, RouterKind, Setting, SizeByCosts, SizeClaim, Verdict,
 };
-use kvtop::domain::{Backend, ClaimOf, Counters, Grade, Timestamp, WorkerId};
+use kvtop::domain::{
+    Backend, ClaimOf, ClaimValue, ClaimWhat, Counters, Grade, Timestamp, WorkerId,
+};
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, FindingRow, Snapshot};
 
@@ -305,4 +307,59 @@ fn logs_and_metrics_of_vllm_say_what_is_in_effect() {
 
     assert_eq!(off.grade, Grade::Confirmed);
     assert!(off.fix.as_ref().unwrap().sentence.contains("find in the engine's log"), "{off:?}");
+}
+
+#[test]
+fn a_publisher_that_compares_with_garbage_is_told_to_be_upgraded() {
+    let mut evidence = healthy();
+    evidence.sizes = vec![observed(ClaimOf::Card, 1, 16)];
+    evidence.sizes.push(observed(ClaimOf::Publisher, 1, 2_662_439_576));
+    assert_eq!(summary("KVT001", &evidence), None, "stores hold blocks");
+    for rank in &mut evidence.ranks {
+        rank.tally.counters.empty_stores = 100;
+    }
+
+    let Verdict::Found(finding) = judge("KVT001", &evidence) else { panic!() };
+
+    assert!(finding.summary.contains("no block size but corrupted memory"), "{finding:?}");
+    assert!(finding.fix.unwrap().sentence.starts_with("Upgrade Dynamo on w0"));
+}
+
+#[test]
+fn lines_of_engines_and_routers_become_claims() {
+    let mut all = frames(&fixture("cases/x_reuse_off_vllm_0.9.0.frames.gz"));
+    let at = all[all.len() - 1].at;
+    let line = |pod: &str, text: &str| {
+        let origin =
+            Origin::Log { namespace: "".into(), pod: pod.into(), container: "main".into() };
+        Frame::new(at, origin, text.to_owned())
+    };
+    all.push(line(
+        "worker1",
+        "INFO [kv_cache_utils.py:2464] CPU KV cache size: 8,128 tokens, Maximum",
+    ));
+    all.push(line("worker2", "WARNING [server_args.py] Setting page size to 64 for DeepSeek DSA."));
+    all.push(line(
+        "worker3",
+        "INFO [cuda.py:184] Forcing kv cache block size to 128 for CUTLASS_MLA backend.",
+    ));
+    all.push(line(
+        "frontend",
+        "ERROR KV EVENT ROUTING MISCONFIGURATION: worker 7 is missing worker-local KV indexer query endpoints for \
+         DP ranks [0]. worker_id=7 missing_dp_ranks=[0]",
+    ));
+    let (_, seen) = played(&all);
+
+    let said = |what: ClaimWhat, source: &str| {
+        let mut claims = seen.claims.iter().map(|row| &row.claim);
+        claims
+            .find(|claim| claim.what == what && *claim.source == *source)
+            .map(|it| it.value.clone())
+    };
+    let tokens = said(ClaimWhat::KvCacheTokens, "log of worker1");
+    assert_eq!(tokens, Some(ClaimValue::Count(8128)));
+    assert_eq!(said(ClaimWhat::BlockSize, "log of worker2"), Some(ClaimValue::Count(64)));
+    assert_eq!(said(ClaimWhat::BlockSize, "log of worker3"), Some(ClaimValue::Count(128)));
+    let published = said(ClaimWhat::PublishesEvents, "log of frontend");
+    assert_eq!(published, Some(ClaimValue::Flag(false)));
 }

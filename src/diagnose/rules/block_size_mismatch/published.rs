@@ -3,6 +3,7 @@
 use super::fixes::worker_fix;
 use super::{INDEX_EMPTY, Mismatch};
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
+use crate::diagnose::fix::Fix;
 use crate::diagnose::{Finding, Proof};
 use crate::domain::{ClaimOf, Grade, Severity, WorkerId, thousands};
 use crate::model::Tally;
@@ -17,6 +18,58 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
     let split: Vec<_> =
         evidence.split_workers().into_iter().filter(|(_, engine)| concerns(engine)).collect();
     let said = split.iter().find(|(_, engine)| engine.ground == Ground::Observed);
+    split_proofs(evidence, &split, &mut proofs);
+    let outgrown: Vec<_> =
+        evidence.outgrown().into_iter().filter(|(_, block)| concerns(block)).collect();
+    if said.is_none() {
+        for (publisher, block) in outgrown.iter().take(4) {
+            let who = block.who(evidence);
+            proofs.push(publisher.proof(format!("publisher block size, {who}")));
+            proofs.push(block.proof(format!("largest block of the engine, {who}")));
+        }
+    }
+    let garbage = evidence.absurd_sizes().filter(|claim| concerns(claim));
+    proofs.extend(garbage.take(4).map(|claim| {
+        let who = claim.who(evidence);
+        claim.proof(format!("no block size, {} of {who}", claim.of.name()))
+    }));
+    let tally = &evidence.router.tally;
+    // Whose removals a router misses its log does not always say.
+    let heard = tally.parent_empty > 0 || (!some && tally.remove > 0);
+    let both = behaviours > 0 && (said.is_some() || !outgrown.is_empty() || heard);
+    let sizes = Sizes {
+        named: said.or(split.first()).copied(),
+        more_than: outgrown.first().map(|(publisher, _)| publisher.tokens),
+    };
+    let corrupt = evidence
+        .absurd_sizes()
+        .find(|claim| claim.of == ClaimOf::Publisher && claim.tokens > LARGEST && concerns(claim));
+    let (fix, target) = match corrupt {
+        Some(claim) => (upgrade(claim.tokens, &claim.who(evidence)), None),
+        None => worker_fix(evidence, sizes.named, &fault.some),
+    };
+    let finding = Finding {
+        severity: Severity::Critical,
+        grade: if both { Grade::Confirmed } else { Grade::Likely },
+        summary: corrupt.map_or_else(
+            || published_summary(evidence, &sizes, &fault),
+            |claim| corrupt_summary(evidence, claim, &fault),
+        ),
+        effect: published_effect(&fault),
+        proofs,
+        refuted_by: "Stores that hold blocks, from the same workers.".into(),
+        competing: vec![
+            "KVT016: the size declared on the frontend cannot empty a store; workers publish without it."
+                .into(),
+            "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
+        ],
+        fix: Some(fix),
+    };
+    Some(Mismatch { finding, target })
+}
+
+/// Adds who names the sizes of workers whose publisher and engine differ.
+fn split_proofs(evidence: &Evidence, split: &[(&SizeClaim, &SizeClaim)], proofs: &mut Vec<Proof>) {
     for (publisher, engine) in split.iter().take(4) {
         let who = engine.who(evidence);
         proofs.push(publisher.proof(format!("publisher block size, {who}")));
@@ -31,46 +84,41 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
             }
         }
     }
-    let outgrown: Vec<_> =
-        evidence.outgrown().into_iter().filter(|(_, block)| concerns(block)).collect();
-    if said.is_none() {
-        for (publisher, block) in outgrown.iter().take(4) {
-            let who = block.who(evidence);
-            proofs.push(publisher.proof(format!("publisher block size, {who}")));
-            proofs.push(block.proof(format!("largest block of the engine, {who}")));
-        }
+}
+
+fn published_effect(fault: &Fault<'_>) -> String {
+    match fault.names().as_slice() {
+        [] => INDEX_EMPTY.into(),
+        names => format!(
+            "The router's index holds nothing of {}: no request is routed there for a prefix that is \
+             cached there. What hits, hits by chance.",
+            names.join(", ")
+        ),
     }
-    let tally = &evidence.router.tally;
-    // Whose removals a router misses its log does not always say.
-    let heard = tally.parent_empty > 0 || (!some && tally.remove > 0);
-    let both = behaviours > 0 && (said.is_some() || !outgrown.is_empty() || heard);
-    let sizes = Sizes {
-        named: said.or(split.first()).copied(),
-        more_than: outgrown.first().map(|(publisher, _)| publisher.tokens),
-    };
-    let (fix, target) = worker_fix(evidence, sizes.named, &fault.some);
-    let finding = Finding {
-        severity: Severity::Critical,
-        grade: if both { Grade::Confirmed } else { Grade::Likely },
-        summary: published_summary(evidence, &sizes, &fault),
-        effect: match fault.names().as_slice() {
-            [] => INDEX_EMPTY.into(),
-            names => format!(
-                "The router's index holds nothing of {}: no request is routed there for a prefix that is \
-                 cached there. What hits, hits by chance.",
-                names.join(", ")
-            ),
-        },
-        proofs,
-        refuted_by: "Stores that hold blocks, from the same workers.".into(),
-        competing: vec![
-            "KVT016: the size declared on the frontend cannot empty a store; workers publish without it."
-                .into(),
-            "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
-        ],
-        fix: Some(fix),
-    };
-    Some(Mismatch { finding, target })
+}
+
+fn corrupt_summary(evidence: &Evidence, claim: &SizeClaim, fault: &Fault<'_>) -> String {
+    format!(
+        "The publisher of {} compares with {} tokens per block, which is no block size but corrupted memory: {}.",
+        claim.who(evidence),
+        thousands(claim.tokens.into()),
+        fault.seen()
+    )
+}
+
+/// No engine has larger blocks; more was read from memory that is not the setting's.
+const LARGEST: u32 = 65_536;
+
+/// Bindings of Dynamo 0.7 passed the size on wrongly (ai-dynamo/dynamo, issue 5015).
+fn upgrade(tokens: u32, who: &str) -> Fix {
+    Fix {
+        sentence: format!(
+            "Upgrade Dynamo on {who}: its bindings corrupt the block size ({tokens}), as those of 0.7 did. No \
+             setting fixes it."
+        ),
+        change: None,
+        restarts: format!("Rolling restart of {who}; each worker loses its KV cache."),
+    }
 }
 
 /// What is known of the engine's size where it is not the publisher's.
@@ -165,6 +213,20 @@ impl<'a> Fault<'a> {
         self.some.iter().any(|rank| Some(rank.rank.worker) == worker)
     }
 
+    /// Returns what arrives in place of stores with blocks.
+    fn seen(&self) -> String {
+        let counters = &self.counted.counters;
+        if self.empties {
+            let (empty, stores) = (thousands(counters.empty_stores), thousands(counters.stores));
+            format!("{empty} of {stores} stores arrived without blocks")
+        } else if self.removals {
+            let removed = thousands(counters.removed_blocks);
+            format!("{removed} removals arrived and no store with blocks")
+        } else {
+            "no store with blocks arrived".to_owned()
+        }
+    }
+
     /// Returns the names of the ranks, where it is not everybody's.
     fn names(&self) -> Vec<String> {
         self.some.iter().map(|rank| Evidence::name_of(rank)).collect()
@@ -255,18 +317,7 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
 }
 
 fn published_summary(evidence: &Evidence, sizes: &Sizes<'_>, fault: &Fault<'_>) -> String {
-    let counters = &fault.counted.counters;
-    let seen = if fault.empties {
-        format!(
-            "{} of {} stores arrived without blocks",
-            thousands(counters.empty_stores),
-            thousands(counters.stores)
-        )
-    } else if fault.removals {
-        format!("{} removals arrived and no store with blocks", thousands(counters.removed_blocks))
-    } else {
-        "no store with blocks arrived".to_owned()
-    };
+    let seen = fault.seen();
     let names = fault.names();
     let (publishers, engines) = match names.as_slice() {
         [] => ("Workers publish".to_owned(), "engines cut"),
