@@ -5,6 +5,7 @@
 //! would have received them, and uses none of kvtop's own decoding to make them. Only
 //! [`crate::source::simulation`] knows of wall time.
 
+mod chapters;
 mod config;
 mod discovery;
 mod hash;
@@ -118,7 +119,8 @@ pub struct Simulation {
     requests: BTreeMap<u64, Request>,
     next_request: u64,
     chance: Rng,
-    repaired: bool,
+    /// How many steps of the scenario were taken.
+    steps_taken: usize,
 }
 
 impl Simulation {
@@ -158,7 +160,7 @@ impl Simulation {
             requests: BTreeMap::new(),
             next_request: 0,
             chance: Rng::new(seed, 4),
-            repaired: false,
+            steps_taken: 0,
             config,
         }
     }
@@ -171,19 +173,6 @@ impl Simulation {
         }
         self.now = self.now.max(to);
         self.tap.take()
-    }
-
-    /// Starts the repair of what is wrong, from the current time on. Returns false when there is
-    /// nothing to repair, or when it was repaired before.
-    pub fn fix(&mut self) -> bool {
-        let wrong = self.wrong_workers();
-        if self.repaired || wrong.is_empty() {
-            return false;
-        }
-        self.repaired = true;
-        self.deploy(&self.config.repaired.clone());
-        self.roll(self.now, &wrong);
-        true
     }
 
     /// Returns the scenario.
@@ -199,11 +188,6 @@ impl Simulation {
     /// Returns what [`Simulation::fix`] does, none where there is nothing to repair.
     pub fn fix_text(&self) -> Option<&'static str> {
         self.config.scenario.fix_text()
-    }
-
-    /// Returns true once the repair has begun.
-    pub fn repaired(&self) -> bool {
-        self.repaired
     }
 
     /// Returns the time from which on frames are live.

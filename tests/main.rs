@@ -19,6 +19,7 @@ mod export;
 mod exporter;
 mod forward;
 mod indexer;
+mod investigation;
 mod kube;
 mod lint;
 mod live;

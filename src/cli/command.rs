@@ -11,7 +11,7 @@ use super::value::{address, duration, file, label, offset, size, speed};
 /// `kvtop demo`.
 #[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
-    /// Which scenario: mismatch, healthy, router-mismatch, no-history, churn or silent
+    /// Which scenario: mismatch, healthy, router-mismatch, no-history, churn, silent or gtc-demo
     #[arg(default_value = "mismatch")]
     pub scenario: String,
     /// Seed of the simulation; the same seed gives the same events

@@ -77,23 +77,28 @@ pub(super) async fn demo(
     let scenario = scenario(&args.scenario)?;
     let options = TerminalOptions { tour: args.tour, ..options(config)? };
     let simulation = Simulation::new(scenario, args.seed, clock::now());
-    let (about, fix) = (simulation.about(), simulation.fix_text().unwrap_or_default());
+    let (about, steps) = (simulation.about(), scenario.steps());
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
     let running = simulation::spawn(simulation, Emitter::new(sender), 1.0);
     let engine = Engine::new(live::engine_options(scenario.name(), source));
     let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
     let (queries, asked) = watch::channel(ViewQuery::default());
-    let state = |fixed| driver::demo_feed(scenario.name(), about, fix, fixed);
-    let (feed, feeds) = watch::channel(state(false));
+    let state = move |taken: usize| {
+        let text = steps.get(taken).or(steps.last()).copied().unwrap_or_default();
+        let done = taken > 0 && taken >= steps.len();
+        driver::demo_feed(scenario.name(), about, text, done)
+    };
+    let (feed, feeds) = watch::channel(state(0));
     let (actions, mut wanted) = mpsc::channel(ACTIONS);
     let (_, choices) = watch::channel(None);
     tokio::spawn(driver::live(engine, frames, feeds, None, pictures, asked, choices));
     let commands = running.commands.clone();
-    let fixed = state(true);
     let obey = tokio::spawn(async move {
+        let mut taken = 0;
         while let Some(action) = wanted.recv().await {
             if action == Action::DemoFix && commands.send(simulation::Command::Fix).await.is_ok() {
-                feed.send_replace(fixed.clone());
+                taken += 1;
+                feed.send_replace(state(taken));
             }
         }
         // The feed lives as long as the screen.

@@ -26,17 +26,20 @@ pub enum Scenario {
     Churn,
     /// One worker publishes nothing.
     Silent,
+    /// A deployment with Grove, from its incident to a comparison of router modes.
+    GtcDemo,
 }
 
 impl Scenario {
     /// Every scenario, the default first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Mismatch,
         Self::Healthy,
         Self::RouterMismatch,
         Self::NoHistory,
         Self::Churn,
         Self::Silent,
+        Self::GtcDemo,
     ];
 
     /// Returns the name on the command line.
@@ -48,6 +51,7 @@ impl Scenario {
             Self::NoHistory => "no-history",
             Self::Churn => "churn",
             Self::Silent => "silent",
+            Self::GtcDemo => "gtc-demo",
         }
     }
 
@@ -83,27 +87,11 @@ impl Scenario {
                 "One of two workers publishes no KV events: the router believes that it caches \
                  nothing."
             }
-        }
-    }
-
-    /// Returns what repairs it, as the operator would say it; none where nothing is broken.
-    pub const fn fix_text(self) -> Option<&'static str> {
-        match self {
-            Self::Mismatch => Some(
-                "Roll the workers one by one with tokens_per_block: 32, the size they publish \
-                 (--kv-block-size 32).",
-            ),
-            Self::Healthy => None,
-            Self::RouterMismatch => Some(
-                "Start the workers anew with --kv-block-size 32, the size of the engine, so \
-                 that their model cards say so.",
-            ),
-            Self::NoHistory => Some(
-                "Roll the workers one by one, so that their caches and the router's index start \
-                 again together.",
-            ),
-            Self::Churn => Some("Roll the workers one by one with eight times the KV memory."),
-            Self::Silent => Some("Roll the silent worker with --publish-events-and-metrics."),
+            Self::GtcDemo => {
+                "Three workers in namespace dynamo-workload publish 32-token blocks while their \
+                 engines use 16. X takes the next step of the story: the fix, a lost router, a \
+                 comparison with round-robin."
+            }
         }
     }
 }
@@ -256,6 +244,11 @@ impl SimConfig {
                 config.repaired = vec![WorkerConfig { ..good }; 2];
             }
             Scenario::Silent => config.workers[1].publishes = false,
+            Scenario::GtcDemo => {
+                config.site = &Site::GTC_DEMO;
+                config.workers = vec![WorkerConfig { engine: 16, capacity: 2 * ROOM, ..good }; 3];
+                config.repaired = vec![good; 3];
+            }
         }
         config
     }

@@ -1,6 +1,7 @@
 //! Changes that people make to a running cluster.
 
 use super::Simulation;
+use super::chapters::Pace;
 use super::config::{RouterMode, WorkerConfig};
 use super::site::EngineSettings;
 use crate::domain::Timestamp;
@@ -19,13 +20,13 @@ impl Simulation {
 
     /// Restarts the worker in `place`.
     pub fn restart_worker(&mut self, place: usize) {
-        self.roll(self.now, &[place]);
+        self.roll(self.now, &[place], Pace::STEADY);
     }
 
     /// Restarts the workers one by one.
     pub fn restart_workers(&mut self) {
         let places: Vec<usize> = (0..self.workers.len()).collect();
-        self.roll(self.now, &places);
+        self.roll(self.now, &places, Pace::STEADY);
     }
 
     /// Replaces the frontend by one whose router has an empty index.

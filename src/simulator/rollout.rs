@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::chapters::Pace;
 use super::config::RouterMode;
 use super::discovery::{self, Record};
 use super::hash::instance_id;
@@ -15,12 +16,8 @@ use super::{Event, SCRAPE_EVERY, Simulation, logs, pods, scrape};
 use crate::domain::{Timestamp, WorkerRank};
 use crate::frame::KubeChange;
 
-/// The time from a click to the first deletion.
-const BEFORE_ROLL: Duration = Duration::from_millis(500);
 /// The time a pod takes from its deletion until the next is ready.
 const POD_STARTS: Duration = Duration::from_secs(4);
-/// The time from one pod to the next.
-const BETWEEN_PODS: Duration = Duration::from_secs(6);
 
 impl Simulation {
     /// The cluster starts.
@@ -48,18 +45,19 @@ impl Simulation {
     }
 
     /// Plans to replace the workers in `places` one by one, from `now` on.
-    pub(super) fn roll(&mut self, now: Timestamp, places: &[usize]) {
-        let mut at = now.after(BEFORE_ROLL);
+    pub(super) fn roll(&mut self, now: Timestamp, places: &[usize], pace: Pace) {
+        let mut at = now.after(pace.before);
         for place in places {
             self.queue.plan(at, Event::Stop(*place));
             self.queue.plan(at.after(POD_STARTS), Event::Start(*place));
-            at = at.after(BETWEEN_PODS);
+            at = at.after(pace.between);
         }
     }
 
     /// The pod of a worker is deleted. What it was computing is sent to the others.
     pub(super) fn stop_worker(&mut self, now: Timestamp, place: usize) {
-        let Some(worker) = self.workers.get_mut(place) else { return };
+        // Two rollouts at once may both come to it.
+        let Some(worker) = self.workers.get_mut(place).filter(|worker| worker.up) else { return };
         worker.up = false;
         let ranks: Vec<_> = worker.ranks.iter().map(|rank| rank.id).collect();
         self.register_worker(now, place, KubeChange::Deleted);
@@ -86,6 +84,9 @@ impl Simulation {
     /// A pod for the worker in `place` is ready.
     pub(super) fn start_worker(&mut self, now: Timestamp, place: usize) {
         let Some(config) = self.desired.get(place).copied() else { return };
+        if self.workers.get(place).is_some_and(|worker| worker.up) {
+            return;
+        }
         let pod = self.config.site.worker_pod(place, self.rolls[place]);
         self.rolls[place] += 1;
         let mut worker = Worker::new(&pod, config, &self.config, now);

@@ -315,3 +315,30 @@ fn a_relay_of_another_size_empties_its_stores() {
         frames.iter().filter(|frame| text(frame).contains("Block not published")).count();
     assert_eq!(complaints, 6);
 }
+
+#[test]
+fn the_story_of_a_deployment_goes_on_step_by_step() {
+    let mut simulation = Simulation::new(Scenario::GtcDemo, 1, START);
+    let mut at = START;
+    let mut seen = Vec::new();
+    for _ in 0..=Scenario::GtcDemo.steps().len() {
+        at = at.after(seconds(20));
+        seen.push(Seen::of(&simulation.advance(at)));
+        if !simulation.fix() {
+            break;
+        }
+        // The slowest rollout takes 32 seconds.
+        at = at.after(seconds(40));
+        simulation.advance(at);
+    }
+
+    let [incident, fixed, lost, restarted, in_turn, again] = &seen[..] else {
+        panic!("{seen:#?}");
+    };
+    assert_eq!((incident.empty_stores, incident.hits), (incident.stores, 0));
+    assert_eq!((fixed.empty_stores, fixed.parent_warnings), (0, 0));
+    assert!(lost.parent_warnings_with_blocks > 20, "{lost:?}");
+    assert_eq!(restarted.parent_warnings, 0);
+    assert_eq!(in_turn.decisions, 0);
+    assert!(again.hits > 20 && again.parent_warnings == 0, "{again:?}");
+}
