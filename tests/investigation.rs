@@ -15,14 +15,13 @@ use crate::support::scratch;
 const START: Timestamp = Timestamp(1_795_262_400_000_000);
 
 /// Moments of the story: the name in the page, the second, and whether the next step is taken then.
-const MOMENTS: [(&str, u64, bool); 7] = [
+const MOMENTS: [(&str, u64, bool); 6] = [
     ("incident", 60, true),
     ("applied", 66, false),
     ("one restarted", 76, false),
     ("resolved", 180, true),
     ("router lost history", 230, true),
-    ("workers restarted", 330, true),
-    ("round-robin", 400, false),
+    ("workers restarted", 330, false),
 ];
 
 /// Returns what `kvtop check` says at the end of `frames`, without the performance data.

@@ -80,11 +80,14 @@ fn compare(rows: &[Row], open: &[(&str, &str, &str)]) {
 }
 
 fn drawn(rows: &[Row]) -> String {
-    let mut text =
-        String::from("| step | face | attached | verdict | seconds |\n|--|--|--|--|--|\n");
+    let mut text = String::from(
+        "| step | face | attached | verdict | as it should be | seconds |\n|--|--|--|--|--|--|\n",
+    );
     for row in rows {
-        let Row { step, face, view, verdict, seconds, .. } = row;
-        writeln!(text, "| {step} | {face} | {view} | {verdict} | {seconds:.1} |").unwrap();
+        let Row { step, face, view, verdict, seconds, wrong } = row;
+        let right = if wrong.is_empty() { "yes" } else { "no" };
+        writeln!(text, "| {step} | {face} | {view} | {verdict} | {right} | {seconds:.1} |")
+            .unwrap();
     }
     text
 }
