@@ -15,14 +15,14 @@ mod verdict;
 pub use evidence::{
     AdvertisedPlane, Belongs, Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence,
     Regret, RouterEvidence, RouterKind, Setting, Settings, Silence, SizeByCosts, SizeClaim,
-    TreeEvidence, Unheard, Unregistered,
+    TreeEvidence, Unheard, Unregistered, Window,
 };
 pub use fix::{Change, Fix, Part, Rendered, Target};
 pub use hysteresis::{Check, Diagnosis, Raised};
 pub use knobs::ROUTER_MODES;
 pub use rules::RULES;
 pub use thresholds::{Key, ThresholdError, Thresholds};
-pub use verdict::{Finding, Proof, Verdict};
+pub use verdict::{Finding, Proof, Verdict, workers_of};
 
 /// A rule. Must depend on nothing but the evidence, the time included.
 pub trait Rule: Sync {
@@ -49,6 +49,11 @@ pub trait Rule: Sync {
     /// decides how the deployment is.
     fn is_advisory(&self, _finding: &Finding) -> bool {
         false
+    }
+
+    /// Returns false for findings that outlive every worker: about routers, settings, or kvtop itself.
+    fn is_of_workers(&self) -> bool {
+        true
     }
 
     /// Judges the evidence.

@@ -5,12 +5,14 @@
 
 mod borrowers;
 mod explorer;
+mod incarnations;
 mod intake;
 mod journal;
 mod judge;
 mod kept;
 mod kv;
 mod learn;
+mod listening;
 mod meters;
 mod origin;
 mod picture;
@@ -32,9 +34,9 @@ use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
     Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, RejectLog, Returns, Reuse, Router,
-    Sources, Versions, Workers,
+    RouterTally, Slots, Sources, Tally, Versions, Workers,
 };
-use crate::snapshot::{Answer, Ask, FindingRow, Snapshot, ViewQuery};
+use crate::snapshot::{Answer, Ask, Coverage, FindingRow, Snapshot, ViewQuery};
 use crate::wire::{Facts, Shape};
 
 /// Steps of deferred work of the mirror for each burst.
@@ -89,16 +91,19 @@ pub struct Engine {
     meters: Meters,
     journal: Journal,
     times: Times,
+    slots: Slots,
     deployment: Known,
     history: History,
     diagnosis: Diagnosis,
+    /// What rules say in the middle of a second, with that second and the frames known then.
+    preview: Option<((u64, u64), Box<Diagnosis>)>,
+    coverage: Coverage,
     /// How many findings came and went, and the last of them as rows.
     past: (u64, Arc<[FindingRow]>),
     prefixes: Prefixes,
     lacks: Lacks,
     served: Served,
     warm_up: WarmUp,
-    events: EventCounts,
     frames: u64,
     facts: Facts,
     /// Where the KV events of the present frame begin.
@@ -125,13 +130,6 @@ struct Served {
     several: bool,
 }
 
-/// Messages of KV events, as far as they could be read.
-#[derive(Clone, Copy, Debug, Default)]
-struct EventCounts {
-    read: u64,
-    unreadable: u64,
-}
-
 /// The times that were seen.
 #[derive(Clone, Copy, Debug, Default)]
 struct Times {
@@ -147,6 +145,10 @@ struct Times {
     newest: Timestamp,
     /// When the newest that is no note of a source did; none so far.
     told: Option<Timestamp>,
+    /// When the last thing happened that is counted: a KV event, a request, a warning.
+    active: Timestamp,
+    /// When rules looked last.
+    judged: Option<Timestamp>,
     /// The latest time at which anything happened.
     cursor: Timestamp,
     /// The second of the last message of a stream's history.
@@ -188,6 +190,11 @@ impl History {
         }
     }
 
+    /// Returns true while no stream's history was read.
+    fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.aged.is_empty()
+    }
+
     /// Returns true when every stream was read from its first message.
     fn is_whole(&self) -> bool {
         !self.whole.is_empty() && self.aged.is_empty()
@@ -215,15 +222,17 @@ impl Engine {
             meters: Meters::default(),
             journal: Journal::default(),
             times: Times::default(),
+            slots: Slots::default(),
             deployment: Known::default(),
             history: History::default(),
             diagnosis: Diagnosis::default(),
+            preview: None,
+            coverage: Coverage::default(),
             past: (0, Arc::default()),
             prefixes: Prefixes::default(),
             lacks: Lacks::default(),
             served: Served::default(),
             warm_up: WarmUp::default(),
-            events: EventCounts::default(),
             frames: 0,
             facts: Facts::default(),
             frame_from: 0,
@@ -243,7 +252,8 @@ impl Engine {
     /// Returns the picture at `at` for `query`.
     pub fn snapshot(&mut self, query: &ViewQuery, at: Timestamp) -> Snapshot {
         self.roll(at);
-        self.diagnose(at);
+        self.judge_before(at);
+        self.glance(at);
         let mut snapshot = picture::of(self, query, at);
         if let Ask::Tree(asked) = &query.ask {
             let page = picture::explore(self, asked, &snapshot.workers, at);
@@ -271,6 +281,19 @@ impl Engine {
     /// Works off everything the mirror deferred, for a picture that is exact.
     pub fn settle(&mut self) {
         while self.mirror.advance(MIRROR_BUDGET * 64) {}
+    }
+
+    /// Returns the counts of the rank at `index` for something that happened at `at`; none when that was before
+    /// the rank's present incarnation.
+    fn counts_of(&mut self, index: usize, at: Timestamp) -> Option<&mut Tally> {
+        self.times.active = self.times.active.max(at);
+        let slot = self.slots.of(at);
+        self.workers.ranks_mut().get_mut(index)?.counts(slot, at)
+    }
+
+    /// Returns the counts of routers, and of nobody's rank, for something that happened at `at`.
+    fn router_counts(&mut self, at: Timestamp) -> &mut RouterTally {
+        self.router.buckets.slot(self.slots.of(at))
     }
 
     /// Notes gauges for every second up to `at`.

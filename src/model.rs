@@ -3,6 +3,7 @@
 //! Fed facts and times; knows no threshold and no clock. Everything in it is bounded, because names
 //! and numbers come from outside.
 
+mod buckets;
 mod channels;
 mod claims;
 mod cluster;
@@ -19,6 +20,7 @@ mod tally;
 mod versions;
 mod workers;
 
+pub use buckets::{Buckets, Slot, Slots, Summed};
 pub use channels::Channels;
 pub use claims::{Claims, StoredClaim};
 pub(crate) use cluster::file_source;
@@ -32,9 +34,8 @@ pub use returns::Returns;
 pub use reuse::{Landing, Reuse, SizeByStores};
 pub use router::{Heard, PodWarnings, Router};
 pub use sources::{SourceRecord, Sources};
-pub use tally::{RouterTally, Tally};
+pub use tally::{Refusals, RouterTally, Tally};
 pub use versions::{Family, Versions};
 pub use workers::{
-    Measured, RankRecord, ReuseCounts, RouterLoad, ScrapedRoom, WorkerRecord, Workers,
-    pod_worker_id,
+    Measured, RankRecord, RouterLoad, ScrapedRoom, WorkerRecord, Workers, pod_worker_id,
 };

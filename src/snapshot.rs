@@ -20,7 +20,7 @@ pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
 pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity};
 pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoState, Feed, Playback};
-pub use findings::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
+pub use findings::{CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
 pub use router::{DecisionRow, RouterSummary, RoutingDetail, ShareRow, TermRow};
@@ -82,6 +82,8 @@ pub struct Snapshot {
     pub past: Arc<[FindingRow]>,
     /// Every check with its verdict, by id.
     pub checks: Vec<CheckRow>,
+    /// How much there was to judge by.
+    pub coverage: Coverage,
     /// What the query asked beyond all that.
     pub answer: Answer,
 }

@@ -25,6 +25,12 @@ pub struct Evidence {
     pub since: Timestamp,
     /// When the first frame arrived.
     pub attached: Timestamp,
+    /// When the last thing happened that is counted: a KV event, a request, a warning.
+    pub active: Option<Timestamp>,
+    /// From when on every KV event was seen, live or in history; none while no source of them delivers.
+    pub listens: Option<Timestamp>,
+    /// Why it is too early to judge: history is being read, or a source has yet to say what is there.
+    pub reading: Option<String>,
     /// Where lines are drawn.
     pub thresholds: Thresholds,
     /// The releases of Dynamo that everybody may run.
@@ -111,9 +117,14 @@ pub struct RankEvidence {
     pub past_known: bool,
     /// Messages with its events that are missing by their publisher's numbers, since the start.
     pub missing: u64,
+    /// KV events that did not come, by the numbers of those that did (Dynamo 0.9).
+    pub id_holes: u64,
     /// Stores that the mirror refused, and removed blocks that it did not know, since the start.
     pub unmatched: u64,
-    /// Counts of the window.
+    /// When its present incarnation began, as far as that is known.
+    pub born: Option<Timestamp>,
+    /// Counts of the window, of its present incarnation. Requests and refusals are those of the time in which
+    /// KV events were watched too.
     pub tally: Tally,
     /// Blocks that a router which saw every event would hold for it.
     pub accepted: u64,
@@ -148,8 +159,11 @@ pub struct RouterEvidence {
     pub pods: Vec<Arc<str>>,
     /// Ready pods of the component that has most of those that route.
     pub replicas: Vec<Arc<str>>,
-    /// Counts of the window.
+    /// Counts of the window, about workers that are there, of the time in which KV events were watched too.
     pub tally: RouterTally,
+    /// The same of everything that routers told, whether KV events were watched or not. Not to be held against
+    /// counts of KV events.
+    pub told: RouterTally,
     /// When their logs last told of what is counted.
     pub heard: Heard,
     /// Weight of the prefill term, as printed.
@@ -275,7 +289,32 @@ pub struct AdvertisedPlane {
     pub record: Arc<str>,
 }
 
+/// What was counted over one window.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// Its beginning; none for everything.
+    pub from: Option<Timestamp>,
+    /// Of each rank, in the order of [`Evidence::ranks`].
+    pub ranks: Vec<Tally>,
+    /// Of routers, while KV events were watched.
+    pub router: RouterTally,
+    /// Of routers, whether KV events were watched or not.
+    pub told: RouterTally,
+}
+
 impl Evidence {
+    /// Returns the evidence with what was counted over `window`.
+    #[must_use]
+    pub fn over(&self, window: &Window) -> Self {
+        let mut evidence = self.clone();
+        evidence.since = window.from.unwrap_or(self.since);
+        for (rank, tally) in evidence.ranks.iter_mut().zip(&window.ranks) {
+            rank.tally = *tally;
+        }
+        (evidence.router.tally, evidence.router.told) = (window.router, window.told);
+        evidence
+    }
+
     /// Returns the ranks that are in discovery, or that discovery never spoke of.
     pub fn present(&self) -> impl Iterator<Item = &RankEvidence> {
         self.ranks.iter().filter(|rank| !rank.gone)
@@ -339,6 +378,14 @@ impl Evidence {
         });
         let (at, did, name) = changes.max_by_key(|(at, ..)| *at)?;
         Some(format!("{name} {did} {} s ago", self.at.since(at).as_secs()))
+    }
+
+    /// Returns true when what the mirror refuses of `rank` may be kvtop's own loss: numbers of its events are
+    /// missing here, and routers that are heard do not refuse as much.
+    pub fn may_be_own_loss(&self, rank: &RankEvidence) -> bool {
+        let refusals = &rank.tally.refusals;
+        let theirs = refusals.parent_full + refusals.parent_unsaid;
+        rank.id_holes > 0 && theirs * 2 < rank.tally.counters.refused_stores
     }
 
     /// Returns true when a router's warnings and decisions would have been seen.

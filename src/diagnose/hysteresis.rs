@@ -1,17 +1,17 @@
 //! What was raised and resolved: rules look at windows, findings last.
 //!
 //! A finding is raised by what was counted over the last minutes. It is cleared by proof alone: by a
-//! rule that is clear over the last half minute, never by silence.
+//! rule that is clear over the last half minute, never by silence; or by the end of every worker that it was
+//! about.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Window};
 use super::rules::BY_EVENTS;
 use super::verdict::{Finding, Verdict};
 use super::{RULES, Rule};
-use crate::domain::{RESOLVED_AFTER, Timestamp};
-use crate::model::{RouterTally, Tally};
+use crate::domain::{RESOLVED_AFTER, Timestamp, WorkerId};
 
 /// Findings are raised by what was counted over this time.
 const LONG: Duration = Duration::from_secs(300);
@@ -25,23 +25,6 @@ const RESOLVED_FOR: Duration = Duration::from_secs(60);
 /// Findings that came and went and are remembered.
 const MOST_PAST: usize = 32;
 
-/// Time between two marks.
-const MARK_EVERY: Duration = Duration::from_secs(5);
-
-/// Most ranks whose counts are marked. In larger deployments everything since the start counts.
-const MARKED_RANKS: usize = 2048;
-
-/// Up to this many ranks are judged whenever there is something new, else once a second.
-const EAGER_RANKS: usize = 256;
-
-/// The counts at one moment.
-#[derive(Clone, Debug)]
-struct Mark {
-    at: Timestamp,
-    ranks: Vec<Tally>,
-    router: RouterTally,
-}
-
 /// A finding that came and went.
 #[derive(Clone, Debug)]
 struct Episode {
@@ -51,7 +34,7 @@ struct Episode {
 }
 
 /// What is remembered of one rule.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
     verdict: Option<Verdict>,
     raised: Option<(Timestamp, Finding)>,
@@ -60,17 +43,17 @@ struct State {
     follows: Option<&'static str>,
     /// Since when it looks cured.
     clear_since: Option<Timestamp>,
+    /// The workers that the raised finding is about, each with the beginning of its incarnation.
+    accused: Vec<(WorkerId, Timestamp)>,
     /// What was counted before proves nothing any more.
     epoch: Timestamp,
     raises: u64,
 }
 
 /// Everything that was raised and resolved.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     states: Vec<State>,
-    marks: VecDeque<Mark>,
-    judged: Option<(u64, u64)>,
     /// What was resolved and is no longer shown as such, oldest first, each with the index of its rule.
     past: VecDeque<(usize, Episode)>,
     /// How many there were in all.
@@ -115,30 +98,31 @@ pub struct Check<'a> {
 }
 
 impl Diagnosis {
-    /// Returns true when it is worth judging again, after `frames` frames.
-    pub fn is_due(&self, at: Timestamp, frames: u64, ranks: usize) -> bool {
-        match self.judged {
-            None => true,
-            Some((second, seen)) => {
-                at.seconds() != second || (frames != seen && ranks <= EAGER_RANKS)
-            }
-        }
-    }
-
-    /// Judges `evidence`, whose counts are of everything since the start.
-    pub fn judge(&mut self, evidence: &Evidence, frames: u64) {
+    /// Judges `evidence`, with what `count` returns for a window from some moment on. While something has yet to
+    /// be read, nothing is raised or resolved.
+    ///
+    /// The window of rules ends with the last thing that happened: silence changes no verdict, and whoever attaches
+    /// during it finds what was found before.
+    pub fn judge(&mut self, evidence: &Evidence, count: &dyn Fn(Option<Timestamp>) -> Window) {
         let at = evidence.at;
-        self.judged = Some((at.seconds(), frames));
         self.states.resize_with(RULES.len(), State::default);
-        let short = self.before(at.before(SHORT)).map(|mark| over(evidence, mark));
-        let long = self.before(at.before(LONG)).map(|mark| over(evidence, mark));
-        let long = long.as_ref().unwrap_or(evidence);
-        for (at, (rule, state)) in RULES.iter().zip(&mut self.states).enumerate() {
-            let later = state.epoch > long.since;
-            let since = later.then(|| newest(&self.marks, state.epoch)).flatten();
-            let since = since.map(|mark| over(evidence, mark));
-            if let Some(over) = state.look(*rule, since.as_ref().unwrap_or(long), short.as_ref()) {
-                self.past.push_back((at, over));
+        let over = |from: Timestamp| {
+            let from = (from > evidence.since).then_some(from);
+            evidence.over(&count(from))
+        };
+        let active = evidence.active.unwrap_or(at).min(at);
+        let long = over(active.before(LONG));
+        let short = over(at.before(SHORT));
+        for (index, (rule, state)) in RULES.iter().zip(&mut self.states).enumerate() {
+            if let Some(why) = &evidence.reading {
+                if state.raised.is_none() {
+                    state.verdict = Some(Verdict::unknown(why.clone()));
+                }
+                continue;
+            }
+            let since = (state.epoch > long.since).then(|| over(state.epoch));
+            if let Some(over) = state.look(*rule, since.as_ref().unwrap_or(&long), &short) {
+                self.past.push_back((index, over));
                 self.passed += 1;
             }
         }
@@ -150,7 +134,6 @@ impl Diagnosis {
             let cause = hidden.iter().find(|(_, id)| *id == rule.id());
             state.follows = cause.map(|(cause, _)| *cause);
         }
-        self.remember(evidence);
     }
 
     /// Returns how many findings came and went, and are no longer shown as resolved.
@@ -221,10 +204,12 @@ impl Diagnosis {
 
     /// Returns the raised findings that follow from others, each after its cause.
     fn hidden(&self) -> Vec<(&'static str, &'static str)> {
-        let is_raised = |id: &str| {
+        let finding_of = |id: &str| {
             let mut states = RULES.iter().zip(&self.states);
-            states.any(|(rule, state)| rule.id() == id && state.raised.is_some())
+            let (_, state) = states.find(|(rule, _)| rule.id() == id)?;
+            state.raised.as_ref().map(|(_, finding)| finding)
         };
+        let is_raised = |id: &str| finding_of(id).is_some();
         let mut hidden: Vec<(&'static str, &'static str)> = Vec::new();
         for rule in RULES {
             // What is a consequence itself explains nothing on its own.
@@ -235,54 +220,37 @@ impl Diagnosis {
             let of_rule = states.find(|(other, _)| other.id() == rule.id());
             let raised = of_rule.and_then(|(_, state)| state.raised.as_ref());
             for id in raised.map_or(&[][..], |(_, finding)| rule.explains_by(finding)) {
-                if is_raised(id) && !hidden.iter().any(|(_, known)| known == id) {
+                let cause = raised.map(|(_, finding)| finding);
+                let covered = cause.zip(finding_of(id)).is_some_and(|(a, b)| covers(a, b));
+                if covered && !hidden.iter().any(|(_, known)| known == id) {
                     hidden.push((rule.id(), id));
                 }
             }
         }
         hidden
     }
-
-    /// Returns what had been counted of the rank at `index` at the beginning of the last minutes, and when
-    /// that was; none while everything since the start counts.
-    pub fn mark(&self, index: usize, at: Timestamp) -> Option<(Timestamp, Tally)> {
-        let mark = self.before(at.before(LONG))?;
-        Some((mark.at, mark.ranks.get(index).copied().unwrap_or_default()))
-    }
-
-    fn remember(&mut self, evidence: &Evidence) {
-        let due = self.marks.back().is_none_or(|last| evidence.at.since(last.at) >= MARK_EVERY);
-        if !due || evidence.ranks.len() > MARKED_RANKS {
-            return;
-        }
-        let ranks = evidence.ranks.iter().map(|rank| rank.tally).collect();
-        self.marks.push_back(Mark { at: evidence.at, ranks, router: evidence.router.tally });
-        // The last one before the window is where it begins, however long ago that was.
-        let begins = evidence.at.before(LONG);
-        while self.marks.get(1).is_some_and(|mark| mark.at <= begins) {
-            self.marks.pop_front();
-        }
-    }
-
-    fn before(&self, at: Timestamp) -> Option<&Mark> {
-        newest(&self.marks, at)
-    }
 }
 
-/// Returns the newest mark that is not after `at`.
-fn newest(marks: &VecDeque<Mark>, at: Timestamp) -> Option<&Mark> {
-    marks.iter().rev().find(|mark| mark.at <= at)
+/// Returns the workers that a finding is about, each with the beginning of its incarnation: those that it names,
+/// else all that are there.
+fn accused(rule: &dyn Rule, finding: &Finding, evidence: &Evidence) -> Vec<(WorkerId, Timestamp)> {
+    if !rule.is_of_workers() {
+        return Vec::new();
+    }
+    let named =
+        |worker: WorkerId| finding.subjects.is_empty() || finding.subjects.contains(&worker);
+    let ranks = evidence.present().filter(|rank| named(rank.rank.worker));
+    let mut accused: Vec<(WorkerId, Timestamp)> = ranks
+        .map(|rank| (rank.rank.worker, rank.born.unwrap_or_default().max(evidence.attached)))
+        .collect();
+    accused.dedup();
+    accused
 }
 
-/// Returns `evidence` with what was counted since `mark`.
-fn over(evidence: &Evidence, mark: &Mark) -> Evidence {
-    let mut window = evidence.clone();
-    window.since = mark.at;
-    for (rank, base) in window.ranks.iter_mut().zip(&mark.ranks) {
-        rank.tally = rank.tally.since(base);
-    }
-    window.router.tally = window.router.tally.since(&mark.router);
-    window
+/// Returns true when `cause` may hide `consequence`: unless that is about a worker of its own.
+fn covers(cause: &Finding, consequence: &Finding) -> bool {
+    cause.subjects.is_empty()
+        || consequence.subjects.iter().all(|worker| cause.subjects.contains(worker))
 }
 
 /// Returns what `rule` says. While no KV event can come it is not clear by those that came.
@@ -298,36 +266,34 @@ fn judged(rule: &dyn Rule, evidence: &Evidence) -> Verdict {
 
 impl State {
     /// Looks again. Returns what was resolved and is over now.
-    fn look(
-        &mut self,
-        rule: &dyn Rule,
-        long: &Evidence,
-        short: Option<&Evidence>,
-    ) -> Option<Episode> {
+    fn look(&mut self, rule: &dyn Rule, long: &Evidence, short: &Evidence) -> Option<Episode> {
         let at = long.at;
         let mut over = self.resolved.take_if(|it| at.since(it.resolved) > RESOLVED_FOR);
-        let verdict = judged(rule, long).dated(at);
+        // What was counted is as old as the last thing that was.
+        let verdict = judged(rule, long).dated(at, long.active.map_or(at, |active| active.min(at)));
         match (self.raised.take(), verdict) {
             (None, Verdict::Found(finding)) => {
                 self.raises += 1;
                 over = over.or(self.resolved.take());
+                self.accused = accused(rule, &finding, long);
                 self.raised = Some((at, (*finding).clone()));
                 self.verdict = Some(Verdict::Found(finding));
             }
             (None, verdict) => self.verdict = Some(verdict),
             (Some((raised, finding)), verdict) => {
-                let recent = short.map(|short| judged(rule, short));
-                if let Some(clear) = self.cured(at, recent.as_ref(), &verdict) {
-                    // What was counted before the cure must not raise it again.
-                    self.epoch = self.clear_since.take().unwrap_or(at);
-                    // What only followed from another goes with it, and is no news.
-                    let news = self.follows.take().is_none();
-                    self.resolved = news.then_some(Episode { raised, resolved: at, finding });
+                let recent = judged(rule, short);
+                let gone = self.all_gone(long);
+                if let Some(clear) = self.cured(at, &recent, &verdict, gone) {
+                    let since = self.clear_since.unwrap_or(at);
+                    self.resolve(raised, since, at, finding);
                     self.verdict = Some(clear);
                     return over;
                 }
                 let finding = match verdict {
-                    Verdict::Found(finding) => *finding,
+                    Verdict::Found(finding) => {
+                        self.accused = accused(rule, &finding, long);
+                        *finding
+                    }
                     Verdict::Clear { .. } | Verdict::Unknown { .. } => finding,
                 };
                 self.verdict = Some(Verdict::Found(Box::new(finding.clone())));
@@ -337,20 +303,43 @@ impl State {
         over
     }
 
-    /// Returns the verdict of a raised finding's rule once it has been clear for long enough. Silence
-    /// is no proof: it neither counts nor resets.
+    /// Notes at `at` that a finding is resolved by what was seen from `since` on.
+    fn resolve(&mut self, raised: Timestamp, since: Timestamp, at: Timestamp, finding: Finding) {
+        // What was counted before the cure must not raise it again.
+        self.epoch = since;
+        self.clear_since = None;
+        // What only followed from another goes with it, and is no news.
+        let news = self.follows.take().is_none();
+        self.resolved = news.then_some(Episode { raised, resolved: at, finding });
+    }
+
+    /// Returns true when no worker that the raised finding is about is there any more: each has left, or a new
+    /// process took its place.
+    fn all_gone(&self, evidence: &Evidence) -> bool {
+        let there = |(worker, born): &(WorkerId, Timestamp)| {
+            let mut ranks = evidence.present().filter(|rank| rank.rank.worker == *worker);
+            ranks.any(|rank| rank.born.unwrap_or_default() <= *born)
+        };
+        !self.accused.is_empty() && !self.accused.iter().any(there)
+    }
+
+    /// Returns the verdict of a raised finding's rule once it has been clear for long enough, or all that it was
+    /// about has been `gone` for as long. Silence is no proof: it neither counts nor resets.
     fn cured(
         &mut self,
         at: Timestamp,
-        recent: Option<&Verdict>,
+        recent: &Verdict,
         verdict: &Verdict,
+        gone: bool,
     ) -> Option<Verdict> {
-        if matches!(recent, Some(Verdict::Found(_))) {
+        if matches!(recent, Verdict::Found(_)) {
             self.clear_since = None;
             return None;
         }
-        let mut said = recent.into_iter().chain([verdict]);
-        let clear = said.find(|verdict| matches!(verdict, Verdict::Clear { .. }))?;
+        let mut said = [recent, verdict].into_iter();
+        let clear = said.find(|said| matches!(said, Verdict::Clear { .. }));
+        let clear =
+            clear.or_else(|| (gone && !matches!(verdict, Verdict::Found(_))).then_some(verdict))?;
         let since = *self.clear_since.get_or_insert(at);
         (at.since(since) >= SHORT).then(|| clear.clone())
     }

@@ -1,7 +1,8 @@
 //! What a rule says.
 
+use super::evidence::RankEvidence;
 use super::fix::{Change, Fix};
-use crate::domain::{Grade, Severity, Timestamp};
+use crate::domain::{Grade, Severity, Timestamp, WorkerId};
 
 /// What a rule says of the evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,13 +32,15 @@ impl Verdict {
         Self::Unknown { missing: missing.into() }
     }
 
-    /// Returns it with `at` as the time of evidence that has no time of its own: what was counted, or
-    /// was so, when it was judged.
+    /// Returns it, judged at `at`, with `counted` as the time of evidence that has no time of its own, or that of
+    /// being judged.
     #[must_use]
-    pub(super) fn dated(mut self, at: Timestamp) -> Self {
+    pub(super) fn dated(mut self, at: Timestamp, counted: Timestamp) -> Self {
         if let Self::Found(finding) = &mut self {
             for proof in &mut finding.proofs {
-                proof.at.get_or_insert(at);
+                if proof.at.is_none_or(|own| own == at) {
+                    proof.at = Some(counted);
+                }
             }
         }
         self
@@ -63,6 +66,8 @@ pub struct Finding {
     pub competing: Vec<String>,
     /// What mends it.
     pub fix: Option<Fix>,
+    /// The workers that it is about; none when it is about the whole deployment.
+    pub subjects: Vec<WorkerId>,
 }
 
 impl Finding {
@@ -82,7 +87,15 @@ impl Finding {
             refuted_by: String::new(),
             competing: Vec::new(),
             fix: None,
+            subjects: Vec::new(),
         }
+    }
+
+    /// Returns it as one about `ranks` alone.
+    #[must_use]
+    pub fn about<'a>(mut self, ranks: impl IntoIterator<Item = &'a RankEvidence>) -> Self {
+        self.subjects = workers_of(ranks);
+        self
     }
 
     /// Returns it with what it does to requests, and what would refute it.
@@ -116,6 +129,14 @@ impl Finding {
         }
         self
     }
+}
+
+/// Returns the workers of `ranks`, each once.
+pub fn workers_of<'a>(ranks: impl IntoIterator<Item = &'a RankEvidence>) -> Vec<WorkerId> {
+    let mut workers: Vec<WorkerId> = ranks.into_iter().map(|rank| rank.rank.worker).collect();
+    workers.sort_unstable();
+    workers.dedup();
+    workers
 }
 
 impl From<Finding> for Verdict {

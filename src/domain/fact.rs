@@ -37,6 +37,11 @@ pub enum Fact {
     Warning(LogWarning),
     /// A router starts.
     RouterStart(RouterStart),
+    /// A router says that it removed a worker, because discovery no longer names it.
+    Departed {
+        /// The worker.
+        worker: WorkerId,
+    },
     /// A log line that names the block sizes of publisher and engine.
     BlockSizes(BlockSizeNotice),
     /// Somebody claims a setting.

@@ -8,6 +8,7 @@ use super::{Engine, kept};
 use crate::domain::{Fact, Subject, Timestamp, VersionSign};
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Semantics};
+use crate::model::Slots;
 use crate::wire::{self, Shape};
 
 /// KV events that are gathered before the mirror applies them: enough for its look-ups to overlap,
@@ -20,6 +21,9 @@ const CLOCK_AHEAD: Duration = Duration::from_secs(60);
 
 /// Without a frame for so long, time alone may change what rules say.
 const SILENCE: Duration = Duration::from_secs(5);
+
+/// Most looks of the rules into one silence; a longer one changes nothing more.
+const MOST_LOOKS: u32 = 60;
 
 /// Longest reason of a reject that is kept.
 const REASON_LIMIT: usize = 300;
@@ -52,6 +56,9 @@ impl Engine {
         self.judge_before(frame.at);
         self.frames += 1;
         self.times.first = Some(earliest(self.times.first, happened));
+        if self.times.watched.is_none() {
+            self.slots = Slots::new(frame.at);
+        }
         self.times.watched = Some(earliest(self.times.watched, frame.at));
         self.times.newest = self.times.newest.max(frame.at);
         if !matches!(frame.origin, Origin::Health { .. }) {
@@ -72,7 +79,7 @@ impl Engine {
         let decoded = self.decode(frame);
         let events = self.facts.kv.events().len().saturating_sub(self.frame_from);
         if events > 0 {
-            self.events.read += events as u64;
+            self.router_counts(happened).events += events as u64;
             self.times.kv = Some(earliest(self.times.kv, happened));
             self.note_kv_origin(frame);
             self.burst.push((self.frame_from, kept::light(frame)));
@@ -89,19 +96,26 @@ impl Engine {
         self.journal.frame = None;
     }
 
-    /// Lets the rules look at what was known when a second ends, and when a silence begins and ends. So they say the
-    /// same however frames are gathered: a recording that is read at once is judged like one that is played.
-    fn judge_before(&mut self, at: Timestamp) {
+    /// Lets the rules look at what was known when a second ended, and at every few seconds of a silence. So they
+    /// say the same however frames are gathered: a recording that is read at once is judged like one that is
+    /// played, and like what was live.
+    pub(super) fn judge_before(&mut self, at: Timestamp) {
         let known = self.times.newest;
         if self.frames == 0 || at.seconds() <= known.seconds() {
             return;
         }
         self.apply_kv();
-        self.diagnose(known);
-        if at.since(known) > SILENCE {
-            self.diagnose(known.after(SILENCE));
-            self.diagnose(at);
+        if self.times.judged.is_none_or(|judged| judged < known) {
+            self.diagnose(known);
         }
+        for _ in 0..MOST_LOOKS {
+            let next = self.times.judged.unwrap_or(known).after(SILENCE);
+            if next.seconds() >= at.seconds() {
+                return;
+            }
+            self.diagnose(next);
+        }
+        self.times.judged = Some(at.before(SILENCE));
     }
 
     /// Returns true when gauges are to be noted before `frame`: at each new second, and for history
@@ -125,14 +139,16 @@ impl Engine {
         for fact in &facts {
             self.learn(fact, at, source);
         }
-        self.scraped(&facts);
+        self.scraped(&facts, at);
         self.claims.drop_doubted();
         self.facts.other = facts;
         self.facts.other.clear();
     }
 
     pub(super) fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
-        self.events.unreadable += u64::from(carries_kv(&frame.origin));
+        if carries_kv(&frame.origin) {
+            self.router_counts(frame.happened()).unreadable += 1;
+        }
         self.note_odd(frame, why, source);
     }
 

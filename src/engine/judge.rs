@@ -11,27 +11,98 @@ use std::time::Duration;
 
 use super::{Engine, MINUTE};
 use crate::diagnose::{
-    Belongs, Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts, Target,
-    TreeEvidence,
+    Belongs, Diagnosis, Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts,
+    Target, TreeEvidence, Window,
 };
 use crate::domain::{ClaimWhat, FormulaTerm, Pod, Release, Releases, Subject, Timestamp, WorkerId};
-use crate::model::{DecisionRecord, Family, PodRecord, RankRecord, WorkerRecord};
+use crate::model::{
+    DecisionRecord, Family, PodRecord, RankRecord, RouterTally, Slot, Summed as _, Tally,
+    WorkerRecord,
+};
+use crate::snapshot::{Coverage, Quiet};
 
 /// Workers that appear this soon after kvtop attached were there before.
 const ATTACHING: Duration = Duration::from_secs(10);
+
+/// Up to this many ranks are judged whenever there is something new, else once a second.
+const EAGER_RANKS: usize = 256;
+
+/// The window over which findings are raised.
+const WINDOW: Duration = Duration::from_secs(300);
+
+/// How long a deployment must be watched before its silence says anything.
+const GLIMPSE: Duration = Duration::from_secs(5);
+
+/// How long nothing may happen before a deployment counts as idle.
+const STILL: Duration = Duration::from_secs(10);
+
+/// A source that is live so soon after a slot began was so for all of it.
+const MARGIN: Duration = Duration::from_secs(1);
 
 /// A pod that is not ready after this time is not starting any more: large models load in minutes.
 const ON_ITS_WAY: Duration = Duration::from_secs(1200);
 
 impl Engine {
-    /// Lets the rules look at what is known at `at`.
+    /// Lets the rules look at what is known at `at`, and remembers what they say. This happens when a second
+    /// ends and every few seconds of silence, whoever looks: so a recording is judged as it was live.
     pub(super) fn diagnose(&mut self, at: Timestamp) {
-        if !self.diagnosis.is_due(at, self.frames, self.workers.ranks().len()) {
+        self.preview = None;
+        self.times.judged = Some(at);
+        self.part_from_the_past(at);
+        let evidence = self.evidence(at);
+        let mut diagnosis = std::mem::take(&mut self.diagnosis);
+        diagnosis.judge(&evidence, &|from| self.window(from));
+        self.diagnosis = diagnosis;
+        self.remember_findings();
+        self.coverage = self.coverage(at);
+    }
+
+    /// Lets the rules look at what is known at `at` for a picture in the middle of a second. Nothing of it is
+    /// remembered.
+    pub(super) fn glance(&mut self, at: Timestamp) {
+        let many = self.times.judged.is_some() && self.workers.ranks().len() > EAGER_RANKS;
+        let seen = (at.seconds(), self.frames);
+        if many || self.preview.as_ref().is_some_and(|(then, _)| *then == seen) {
             return;
         }
+        self.part_from_the_past(at);
         let evidence = self.evidence(at);
-        self.diagnosis.judge(&evidence, self.frames);
-        self.remember_findings();
+        let mut diagnosis = Box::new(self.diagnosis.clone());
+        diagnosis.judge(&evidence, &|from| self.window(from));
+        self.preview = Some((seen, diagnosis));
+        self.coverage = self.coverage(at);
+    }
+
+    /// Returns what the rules said last.
+    fn verdicts(&self) -> &Diagnosis {
+        self.preview.as_ref().map_or(&self.diagnosis, |(_, preview)| preview)
+    }
+
+    /// Returns how much there is to judge by at `at`.
+    fn coverage(&self, at: Timestamp) -> Coverage {
+        let limits = &self.options.thresholds;
+        let attached = self.times.watched.unwrap_or(at);
+        let window = self.window(Some(self.times.active.min(at).before(WINDOW)));
+        let present = self.present_ranks();
+        let ranks = || present.iter().filter_map(|index| self.workers.ranks().get(*index as usize));
+        let tallies = present.iter().filter_map(|index| window.ranks.get(*index as usize));
+        let stores = tallies.map(|tally| tally.counters.stores).sum();
+        let told = &window.told;
+        let refusals = told.parent_full + told.parent_empty + told.parent_unsaid;
+        let shown =
+            self.cluster.pods().any(|record| record.pod.role.is_worker() && record.pod.ready);
+        let there =
+            shown || self.workers.members() > 0 || ranks().any(|it| it.last_event.is_some());
+        let little = window.router.routed < limits.min_silent_routed && stores < limits.min_stores;
+        let hears = self.hears_all() && self.reads(at).is_none() && !self.options.logs_only;
+        let last = ranks().filter_map(|record| record.last_event.max(record.last_routed)).max();
+        let quiet = self.listens_since().filter(|_| there && little && hears).and_then(|since| {
+            let watched = at.since(since.max(attached));
+            let still = at.since(last.unwrap_or(attached));
+            let enough = watched >= GLIMPSE && (still >= STILL || watched >= MINUTE);
+            enough.then_some(Quiet { still, idle: still >= STILL, requests: told.routed })
+        });
+        Coverage { quiet, refusals, stores }
     }
 
     fn evidence(&self, at: Timestamp) -> Evidence {
@@ -41,6 +112,9 @@ impl Engine {
             at,
             since,
             attached: self.times.watched.unwrap_or(at),
+            active: (self.times.active > Timestamp::default()).then_some(self.times.active),
+            listens: self.listens_since(),
+            reading: self.reads(at),
             thresholds: self.options.thresholds,
             releases: self.releases(&family),
             mixed: self.mixed(&family),
@@ -109,8 +183,10 @@ impl Engine {
                 registered: worker.is_some_and(|worker| worker.joined.is_some() && !worker.gone),
                 past_known: record.complete,
                 missing: record.missing,
+                id_holes: record.id_holes,
                 unmatched: record.counters.refused_stores + record.counters.unknown_removals,
-                tally: record.tally(),
+                born: (record.born > Timestamp::default()).then_some(record.born),
+                tally: Tally::default(),
                 accepted: counts.accepted[0],
                 held: counts.held[0],
                 capacity: capacity.map(|capacity| capacity.value),
@@ -164,14 +240,10 @@ impl Engine {
 
     fn router_evidence(&self, at: Timestamp) -> RouterEvidence {
         let router = &self.router;
-        let mut tally = router.tally();
-        tally.missed = self.history.missed;
-        tally.lost = self.history.lost.saturating_sub(self.history.missed);
-        tally.unreadable = self.events.unreadable;
-        tally.events = self.events.read;
         let routers: Vec<_> =
             router.pods().filter(|(pod, known)| known.read && known.is_router(pod)).collect();
         let lately = |last: Option<Timestamp>| last.is_some_and(|last| at.since(last) <= MINUTE);
+        let present = self.present_ranks();
         let fractions = &router.fractions;
         RouterEvidence {
             read: !routers.is_empty(),
@@ -182,7 +254,8 @@ impl Engine {
                 .map(|(pod, _)| Arc::clone(pod))
                 .collect(),
             replicas: self.replicas(),
-            tally,
+            tally: RouterTally::default(),
+            told: RouterTally::default(),
             heard: router.heard(),
             weight: router.weight,
             inferred: fractions.block_size().map(|tokens| SizeByCosts {
@@ -190,7 +263,7 @@ impl Engine {
                 samples: fractions.samples(),
                 error: fractions.error(),
             }),
-            chains: self.prefixes.reuse.publisher_size(),
+            chains: self.prefixes.reuse.publisher_size_among(&present),
             chains_by_model: self.chains_by_model(),
             lengths_told: self.prefixes.reuse.told(),
             regret: regret(self.decisions.last()),
@@ -198,6 +271,53 @@ impl Engine {
             sourceless: router.sourceless(),
             answered: router.answered,
         }
+    }
+
+    /// Returns the numbers of the ranks that are there.
+    fn present_ranks(&self) -> Vec<u32> {
+        let ranks = self.workers.ranks().iter().enumerate();
+        let present = ranks.filter(|(_, record)| {
+            self.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
+        });
+        present.filter_map(|(index, _)| u32::try_from(index).ok()).collect()
+    }
+
+    /// Returns what was counted from `from` on; everything for none. Requests and refusals that routers told of
+    /// count beside KV events only where these were watched too.
+    fn window(&self, from: Option<Timestamp>) -> Window {
+        let slots = self.slots;
+        let first = from.map(|from| slots.of(from));
+        let watched = match self.listens_since() {
+            Some(since) if since == Timestamp::default() => None,
+            Some(since) => Some(slots.after(since, MARGIN)),
+            None => Some(Slot::LAST),
+        };
+        let mut window = Window { from, ..Window::default() };
+        self.router.buckets.since(first, watched, |counts, seen| {
+            window.told.sum(counts);
+            if seen {
+                window.router.sum(counts);
+            } else {
+                window.router.add_events(counts);
+            }
+        });
+        for record in self.workers.ranks() {
+            let gone = self.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone);
+            let (mut tally, mut told) = (Tally::default(), Tally::default());
+            record.buckets.since(first, watched, |counts, seen| {
+                tally.add_events(counts);
+                told.add_requests(counts);
+                if seen {
+                    tally.add_requests(counts);
+                }
+            });
+            if !gone {
+                window.router.add_rank(&tally);
+                window.told.add_rank(&told);
+            }
+            window.ranks.push(tally);
+        }
+        window
     }
 
     /// Returns when the last router that is there started, by its log or its container.

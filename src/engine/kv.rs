@@ -1,11 +1,13 @@
 //! KV events: through the mirror, into the counters, the series and the journal.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::journal::Head;
 use super::{Engine, MIRROR_BUDGET};
 use crate::domain::{
-    ClearScope, KvBatch, KvEvent, KvHead, KvKind, SequenceHash, Tier, WorkerId, WorkerRank,
+    ClearScope, Counters, KvBatch, KvEvent, KvHead, KvKind, SequenceHash, Tier, WorkerId,
+    WorkerRank,
 };
 use crate::mirror::Outcome;
 use crate::model::Landing;
@@ -15,6 +17,11 @@ use crate::wire::Shape;
 /// A worker whose event numbers fall from at least this to their first value started anew. Smaller
 /// ones may be an engine that numbers batches, not events (Dynamo 0.9).
 const RESTART_FROM: u64 = 8;
+
+/// A larger step of event numbers is another engine.
+const HOLE_LIMIT: u64 = 1 << 20;
+
+const SECOND: Duration = Duration::from_secs(1);
 
 impl Engine {
     /// Applies the KV events that were gathered.
@@ -81,15 +88,27 @@ impl Engine {
         for (position, event) in batch.events().iter().enumerate() {
             let Some(record) = self.workers.rank_mut(event.rank) else { continue };
             let fell = record.last_event_id.is_some_and(|last| last >= RESTART_FROM);
-            if ids_prove && fell && event.event_id == first_id {
+            let anew = ids_prove && fell && event.event_id == first_id;
+            if anew {
                 record.restarts += 1;
                 record.restarted = Some(event.at);
                 record.complete = true;
+                record.begin(event.at, self.slots.of(event.at.before(SECOND)));
+            }
+            // The first event after a start that discovery or a pod told of.
+            let crosses = record.is_old && event.at >= record.born;
+            record.is_old = event.at < record.born;
+            if anew || crosses {
                 found.push(position);
             }
             if record.last_event_id.is_none() {
                 // A dump may have told its past before its first event came.
                 record.complete |= whole_history || (ids_prove && event.event_id == first_id);
+            }
+            // An engine leaves out numbers of events that its publisher drops, too.
+            let ahead = record.last_event_id.map_or(0, |last| event.event_id.saturating_sub(last));
+            if !ids_prove && (2..HOLE_LIMIT).contains(&ahead) && event.at >= record.born {
+                record.id_holes += ahead - 1;
             }
             record.last_event_id = Some(event.event_id);
         }
@@ -104,17 +123,7 @@ impl Engine {
                 self.mirror.forget_rank(event.rank);
                 self.forget_stores(event.rank);
                 let who = self.alias(event.rank);
-                let head = Head {
-                    at: event.at,
-                    who: &who,
-                    kind: EventKind::Worker,
-                    gravity: Gravity::Notice,
-                    source: &Arc::from("events"),
-                    orphan: false,
-                    worker: Some(event.rank.worker),
-                    class: "",
-                };
-                self.journal.add(head, || "started anew: its event numbers begin again".into());
+                self.describe_restart(event.rank.worker, &who, event.at);
             }
             single.clear();
             copy_event(event, batch, &mut single);
@@ -130,7 +139,8 @@ impl Engine {
         record.first_event.get_or_insert(event.at);
         record.note_begun(event.at);
         record.last_event = record.last_event.max(Some(event.at));
-        let counters = &mut record.counters;
+        let mut counted = Counters::default();
+        let counters = &mut counted;
         let mut rates = [0_u32; 6];
         match &event.kind {
             KvKind::Stored { blocks, .. } => {
@@ -161,6 +171,12 @@ impl Engine {
                 }
             }
         }
+        if let Some(record) = self.workers.ranks_mut().get_mut(index) {
+            record.counters.add(&counted);
+        }
+        if let Some(counts) = self.counts_of(index, event.at) {
+            counts.counters.add(&counted);
+        }
         self.meters.count_kv(index, event.at, rates);
         self.describe(index, event, outcome, batch);
     }
@@ -184,8 +200,7 @@ impl Engine {
                     let told = self.router.overlaps.best().known > 0;
                     self.prefixes.reuse.stored(rank, *parent, blocks, told)
                 };
-                let Some(record) = self.workers.ranks_mut().get_mut(index) else { return };
-                let counts = &mut record.reuse;
+                let Some(counts) = self.counts_of(index, event.at) else { return };
                 counts.sampled += sampled;
                 counts.returned += returned;
                 counts.roots += u64::from(parent.is_none() && !blocks.is_empty());

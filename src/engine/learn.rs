@@ -15,13 +15,10 @@ use crate::domain::{
     KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState,
     Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
-use crate::model::{Measured, OverlapBy, RouterLoad};
+use crate::model::{Measured, OverlapBy, Refusals, RouterLoad, Summed as _};
 use crate::snapshot::{EventKind, Gravity};
 
-/// Blocks that workers must hold before a request without overlap says anything.
-const WARM_BLOCKS: u64 = 30;
-
-/// The same for one worker and the requests that go there.
+/// Blocks that a worker must hold before a request without overlap says anything.
 const WARM_ON_RANK: u64 = 10;
 
 /// Events that wait to be applied which are looked at for that, the newest.
@@ -58,6 +55,7 @@ impl Engine {
             }
             Fact::Warning(warning) => self.warning(warning, at, source),
             Fact::RouterStart(start) => self.router_start(start, at),
+            Fact::Departed { worker } => self.departed(*worker, at, source),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
             Fact::Claim(claim) => {
                 // What is only asked for may be on its way while the old pods still run.
@@ -113,6 +111,9 @@ impl Engine {
             self.history.lost = self.history.lost.saturating_add(missing);
             let missed = if away { missing } else { 0 };
             self.history.missed = self.history.missed.saturating_add(missed);
+            let counts = self.router_counts(at);
+            counts.missed += missed;
+            counts.lost += missing - missed;
         }
         if let Some(record) = self.sources.record(source) {
             record.gaps = record.gaps.saturating_add(missing);
@@ -199,14 +200,23 @@ impl Engine {
         let dp_rank = decision.dp_rank.unwrap_or_default();
         let rank = WorkerRank { worker: decision.worker, dp_rank };
         self.explorer.decided(decision, rank, &self.mirror, at);
+        let plain = self.router.weight.is_none_or(is_one);
+        let logit = decision.logit.filter(|_| plain && decision.cached_blocks == Some(0.0));
         if let Some(index) = self.workers.index_of(rank) {
             self.meters.routed_to(index).add(at, 1);
+            if let Some(counts) = self.counts_of(index, at) {
+                counts.routed += 1;
+            }
             if let Some(request) = &decision.request {
                 self.prefixes.reuse.request(u32::try_from(index).unwrap_or(u32::MAX), request);
             }
             if let Some(record) = self.workers.ranks_mut().get_mut(index) {
                 record.note_begun(at);
                 record.routed += 1;
+                // Other weights than 1 change the fractions, and an earlier incarnation may have had another size.
+                if let Some(cost) = logit.filter(|_| at >= record.born) {
+                    self.router.fractions.note(cost);
+                }
                 record.first_routed.get_or_insert(at);
                 record.last_routed = record.last_routed.max(Some(at));
                 if let Some(value) = decision.total_blocks {
@@ -218,12 +228,6 @@ impl Engine {
         if let Some(blocks) = decision.cached_blocks {
             self.router.decisions_zero += u64::from(blocks <= 0.0);
             self.note_overlap(OverlapBy::Decision, rank, blocks, at);
-        }
-        if let (Some(logit), Some(0.0)) = (decision.logit, decision.cached_blocks) {
-            // Other weights than 1 change the fractions.
-            if self.router.weight.is_none_or(is_one) {
-                self.router.fractions.note(logit);
-            }
         }
         self.describe_decision(decision, rank, at, source);
         self.decisions.decided(decision.clone(), at);
@@ -267,6 +271,7 @@ impl Engine {
         if let Some(logit) = self.decisions.overlap(request, blocks)
             && blocks <= 0.0
             && self.router.weight.is_none_or(is_one)
+            && self.workers.rank_mut(overlap.rank).is_some_and(|record| at >= record.born)
         {
             self.router.fractions.note(logit);
         }
@@ -274,21 +279,21 @@ impl Engine {
 
     fn note_overlap(&mut self, by: OverlapBy, rank: WorkerRank, blocks: f64, at: Timestamp) {
         self.router.overlaps.note(by, blocks);
-        // Blocks that wait to be applied are held already.
-        if self.mirror.totals().held + self.facts.kv.blocks().len() as u64 >= WARM_BLOCKS {
-            self.router.warm.note(by, blocks);
-        }
         if blocks > 0.0 {
             self.prefixes.idle_until = at.after(IDLE_AFTER_HIT);
         }
         self.meters.overlap_known[by as usize].add(at, 1);
         self.meters.overlap_hit[by as usize].add(at, u32::from(blocks > 0.0));
         let warm = self.is_warm(rank);
-        if let Some(record) = self.workers.rank_mut(rank) {
-            record.overlaps.note(by, blocks);
+        let Some(index) = self.workers.index_of(rank) else { return };
+        if let Some(counts) = self.counts_of(index, at) {
+            counts.overlaps.note(by, blocks);
             if warm {
-                record.warm.note(by, blocks);
+                counts.warm.note(by, blocks);
             }
+        }
+        if let Some(record) = self.workers.ranks_mut().get_mut(index) {
+            record.overlaps.note(by, blocks);
             if blocks > 0.0 {
                 record.idle_until = at.after(IDLE_AFTER_HIT);
             }
@@ -312,7 +317,13 @@ impl Engine {
     fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &Arc<str>) {
         let lack = self.lack(warning, at);
         let missed = lack.is_some();
-        self.router.warn(warning, lack, at);
+        let refusals = self.router.warn(warning, lack, at);
+        let counts = self.router_counts(at);
+        match warning.kind {
+            WarningKind::EventGap => counts.gaps += 1,
+            WarningKind::DecodeFailed => counts.decode_failed += 1,
+            _ => self.refused(warning.rank, &refusals, at),
+        }
         let router = self.router.pod(&warning.pod).is_some_and(|pod| pod.is_router(&warning.pod));
         if missed && router {
             let record = warning.rank.and_then(|rank| self.workers.rank_mut(rank));
@@ -356,6 +367,21 @@ impl Engine {
         self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
     }
 
+    /// Counts what a router refused of a rank.
+    fn refused(&mut self, rank: Option<WorkerRank>, refusals: &Refusals, at: Timestamp) {
+        if *refusals == Refusals::default() {
+            return;
+        }
+        match rank.and_then(|rank| self.workers.index_of(rank)) {
+            Some(index) => {
+                if let Some(counts) = self.counts_of(index, at) {
+                    counts.refusals.add(refusals);
+                }
+            }
+            None => self.router_counts(at).add_refusals(refusals),
+        }
+    }
+
     fn membership(&mut self, membership: &Membership, at: Timestamp, source: &Arc<str>) {
         if self.deployment.namespace.is_none() && !membership.namespace.is_empty() {
             self.deployment.namespace = Some(Arc::clone(&membership.namespace));
@@ -385,7 +411,7 @@ impl Engine {
 
     /// Takes in the metrics of routers in one scrape. A family with a sample for each model counts
     /// with its sum.
-    pub(super) fn scraped(&mut self, facts: &[Fact]) {
+    pub(super) fn scraped(&mut self, facts: &[Fact], at: Timestamp) {
         let mut sums: Vec<(&Arc<str>, GaugeName, f64)> = Vec::new();
         for fact in facts {
             let Fact::Gauge(gauge) = fact else { continue };
@@ -397,7 +423,8 @@ impl Engine {
             }
         }
         for (pod, name, value) in sums {
-            self.router.gauge(pod, name, value);
+            let grown = self.router.gauge(pod, name, value);
+            self.router_counts(at).sum(&grown);
         }
     }
 

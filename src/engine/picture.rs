@@ -56,6 +56,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         findings: engine.findings(),
         past: Arc::clone(&engine.past.1),
         checks: engine.checks(),
+        coverage: engine.coverage.clone(),
         answer: answer::of(engine, query, at),
         workers,
     }

@@ -200,6 +200,8 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         past_known: true,
         missing: 0,
         unmatched: 0,
+        born: None,
+        id_holes: 0,
         tally: Tally::default(),
         accepted: 0,
         held: 0,

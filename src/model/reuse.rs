@@ -167,6 +167,13 @@ impl Reuse {
         });
     }
 
+    /// Forgets what the rank numbered `rank` stored and was asked: another process took its place.
+    pub fn forget(&mut self, rank: u32) {
+        self.links.retain(|(of, _), _| *of != rank);
+        self.waiting.remove(&rank);
+        self.votes.forget(rank);
+    }
+
     /// Returns the size that the lengths of chains prove; none while they do not.
     pub fn publisher_size(&self) -> Option<SizeByStores> {
         self.votes.size()

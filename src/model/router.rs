@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::buckets::Buckets;
 use super::decisions::Overlaps;
 use super::fractions::Fractions;
 use super::lacks::Lack;
-use super::tally::RouterTally;
+use super::tally::{Refusals, RouterTally};
 use crate::domain::{GaugeName, LogWarning, Timestamp, WarningKind};
 
 /// Most pods that are told apart.
@@ -41,8 +42,6 @@ pub struct PodWarnings {
     pub last_parent: Option<Timestamp>,
     /// When it last said `Failed to find block to remove`.
     pub last_remove: Option<Timestamp>,
-    /// Warnings by kind, of its own log.
-    pub tally: RouterTally,
 }
 
 /// When routers' logs last told of something.
@@ -69,10 +68,10 @@ pub struct Router {
     pub answered: u64,
     /// Requests whose overlap is known.
     pub overlaps: Overlaps,
-    /// Of those, the ones that came when workers held blocks already.
-    pub warm: Overlaps,
-    /// What the fractions of logits tell of the block size.
+    /// What the fractions of logits tell of the block size, of requests to workers that are there.
     pub fractions: Fractions,
+    /// What is counted of routers and of nobody's rank, by when it happened.
+    pub buckets: Buckets<RouterTally>,
     /// Tree size of the last decision.
     pub last_tree_size: Option<u64>,
     /// Weight of the prefill term.
@@ -98,18 +97,20 @@ struct Scraped {
     sourceless: f64,
 }
 
-/// A counter, with how much it grew since it was first seen: what it counted before is of another time.
+/// A counter, followed since it was first seen: what it counted before is of another time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Grown {
     last: Option<f64>,
-    by: f64,
 }
 
 impl Grown {
-    fn follow(&mut self, value: f64) {
+    /// Takes in its value, and returns by how much it grew.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
+    fn follow(&mut self, value: f64) -> u64 {
         // One that fell began again at zero with its process.
-        self.by += self.last.map_or(0.0, |last| if value < last { value } else { value - last });
+        let by = self.last.map_or(0.0, |last| if value < last { value } else { value - last });
         self.last = Some(value);
+        by.clamp(0.0, 1e15).round() as u64
     }
 }
 
@@ -132,10 +133,12 @@ impl Router {
         self.pods.iter()
     }
 
-    /// Takes in a metric of the frontend in `pod`.
-    pub fn gauge(&mut self, pod: &str, name: GaugeName, value: f64) {
+    /// Takes in a metric of the frontend in `pod`. Returns by how much it grew, where it counts what a router's
+    /// index took in or refused.
+    pub fn gauge(&mut self, pod: &str, name: GaugeName, value: f64) -> RouterTally {
+        let mut grown = RouterTally::default();
         if !self.scrapes.contains_key(pod) && self.scrapes.len() >= POD_LIMIT {
-            return;
+            return grown;
         }
         let scraped = self.scrapes.entry(pod.to_owned()).or_default();
         match name {
@@ -148,12 +151,12 @@ impl Router {
             GaugeName::InputTokenCount => scraped.prompts[1] = value,
             GaugeName::OutputTokenSum => scraped.answers[0] = value,
             GaugeName::OutputTokenCount => scraped.answers[1] = value,
-            GaugeName::StoresApplied => scraped.applied.follow(value),
-            GaugeName::StoresOrphaned => scraped.orphaned.follow(value),
-            GaugeName::StoresInvalid => scraped.invalid.follow(value),
-            GaugeName::RemovalsApplied => scraped.removed.follow(value),
-            GaugeName::RemovalsMissing => scraped.unknown.follow(value),
             GaugeName::SourcelessWorkers => scraped.sourceless = value,
+            GaugeName::StoresApplied => grown.stores_applied = scraped.applied.follow(value),
+            GaugeName::StoresOrphaned => grown.stores_orphaned = scraped.orphaned.follow(value),
+            GaugeName::StoresInvalid => grown.stores_invalid = scraped.invalid.follow(value),
+            GaugeName::RemovalsApplied => grown.removals_applied = scraped.removed.follow(value),
+            GaugeName::RemovalsMissing => grown.removals_missing = scraped.unknown.follow(value),
             GaugeName::KvUtilization
             | GaugeName::PrefixHitRate
             | GaugeName::TotalBlocks
@@ -161,6 +164,7 @@ impl Router {
             | GaugeName::TotalTokens
             | GaugeName::UsedTokens => {}
         }
+        grown
     }
 
     /// Returns the mean time to first token in seconds between the last two scrapes, or since the
@@ -244,78 +248,40 @@ impl Router {
         heard
     }
 
-    /// Counts a warning said at `at`. `lack` tells since when the parent which it misses is there, where the
-    /// mirror holds that.
-    pub fn warn(&mut self, warning: &LogWarning, lack: Option<Lack>, at: Timestamp) {
-        let Some(pod) = self.pod(&warning.pod) else { return };
-        let tally = &mut pod.tally;
+    /// Counts a warning said at `at`, and returns what it adds to the counts of the rank that it names. `lack`
+    /// tells since when the parent which it misses is there, where the mirror holds that. Warnings of workers'
+    /// own indexes add nothing.
+    pub fn warn(&mut self, warning: &LogWarning, lack: Option<Lack>, at: Timestamp) -> Refusals {
+        let mut refusals = Refusals::default();
+        let Some(pod) = self.pod(&warning.pod) else { return refusals };
         match warning.kind {
             WarningKind::ParentMissing { blocks, .. } => {
                 pod.parent += 1;
                 pod.last_parent = pod.last_parent.max(Some(at));
                 pod.parent_empty += u64::from(blocks == Some(0));
-                tally.parent_empty += u64::from(blocks == Some(0));
-                tally.parent_unsaid += u64::from(blocks.is_none());
-                tally.parent_full += u64::from(blocks.is_some_and(|blocks| blocks > 0));
                 let full = blocks.is_some_and(|blocks| blocks > 0);
-                tally.parent_held += u64::from(full && lack.is_some());
-                tally.parent_before += u64::from(full && lack == Some(Lack::Before));
-                tally.parent_after += u64::from(full && lack == Some(Lack::After));
+                refusals.parent_empty = u64::from(blocks == Some(0));
+                refusals.parent_unsaid = u64::from(blocks.is_none());
+                refusals.parent_full = u64::from(full);
+                refusals.parent_held = u64::from(full && lack.is_some());
+                refusals.parent_before = u64::from(full && lack == Some(Lack::Before));
+                refusals.parent_after = u64::from(full && lack == Some(Lack::After));
             }
             WarningKind::RemoveMissing { .. } => {
                 pod.remove += 1;
                 pod.last_remove = pod.last_remove.max(Some(at));
-                tally.remove += 1;
+                refusals.remove = 1;
             }
             WarningKind::HashMismatch => {
                 pod.other += 1;
-                tally.hash_mismatch += 1;
+                refusals.hash_mismatch = 1;
             }
-            WarningKind::EventGap => {
-                pod.other += 1;
-                tally.gaps += 1;
-            }
-            WarningKind::DecodeFailed => {
-                pod.other += 1;
-                tally.decode_failed += 1;
-            }
-            WarningKind::StaleParent | WarningKind::ApplyFailed => pod.other += 1,
+            WarningKind::EventGap
+            | WarningKind::DecodeFailed
+            | WarningKind::StaleParent
+            | WarningKind::ApplyFailed => pod.other += 1,
         }
-    }
-
-    /// Returns everything that is counted of the routers; warnings of workers' own indexes are not.
-    pub fn tally(&self) -> RouterTally {
-        let mut sum = RouterTally {
-            routed: self.routed,
-            overlaps: self.overlaps,
-            warm: self.warm,
-            ..RouterTally::default()
-        };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "counts")]
-        let count = |grown: fn(&Scraped) -> f64| {
-            self.scrapes.values().map(grown).sum::<f64>().clamp(0.0, 1e15).round() as u64
-        };
-        sum.stores_applied = count(|scraped| scraped.applied.by);
-        sum.stores_orphaned = count(|scraped| scraped.orphaned.by);
-        sum.stores_invalid = count(|scraped| scraped.invalid.by);
-        sum.removals_applied = count(|scraped| scraped.removed.by);
-        sum.removals_missing = count(|scraped| scraped.unknown.by);
-        for (pod, warnings) in &self.pods {
-            sum.gaps += warnings.tally.gaps;
-            sum.decode_failed += warnings.tally.decode_failed;
-            if !warnings.is_router(pod) {
-                continue;
-            }
-            sum.parent_full += warnings.tally.parent_full;
-            sum.parent_held += warnings.tally.parent_held;
-            sum.parent_before += warnings.tally.parent_before;
-            sum.parent_after += warnings.tally.parent_after;
-            sum.parent_empty += warnings.tally.parent_empty;
-            sum.parent_unsaid += warnings.tally.parent_unsaid;
-            sum.remove += warnings.tally.remove;
-            sum.hash_mismatch += warnings.tally.hash_mismatch;
-        }
-        sum
+        if pod.is_router(&warning.pod) { refusals } else { Refusals::default() }
     }
 }
 

@@ -1,5 +1,6 @@
-//! Counts that rules compare over windows: what happened since a moment is a difference.
+//! Counts that rules compare over windows.
 
+use super::buckets::Summed;
 use super::decisions::{Overlap, Overlaps};
 use crate::domain::Counters;
 
@@ -24,6 +25,43 @@ pub struct Tally {
     pub overlaps: Overlaps,
     /// The same for requests that came when it held blocks already.
     pub warm: Overlaps,
+    /// What routers refused of it.
+    pub refusals: Refusals,
+}
+
+/// Warnings of routers about one rank, or about nobody in particular.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Refusals {
+    /// Warnings about missing parents, of stores with blocks.
+    pub parent_full: u64,
+    /// Of those, the ones whose parent the mirror holds.
+    pub parent_held: u64,
+    /// Of those, the ones that were stored before the router started.
+    pub parent_before: u64,
+    /// Of those that the mirror holds, the ones that were stored while the router followed.
+    pub parent_after: u64,
+    /// Warnings about missing parents, of stores without blocks.
+    pub parent_empty: u64,
+    /// Warnings about missing parents whose blocks are not told.
+    pub parent_unsaid: u64,
+    /// Warnings about removed blocks that are missing.
+    pub remove: u64,
+    /// Warnings about hashes that differ between workers.
+    pub hash_mismatch: u64,
+}
+
+impl Refusals {
+    /// Adds `other` to `self`.
+    pub fn add(&mut self, other: &Self) {
+        self.parent_full += other.parent_full;
+        self.parent_held += other.parent_held;
+        self.parent_before += other.parent_before;
+        self.parent_after += other.parent_after;
+        self.parent_empty += other.parent_empty;
+        self.parent_unsaid += other.parent_unsaid;
+        self.remove += other.remove;
+        self.hash_mismatch += other.hash_mismatch;
+    }
 }
 
 /// Everything that is counted of the routers.
@@ -49,6 +87,8 @@ pub struct RouterTally {
     pub parent_unsaid: u64,
     /// Warnings about removed blocks that are missing.
     pub remove: u64,
+    /// Warnings about hashes that differ between workers.
+    pub hash_mismatch: u64,
     /// Warnings about gaps in event numbers.
     pub gaps: u64,
     /// Lines of publishers that cannot read their engine's events.
@@ -63,8 +103,6 @@ pub struct RouterTally {
     pub removals_applied: u64,
     /// Removals of blocks that they did not have, by their own counters.
     pub removals_missing: u64,
-    /// Warnings about hashes that differ between workers.
-    pub hash_mismatch: u64,
     /// Messages of KV events that are missing by their publishers' numbers, while kvtop listened.
     pub lost: u64,
     /// Messages of KV events that passed by while kvtop's own connection was away.
@@ -78,31 +116,26 @@ pub struct RouterTally {
 impl Tally {
     /// Adds `other` to `self`.
     pub fn add(&mut self, other: &Self) {
+        self.add_events(other);
+        self.add_requests(other);
+    }
+
+    /// Adds the part of `other` that KV events tell.
+    pub fn add_events(&mut self, other: &Self) {
         self.counters.add(&other.counters);
         self.roots += other.roots;
         self.forks += other.forks;
         self.landings += other.landings;
         self.sampled += other.sampled;
         self.returned += other.returned;
+    }
+
+    /// Adds the part of `other` that routers tell.
+    pub fn add_requests(&mut self, other: &Self) {
         self.routed += other.routed;
         self.overlaps.add(&other.overlaps);
         self.warm.add(&other.warm);
-    }
-
-    /// Returns what was counted since `base`.
-    #[must_use]
-    pub fn since(&self, base: &Self) -> Self {
-        Self {
-            counters: self.counters.since(&base.counters),
-            roots: self.roots.saturating_sub(base.roots),
-            forks: self.forks.saturating_sub(base.forks),
-            landings: self.landings.saturating_sub(base.landings),
-            sampled: self.sampled.saturating_sub(base.sampled),
-            returned: self.returned.saturating_sub(base.returned),
-            routed: self.routed.saturating_sub(base.routed),
-            overlaps: self.overlaps.since(&base.overlaps),
-            warm: self.warm.since(&base.warm),
-        }
+        self.refusals.add(&other.refusals);
     }
 
     /// Returns what routers found cached, as told by whoever told most.
@@ -124,32 +157,61 @@ impl RouterTally {
         said.max(self.stores_orphaned)
     }
 
-    /// Returns what was counted since `base`.
-    #[must_use]
-    pub fn since(&self, base: &Self) -> Self {
-        Self {
-            routed: self.routed.saturating_sub(base.routed),
-            overlaps: self.overlaps.since(&base.overlaps),
-            warm: self.warm.since(&base.warm),
-            parent_full: self.parent_full.saturating_sub(base.parent_full),
-            parent_held: self.parent_held.saturating_sub(base.parent_held),
-            parent_before: self.parent_before.saturating_sub(base.parent_before),
-            parent_after: self.parent_after.saturating_sub(base.parent_after),
-            parent_empty: self.parent_empty.saturating_sub(base.parent_empty),
-            parent_unsaid: self.parent_unsaid.saturating_sub(base.parent_unsaid),
-            remove: self.remove.saturating_sub(base.remove),
-            gaps: self.gaps.saturating_sub(base.gaps),
-            decode_failed: self.decode_failed.saturating_sub(base.decode_failed),
-            stores_applied: self.stores_applied.saturating_sub(base.stores_applied),
-            stores_orphaned: self.stores_orphaned.saturating_sub(base.stores_orphaned),
-            stores_invalid: self.stores_invalid.saturating_sub(base.stores_invalid),
-            removals_applied: self.removals_applied.saturating_sub(base.removals_applied),
-            removals_missing: self.removals_missing.saturating_sub(base.removals_missing),
-            hash_mismatch: self.hash_mismatch.saturating_sub(base.hash_mismatch),
-            lost: self.lost.saturating_sub(base.lost),
-            missed: self.missed.saturating_sub(base.missed),
-            unreadable: self.unreadable.saturating_sub(base.unreadable),
-            events: self.events.saturating_sub(base.events),
-        }
+    /// Adds what `other` counts of KV events, and not of what routers tell.
+    pub fn add_events(&mut self, other: &Self) {
+        self.gaps += other.gaps;
+        self.decode_failed += other.decode_failed;
+        self.lost += other.lost;
+        self.missed += other.missed;
+        self.unreadable += other.unreadable;
+        self.events += other.events;
+    }
+
+    /// Adds what routers tell of one rank.
+    pub fn add_rank(&mut self, rank: &Tally) {
+        self.routed += rank.routed;
+        self.overlaps.add(&rank.overlaps);
+        self.warm.add(&rank.warm);
+        self.add_refusals(&rank.refusals);
+    }
+
+    /// Adds what a router's log says it refused.
+    pub fn add_refusals(&mut self, refusals: &Refusals) {
+        self.parent_full += refusals.parent_full;
+        self.parent_held += refusals.parent_held;
+        self.parent_before += refusals.parent_before;
+        self.parent_after += refusals.parent_after;
+        self.parent_empty += refusals.parent_empty;
+        self.parent_unsaid += refusals.parent_unsaid;
+        self.remove += refusals.remove;
+        self.hash_mismatch += refusals.hash_mismatch;
+    }
+}
+
+impl Summed for Tally {
+    fn sum(&mut self, other: &Self) {
+        self.add(other);
+    }
+}
+
+impl Summed for RouterTally {
+    fn sum(&mut self, other: &Self) {
+        self.routed += other.routed;
+        self.overlaps.add(&other.overlaps);
+        self.warm.add(&other.warm);
+        self.parent_full += other.parent_full;
+        self.parent_held += other.parent_held;
+        self.parent_before += other.parent_before;
+        self.parent_after += other.parent_after;
+        self.parent_empty += other.parent_empty;
+        self.parent_unsaid += other.parent_unsaid;
+        self.remove += other.remove;
+        self.hash_mismatch += other.hash_mismatch;
+        self.stores_applied += other.stores_applied;
+        self.stores_orphaned += other.stores_orphaned;
+        self.stores_invalid += other.stores_invalid;
+        self.removals_applied += other.removals_applied;
+        self.removals_missing += other.removals_missing;
+        self.add_events(other);
     }
 }

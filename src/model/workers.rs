@@ -6,12 +6,16 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::buckets::{Buckets, Slot};
 use super::decisions::Overlaps;
 use super::tally::Tally;
 use crate::domain::{Counters, Membership, Timestamp, WorkerId, WorkerRank};
 
 /// Most ranks that are kept; a deployment has some thousand at most.
 pub(super) const RANK_LIMIT: usize = 65_536;
+
+/// Most ranks whose counts are kept apart by time. In larger deployments everything counts in every window.
+const SLOTTED_RANKS: usize = 2048;
 
 /// A value with where it was read and when.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,12 +77,17 @@ pub struct RankRecord {
     pub last_routed: Option<Timestamp>,
     /// Overlaps of those whose overlap is known.
     pub overlaps: Overlaps,
-    /// The same for requests that came when it held blocks already.
-    pub warm: Overlaps,
     /// Until then nobody needs to follow its chains: a router was seen to find prefixes on it.
     pub idle_until: Timestamp,
-    /// What its stores tell of reuse.
-    pub reuse: ReuseCounts,
+    /// What is counted of its present incarnation, by when it happened.
+    pub buckets: Buckets<Tally>,
+    /// When its present incarnation began, as far as that is known: what happened before is history, and
+    /// accuses nobody.
+    pub born: Timestamp,
+    /// KV events of it that did not come, by the numbers of those that did. Engines of 0.9 number every event.
+    pub id_holes: u64,
+    /// True while the last of its events was of an earlier incarnation.
+    pub is_old: bool,
 }
 
 /// What a router believes a rank to run. It weighs a rank by this.
@@ -106,23 +115,8 @@ pub struct ScrapedRoom {
     pub used_tokens: Option<Measured<u64>>,
 }
 
-/// What a rank's stores tell of reuse.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReuseCounts {
-    /// Stores that begin a prompt.
-    pub roots: u64,
-    /// Stores that fork from a prefix that another chain has.
-    pub forks: u64,
-    /// Stores of several blocks under a parent.
-    pub landings: u64,
-    /// Blocks stored, of those that are sampled for returns.
-    pub sampled: u64,
-    /// Blocks among them that had been removed a while ago.
-    pub returned: u64,
-}
-
 impl RankRecord {
-    fn new(rank: WorkerRank) -> Self {
+    fn new(rank: WorkerRank, coarse: bool) -> Self {
         Self {
             rank,
             counters: Counters::default(),
@@ -147,9 +141,11 @@ impl RankRecord {
             first_routed: None,
             last_routed: None,
             overlaps: Overlaps::default(),
-            warm: Overlaps::default(),
             idle_until: Timestamp::default(),
-            reuse: ReuseCounts::default(),
+            buckets: Buckets::new(coarse),
+            born: Timestamp::default(),
+            id_holes: 0,
+            is_old: false,
         }
     }
 
@@ -158,19 +154,21 @@ impl RankRecord {
         self.begun = Some(self.begun.map_or(at, |begun| begun.min(at)));
     }
 
-    /// Returns everything that is counted of it.
-    pub fn tally(&self) -> Tally {
-        Tally {
-            counters: self.counters,
-            roots: self.reuse.roots,
-            forks: self.reuse.forks,
-            landings: self.reuse.landings,
-            sampled: self.reuse.sampled,
-            returned: self.reuse.returned,
-            routed: self.routed,
-            overlaps: self.overlaps,
-            warm: self.warm,
+    /// Returns what is counted of it in `slot` for something that happened at `at`; none when that was before its
+    /// present incarnation.
+    pub fn counts(&mut self, slot: Slot, at: Timestamp) -> Option<&mut Tally> {
+        (at >= self.born).then(|| self.buckets.slot(slot))
+    }
+
+    /// Begins a new incarnation at `at`. Returns false when one began later already.
+    pub fn begin(&mut self, at: Timestamp, slot: Slot) -> bool {
+        if at <= self.born {
+            return false;
         }
+        self.born = at;
+        self.buckets.forget(slot);
+        self.id_holes = 0;
+        true
     }
 }
 
@@ -187,6 +185,8 @@ pub struct WorkerRecord {
     pub gone: bool,
     /// When it said so.
     pub left: Option<Timestamp>,
+    /// When it had left before it came back.
+    pub left_before: Option<Timestamp>,
     /// When discovery was first heard of it; none when it never was.
     pub joined: Option<Timestamp>,
     /// Since when it is there, when it was seen to come: discovery named it before it did anything, or
@@ -209,6 +209,8 @@ pub struct Workers {
     pods: HashMap<WorkerId, Arc<str>>,
     /// Workers that discovery named before anything else did, with their components.
     announced: HashMap<WorkerId, (Timestamp, Option<Arc<str>>)>,
+    /// When the present incarnation of each began, each with the slot before its own.
+    births: HashMap<WorkerId, (Timestamp, Slot)>,
     refused: u64,
 }
 
@@ -230,7 +232,12 @@ impl Workers {
         }
         self.worker_mut(rank.worker);
         self.by_rank.insert(rank, self.ranks.len());
-        self.ranks.push(RankRecord::new(rank));
+        let coarse = self.ranks.len() >= SLOTTED_RANKS;
+        let mut record = RankRecord::new(rank, coarse);
+        if let Some((at, slot)) = self.births.get(&rank.worker) {
+            record.begin(*at, *slot);
+        }
+        self.ranks.push(record);
         Some(self.ranks.len() - 1)
     }
 
@@ -247,6 +254,7 @@ impl Workers {
                 pod,
                 gone: false,
                 left: None,
+                left_before: None,
                 joined: announced.as_ref().map(|(at, _)| *at),
                 since: announced.as_ref().map(|(at, _)| *at),
                 component: announced.and_then(|(_, component)| component),
@@ -254,6 +262,27 @@ impl Workers {
             });
         }
         &mut self.records[index]
+    }
+
+    /// Returns true unless the present incarnation of worker `id` is known to have begun by `at` or later.
+    pub fn is_news(&self, id: WorkerId, at: Timestamp) -> bool {
+        self.births.get(&id).is_none_or(|(known, _)| *known < at)
+    }
+
+    /// Notes that the present incarnation of worker `id` began at `at`, in the slot after `slot`. Returns the
+    /// positions of its ranks that begin anew by that.
+    pub fn begin(&mut self, id: WorkerId, at: Timestamp, slot: Slot) -> Vec<usize> {
+        if self.births.len() < RANK_LIMIT || self.births.contains_key(&id) {
+            self.births.insert(id, (at, slot));
+        }
+        let ranks = self.ranks.iter_mut().enumerate();
+        let own = ranks.filter(|(_, record)| record.rank.worker == id);
+        own.filter_map(|(index, record)| record.begin(at, slot).then_some(index)).collect()
+    }
+
+    /// Returns the workers, in order of first sight.
+    pub fn workers(&self) -> &[WorkerRecord] {
+        &self.records
     }
 
     /// Returns the ranks, in order of first sight.
@@ -286,7 +315,7 @@ impl Workers {
         let news = worker.gone == present;
         worker.gone = !present;
         if news && present {
-            (worker.since, worker.left) = (Some(at), None);
+            (worker.since, worker.left_before) = (Some(at), worker.left.take());
         } else if news {
             worker.left = Some(at);
         }

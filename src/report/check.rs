@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::json::{CONTRACT, RowOfMemory, memory_ranks};
 use crate::domain::{EVENTS_BY_ZMQ, Timestamp};
-use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Severity, Snapshot};
+use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Quiet, Severity, Snapshot};
 pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
 
@@ -46,7 +46,9 @@ impl Status {
     /// Returns how the deployment is.
     pub fn of(snapshot: &Snapshot) -> Self {
         let open = || active(snapshot);
-        let unjudged = is_unknown(snapshot, CORE) || refuses_for_unknown_reasons(snapshot);
+        let quiet = snapshot.coverage.quiet.is_some();
+        let unjudged =
+            is_unknown(snapshot, CORE) && !quiet || refuses_for_unknown_reasons(snapshot);
         if open().any(|finding| finding.severity == Severity::Critical) {
             Self::Critical
         } else if unjudged || open().any(|finding| finding.id == CANNOT_SEE) {
@@ -86,8 +88,7 @@ fn is_unknown(snapshot: &Snapshot, id: &str) -> bool {
 
 /// Returns true when routers refuse stores and it cannot be told why.
 fn refuses_for_unknown_reasons(snapshot: &Snapshot) -> bool {
-    let warnings = snapshot.router.log_parent_warnings.unwrap_or(0);
-    let stores = snapshot.totals.counters.stores;
+    let (warnings, stores) = (snapshot.coverage.refusals, snapshot.coverage.stores);
     let notable = warnings >= REFUSALS || (warnings > 0 && warnings * ONE_IN >= stores);
     notable && is_unknown(snapshot, HISTORY)
 }
@@ -150,7 +151,22 @@ fn missing(snapshot: &Snapshot) -> String {
     }
 }
 
+/// Returns what is said of a deployment with too little traffic to judge by.
+fn silence(quiet: &Quiet) -> String {
+    if !quiet.idle {
+        let noun = if quiet.requests == 1 { "request" } else { "requests" };
+        return format!("little traffic: {} {noun} in the last 5 min", quiet.requests);
+    }
+    match quiet.still.as_secs() {
+        seconds @ 0..120 => format!("no traffic for {seconds} s"),
+        seconds => format!("no traffic for {} min", seconds / 60),
+    }
+}
+
 fn summary(snapshot: &Snapshot) -> String {
+    if let Some(quiet) = &snapshot.coverage.quiet {
+        return format!("Nothing is wrong; {}{}", silence(quiet), unjudged(snapshot));
+    }
     let notes = snapshot.checks.iter().filter(|check| check.id == CORE);
     let notes: Vec<&str> = notes.map(|check| check.note.as_str()).collect();
     let clear = |check: &&crate::snapshot::CheckRow| check.verdict == CheckVerdict::Clear;

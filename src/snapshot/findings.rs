@@ -1,5 +1,7 @@
 //! What is wrong, and what was checked.
 
+use std::time::Duration;
+
 use crate::domain::{Grade, Severity, Timestamp};
 
 /// One piece of evidence.
@@ -93,4 +95,26 @@ pub struct CheckRow {
     pub verdict: CheckVerdict,
     /// A few words on how it is judged now, such as `2 of 2 workers publish`.
     pub note: String,
+}
+
+/// How much there was to judge by, over the last minutes before the last thing that happened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Set where everything could be looked at, and there was too little traffic to judge by.
+    pub quiet: Option<Quiet>,
+    /// Stores of workers that are there which routers say they refused because the parent is unknown.
+    pub refusals: u64,
+    /// Stores of workers that are there.
+    pub stores: u64,
+}
+
+/// A deployment with little or no traffic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quiet {
+    /// For how long nothing has happened, or been watched.
+    pub still: Duration,
+    /// True when that is long enough to call it idle.
+    pub idle: bool,
+    /// Requests that routers told of before that.
+    pub requests: u64,
 }

@@ -181,6 +181,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         findings: live.findings.clone(),
         past: Arc::clone(&live.past),
         checks: live.checks.clone(),
+        coverage: live.coverage.clone(),
         answer: Answer::Nothing,
     }
 }

@@ -49,6 +49,10 @@ const READERS: &[(&str, Reader)] = &[
     // From Dynamo 1.4 on (pull request 11194): once a minute, until it is cleared.
     ("KV EVENT ROUTING MISCONFIGURATION", |line, pod| event_source(line, pod, false)),
     ("KV event source mismatch cleared", |line, pod| event_source(line, pod, true)),
+    // 0.9.0 `kv_router/subscriber.rs`, and where active sequences are kept: 0.9.0 `kv_router/sequence.rs`,
+    // 1.0.2 `multi_worker_sequence`, 1.6.1 `sequences/multi_worker`.
+    ("instance removed, removing worker ", |line, _| departed(line, "removing worker ")),
+    ("Removing worker WorkerWithDpRank", |line, _| departed(line, "worker_id: ")),
     // Both said so from 0.9.0 to 1.6.1 (dynamo-llm `http/service/service_v2.rs`, `kv_router.rs`).
     ("Starting HTTP(S) service protocol=", |_, pod| router_start(pod, false)),
     ("KV Routing initialized", |_, pod| router_start(pod, true)),
@@ -188,6 +192,10 @@ fn event_source(line: &Line<'_>, pod: &Arc<str>, publishes: bool) -> Option<Fact
 #[expect(clippy::unnecessary_wraps, reason = "has the form of the other readers")]
 fn router_start(pod: &Arc<str>, follows: bool) -> Option<Fact> {
     Some(Fact::RouterStart(RouterStart { pod: Arc::clone(pod), follows }))
+}
+
+fn departed(line: &Line<'_>, mark: &str) -> Option<Fact> {
+    Some(Fact::Departed { worker: WorkerId(line.integer(mark)?) })
 }
 
 fn parent_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {

@@ -117,6 +117,8 @@ fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         past_known: true,
         missing: 0,
         unmatched: 0,
+        born: None,
+        id_holes: 0,
         tally,
         accepted: 300,
         held: 300,

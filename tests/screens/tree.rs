@@ -403,7 +403,8 @@ fn many_ranks_are_counted_instead_of_shown() {
 #[test]
 fn the_tree_in_ascii_is_ascii() {
     let theme = theme(Level::Mono, Glyphs::ASCII);
-    for mut desk in [Desk::of(Scenario::Healthy), Desk::late("0.9.0-nohist", 2)] {
+    for mut desk in [Box::new(Desk::of(Scenario::Healthy)), Box::new(Desk::late("0.9.0-nohist", 2))]
+    {
         desk.keys("jl");
         for size in [(120, 36), (80, 24), (60, 12), (40, 6), (20, 3)] {
             desk.size = size;

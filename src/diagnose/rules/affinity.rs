@@ -27,6 +27,10 @@ impl Rule for Affinity {
          the credit of the overlap, set temperature 0."
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let Some(regret) = evidence.router.regret else {

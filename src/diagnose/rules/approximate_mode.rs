@@ -24,6 +24,10 @@ impl Rule for ApproximateMode {
          (0.9: DYN_ROUTER_TTL) near the time that blocks really stay."
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         match &evidence.settings.kv_events {

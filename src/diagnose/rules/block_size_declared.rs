@@ -38,6 +38,10 @@ impl Rule for BlockSizeDeclared {
         finding.grade == Grade::ConfigOnly
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let Some(worker) = evidence.worker_size() else {
             let none = || "the workers' block size: no model card, pod or log names one".to_owned();
@@ -138,6 +142,7 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
         refuted_by: "A frontend that declares what the workers use.".into(),
         competing: vec!["KVT001 names what is in effect, where something is.".into()],
         fix: Some(fix(evidence, unread, size)),
+        subjects: Vec::new(),
     }
 }
 

@@ -194,6 +194,7 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
             "KVT007: a router without history warns of missing parents; this one does not.".into(),
         ],
         fix: Some(router_fix(evidence, router.tokens, workers.tokens)),
+        subjects: Vec::new(),
     };
     Some(Mismatch { finding, target: Some(workers.tokens) })
 }
@@ -274,6 +275,7 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         refuted_by: "Stores that hold blocks, and requests with overlap.".into(),
         competing: Vec::new(),
         fix: Some(fix),
+        subjects: Vec::new(),
     };
     Some(Mismatch { finding, target })
 }

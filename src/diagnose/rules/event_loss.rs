@@ -1,6 +1,6 @@
 //! KVT014: KV events are lost on their way.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct EventLoss;
@@ -28,7 +28,6 @@ impl Rule for EventLoss {
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
-        let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;
         if tally.gaps > 0 {
             let proof = Proof::new("warnings about gaps", thousands(tally.gaps), "logs");
@@ -37,6 +36,7 @@ impl Rule for EventLoss {
                 format!("Logs tell of {} gaps in KV events.", thousands(tally.gaps)),
                 Grade::Confirmed,
                 proof,
+                [],
             );
         }
         if let Some(told) = at_router(evidence) {
@@ -58,38 +58,54 @@ impl Rule for EventLoss {
         if let Some(told) = holes(evidence) {
             return told;
         }
-        let known = evidence.present().filter(|rank| rank.past_known);
-        let (mut stores, mut refused, mut empty) = (0, 0, 0);
-        for rank in known {
-            stores += rank.tally.counters.stores;
-            refused += rank.tally.counters.refused_stores;
-            empty += rank.tally.counters.empty_stores;
-        }
-        if stores < limits.min_stores {
-            return Verdict::unknown(
-                "the past of enough ranks: without it a refused store proves nothing",
-            );
-        }
-        let share = refused as f64 / stores as f64;
-        if share >= limits.loss_share {
-            let value = format!("{} of {}", thousands(refused), thousands(stores));
-            if empty * 2 >= stores {
-                return Verdict::unknown(format!(
-                    "stores with blocks: {value} were refused, and most stores hold none"
-                ));
-            }
-            let proof = Proof::new("stores refused", value.clone(), "mirror").at(evidence.at);
-            let summary =
-                format!("KV events are lost: {value} stores hang under blocks that never came.");
-            return lost(evidence, summary, Grade::Likely, proof);
-        }
-        Verdict::clear(format!(
-            "{} of {} stores refused, {} messages missing",
-            thousands(refused),
-            thousands(stores),
-            thousands(tally.lost)
-        ))
+        refused(evidence)
     }
+}
+
+/// Judges what the mirror refuses of workers whose past is known: who saw the same events refuses it too.
+fn refused(evidence: &Evidence) -> Verdict {
+    let (limits, tally) = (&evidence.thresholds, &evidence.router.tally);
+    let known = evidence.present().filter(|rank| rank.past_known);
+    let (own, known): (Vec<_>, Vec<_>) = known.partition(|rank| evidence.may_be_own_loss(rank));
+    // Mostly empty stores are another fault, of that worker alone.
+    let counts = |rank: &RankEvidence| rank.tally.counters;
+    let (hollow, known): (Vec<_>, Vec<_>) = known
+        .into_iter()
+        .partition(|rank| counts(rank).empty_stores * 2 >= counts(rank).stores.max(1));
+    let stores: u64 = known.iter().map(|rank| counts(rank).stores).sum();
+    let refused: u64 = known.iter().map(|rank| counts(rank).refused_stores).sum();
+    if stores < limits.min_stores {
+        if let Some(rank) = own.first() {
+            return Verdict::unknown(format!(
+                "what {} KV events of {} said that did not reach kvtop",
+                thousands(rank.id_holes),
+                Evidence::name_of(rank)
+            ));
+        }
+        if hollow.iter().any(|rank| counts(rank).stores > 0) {
+            return Verdict::unknown("stores with blocks: most stores hold none");
+        }
+        return Verdict::unknown(
+            "the past of enough ranks: without it a refused store proves nothing",
+        );
+    }
+    let share = refused as f64 / stores as f64;
+    if share >= limits.loss_share {
+        let value = format!("{} of {}", thousands(refused), thousands(stores));
+        let proof = Proof::new("stores refused", value.clone(), "mirror").at(evidence.at);
+        let summary =
+            format!("KV events are lost: {value} stores hang under blocks that never came.");
+        let by = known.into_iter().filter(|rank| {
+            counts(rank).refused_stores as f64 >= limits.loss_share * counts(rank).stores as f64
+        });
+        return lost(evidence, summary, Grade::Likely, proof, by);
+    }
+    Verdict::clear(format!(
+        "{} of {} stores refused, {} messages missing",
+        thousands(refused),
+        thousands(stores),
+        thousands(tally.lost)
+    ))
 }
 
 /// Judges holes in the publishers' numbers: who lost what is missing there?
@@ -108,7 +124,7 @@ fn holes(evidence: &Evidence) -> Option<Verdict> {
         }
         let proof = Proof::new("messages missing", value.clone(), "publishers' numbers");
         let summary = format!("KV events are lost: {value} messages are missing.");
-        return Some(lost(evidence, summary, Grade::Likely, proof.at(evidence.at)));
+        return Some(lost(evidence, summary, Grade::Likely, proof.at(evidence.at), []));
     }
     if tally.missed > 0 {
         return Some(Verdict::unknown(format!(
@@ -191,10 +207,16 @@ fn counters(evidence: &Evidence) -> Option<Verdict> {
         thousands(refused),
         thousands(all)
     );
-    Some(lost(evidence, summary, Grade::Likely, proof))
+    Some(lost(evidence, summary, Grade::Likely, proof, []))
 }
 
-fn lost(evidence: &Evidence, summary: String, grade: Grade, proof: Proof) -> Verdict {
+fn lost<'a>(
+    evidence: &Evidence,
+    summary: String,
+    grade: Grade,
+    proof: Proof,
+    by: impl IntoIterator<Item = &'a RankEvidence>,
+) -> Verdict {
     Finding::new(Severity::Warning, grade, summary, vec![proof])
         .means(
             "The router does not find part of what is cached.",
@@ -205,5 +227,6 @@ fn lost(evidence: &Evidence, summary: String, grade: Grade, proof: Proof) -> Ver
             format!("{}; look at slow consumers on NATS.", evidence.buffer_advice()),
             "every worker whose settings change",
         )
+        .about(by)
         .into()
 }

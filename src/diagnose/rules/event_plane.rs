@@ -31,6 +31,10 @@ impl Rule for EventPlane {
         &["KVT003", "KVT009"]
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         let plane = &evidence.plane;
@@ -56,7 +60,6 @@ impl Rule for EventPlane {
             return Verdict::unknown("KV events: there are logs only");
         }
         let elsewhere = elsewhere(evidence);
-        // Logs tell of requests from before kvtop listened.
         let served = is_settled(evidence) && served(evidence) >= limits.min_silent_routed;
         if !served && plane.down.is_empty() && elsewhere.is_none() && unheard.is_none() {
             let missing = "KV events: none came yet, and few requests did";
@@ -85,14 +88,18 @@ fn silent_for(evidence: &Evidence) -> u64 {
     last.map_or(0, |last| evidence.at.since(last).as_secs())
 }
 
-/// Returns how many requests were served, as far as anybody tells.
+/// Returns how many requests were served, as far as anybody tells. Those from before kvtop listened prove nothing,
+/// unless it could not listen at all.
 fn served(evidence: &Evidence) -> u64 {
-    evidence.router.tally.routed.max(evidence.router.answered)
+    let router = &evidence.router;
+    let told = if evidence.listens.is_none() { router.told.routed } else { 0 };
+    router.tally.routed.max(router.answered).max(told)
 }
 
 /// Returns true once kvtop has listened long enough to expect something.
 fn is_settled(evidence: &Evidence) -> bool {
-    evidence.at.since(evidence.attached).as_secs() >= evidence.thresholds.unreached_seconds
+    let since = evidence.listens.unwrap_or_default().max(evidence.attached);
+    evidence.at.since(since).as_secs() >= evidence.thresholds.unreached_seconds
 }
 
 /// Returns true when only NATS was listened to for a while, and nothing says that events go by it.

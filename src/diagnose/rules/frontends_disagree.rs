@@ -27,6 +27,10 @@ impl Rule for FrontendsDisagree {
          that route, and by the setting."
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         if let Some(claims) = at_odds(evidence) {
             return sizes_differ(evidence, &claims);

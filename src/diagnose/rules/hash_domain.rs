@@ -99,6 +99,7 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
             change: None,
             restarts: "whatever differs".into(),
         }),
+        subjects: Vec::new(),
     }
     .into()
 }

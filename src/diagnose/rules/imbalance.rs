@@ -1,7 +1,9 @@
 //! KVT011: one worker gets most requests.
 
+use std::collections::BTreeMap;
+
 use crate::diagnose::knobs;
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct Imbalance;
@@ -28,31 +30,34 @@ impl Rule for Imbalance {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
-        let routed: Vec<_> =
-            evidence.present().map(|rank| (Evidence::name_of(rank), rank.tally.routed)).collect();
-        let sum: u64 = routed.iter().map(|(_, count)| count).sum();
-        if sum < limits.min_decisions || routed.len() < 2 {
-            return Verdict::unknown(format!(
-                "requests: {sum} to {} ranks, {} are needed",
-                routed.len(),
-                limits.min_decisions
-            ));
+        // Workers of different models, or roles, do not share their requests.
+        let groups = groups(evidence);
+        let judged: Vec<&Shares<'_>> = groups
+            .iter()
+            .filter(|it| it.sum >= limits.min_decisions && it.counts.len() > 1)
+            .collect();
+        if judged.is_empty() {
+            return Verdict::unknown(too_few(&groups, limits.min_decisions));
         }
         if let Some(why) = evidence.unsettled() {
             return Verdict::unknown(format!("workers that are all there for a while: {why}"));
         }
-        let counts: Vec<u64> = routed.iter().map(|(_, count)| *count).collect();
-        let gini = gini(&counts);
-        let most = counts.iter().copied().max().unwrap_or(0) as f64 / sum as f64;
-        let line = if counts.len() == 2 { 0.9 } else { 2.0 / counts.len() as f64 };
-        if most <= line || gini <= limits.gini {
+        let uneven = |it: &&&Shares<'_>| it.most() > it.line() && it.gini() > limits.gini;
+        let Some(worst) = judged.iter().filter(uneven).max_by_key(|it| it.sum) else {
+            let busiest = judged.iter().copied().max_by(|a, b| a.most().total_cmp(&b.most()));
+            let (most, sum) = busiest.map_or((0.0, 0), |it| (it.most(), it.sum));
             return Verdict::clear(format!(
                 "the busiest rank got {:.0} % of {}",
                 most * 100.0,
                 thousands(sum)
             ));
-        }
-        let proofs = routed.iter().take(16).map(|(name, count)| {
+        };
+        let (most, sum) = (worst.most(), worst.sum);
+        let busiest = worst.ranks.iter().zip(&worst.counts).max_by_key(|(_, count)| **count);
+        let busiest = busiest.map(|(rank, _)| *rank);
+        let routed = worst.ranks.iter().map(|rank| Evidence::name_of(rank)).zip(&worst.counts);
+        let counts = &worst.counts;
+        let proofs = routed.take(16).map(|(name, count)| {
             Proof::new(format!("requests to {name}"), thousands(*count), "routers' logs")
                 .heard(evidence.router.heard.routed)
         });
@@ -76,8 +81,59 @@ impl Rule for Imbalance {
             evidence.frontend_restarts(),
         )
         .through(evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "0.5"))
+        .about(busiest)
         .into()
     }
+}
+
+/// Says that there were too few requests to judge.
+fn too_few(groups: &[Shares<'_>], least: u64) -> String {
+    let counts = groups.iter().map(|it| (it.sum, it.counts.len()));
+    let (sum, ranks) = counts.max_by_key(|(sum, ranks)| (*ranks > 1, *sum)).unwrap_or_default();
+    format!("requests: {sum} to {ranks} ranks, {least} are needed")
+}
+
+/// The requests of workers that share them.
+struct Shares<'a> {
+    ranks: Vec<&'a RankEvidence>,
+    counts: Vec<u64>,
+    sum: u64,
+}
+
+impl<'a> Shares<'a> {
+    fn of(ranks: Vec<&'a RankEvidence>) -> Self {
+        let counts: Vec<u64> = ranks.iter().map(|rank| rank.tally.routed).collect();
+        let sum = counts.iter().sum();
+        Self { ranks, counts, sum }
+    }
+
+    /// Returns the largest share.
+    fn most(&self) -> f64 {
+        self.counts.iter().copied().max().unwrap_or(0) as f64 / self.sum.max(1) as f64
+    }
+
+    /// Returns the share above which the largest one is too large.
+    fn line(&self) -> f64 {
+        if self.counts.len() == 2 { 0.9 } else { 2.0 / self.counts.len() as f64 }
+    }
+
+    fn gini(&self) -> f64 {
+        gini(&self.counts)
+    }
+}
+
+/// Returns the workers that are there by what they serve: their models, and prefill or decode alone.
+fn groups(evidence: &Evidence) -> Vec<Shares<'_>> {
+    let mut groups: BTreeMap<(Vec<&str>, bool, bool), Vec<&RankEvidence>> = BTreeMap::new();
+    for rank in evidence.present() {
+        let served = evidence.models.iter().filter(|(worker, _)| *worker == rank.rank.worker);
+        let mut models: Vec<&str> = served.map(|(_, model)| model.as_ref()).collect();
+        models.sort_unstable();
+        let role = rank.role.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let key = (models, role.contains("prefill"), role.contains("decode"));
+        groups.entry(key).or_default().push(rank);
+    }
+    groups.into_values().map(Shares::of).collect()
 }
 
 /// Returns how unequal `counts` are: 0 when all are the same, near 1 when one has all.

@@ -25,12 +25,17 @@ impl Rule for MirrorIncomplete {
          its start, or give it more memory (--max-memory)."
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         if evidence.router.tally.events == 0 {
             return Verdict::unknown("KV events: none came in this window");
         }
         let mut reasons = evidence.tree.incomplete.clone();
         reasons.extend(unheard(evidence));
+        reasons.extend(missed(evidence));
         if reasons.is_empty() {
             return Verdict::clear(format!(
                 "{} blocks, from the first event on",
@@ -47,6 +52,22 @@ impl Rule for MirrorIncomplete {
         .means("None for requests. Orphans prove nothing while it lasts.", "A past that is known.")
         .into()
     }
+}
+
+/// Names workers of which KV events did not reach kvtop, by their numbers, though routers had them.
+fn missed(evidence: &Evidence) -> Option<String> {
+    let own = evidence.present().filter(|rank| evidence.may_be_own_loss(rank));
+    let ranks: Vec<&RankEvidence> = own.filter(|_| evidence.hears_router()).collect();
+    let count: u64 = ranks.iter().map(|rank| rank.id_holes).sum();
+    let names: Vec<String> =
+        ranks.iter().take(MOST_NAMED).map(|rank| Evidence::name_of(rank)).collect();
+    (count > 0).then(|| {
+        format!(
+            "{} KV events of {} did not reach kvtop, by their numbers; routers had them",
+            thousands(count),
+            names.join(", ")
+        )
+    })
 }
 
 /// Names workers of which no KV event ever came, though routers find blocks with them: routers hear what

@@ -66,6 +66,7 @@ impl Rule for PhantomBlocks {
         )
         .means("Requests may be sent there for prefixes that are gone.", "A capacity that grew.")
         .mended_by(format!("{fix}, so that cache and index start again together."), restarts)
+        .about(found.iter().map(|(rank, _)| *rank))
         .into()
     }
 }
@@ -85,6 +86,10 @@ fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<String> {
         return None;
     }
     let name = Evidence::name_of(rank);
+    if evidence.may_be_own_loss(rank) {
+        let missing = thousands(rank.id_holes);
+        return Some(format!("{missing} KV events of {name} that did not reach kvtop"));
+    }
     if rank.missing > 0 {
         let missing = thousands(rank.missing);
         return Some(format!("{missing} messages of {name} that did not reach kvtop"));

@@ -40,6 +40,10 @@ impl Rule for Registration {
          on, where kvtop watched discovery from the start. Look why the record is missing, then roll that worker."
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let seen = evidence.plane.members;
         if seen == 0 && !evidence.ranks.iter().any(|rank| rank.left.is_some()) {

@@ -32,6 +32,10 @@ impl Rule for RouterMode {
          Frontend, and leave weight 1 and temperature 0."
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let settings = &evidence.settings;
         let routed = evidence.router.tally.routed;

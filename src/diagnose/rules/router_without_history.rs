@@ -197,6 +197,7 @@ fn found(evidence: &Evidence) -> Finding {
             "KVT014: of lost events, the parents would be stored while the router ran.".into(),
         ],
         fix: Some(fix(evidence, pods)),
+        subjects: Vec::new(),
     }
 }
 

@@ -34,6 +34,10 @@ impl Rule for WireSkew {
         if finding.severity == Severity::Critical { self.explains() } else { &[] }
     }
 
+    fn is_of_workers(&self) -> bool {
+        false
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::diagnose::evidence::{Evidence, OfWorker, RankEvidence};
 use crate::diagnose::fix::Fix;
-use crate::diagnose::{Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
 use crate::domain::{Grade, Severity, thousands};
 
 /// How long a rank has been asked before its silence says something: its first prompts take a while.
@@ -111,7 +111,10 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     } else {
         rank.tally.routed >= limits.min_silent_routed_unseen
     };
-    let asked = rank.first_routed.is_some_and(|first| evidence.at.since(first) >= PATIENCE);
+    // Counted from when kvtop hears the worker, and the worker runs.
+    let from = evidence.listens.unwrap_or_default().max(rank.born.unwrap_or_default());
+    let asked =
+        rank.first_routed.is_some_and(|first| evidence.at.since(first.max(from)) >= PATIENCE);
     // What it published before still counts: it may just find everything cached.
     !speaks(rank)
         && rank.held == 0
@@ -172,6 +175,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
             change: None,
             restarts: "every worker, one after the other; their caches start empty".into(),
         }),
+        subjects: Vec::new(),
     }
 }
 
@@ -249,5 +253,6 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
             change: None,
             restarts: "that worker; its cache starts empty".into(),
         }),
+        subjects: workers_of(silent.iter().copied()),
     }
 }

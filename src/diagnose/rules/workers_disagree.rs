@@ -101,6 +101,7 @@ fn differ(
         refuted_by: "Cards that agree, or workers of different models.".into(),
         competing: vec!["A roll-out that changes the size disagrees until it is through.".into()],
         fix: Some(fix(evidence, to, &odd, aim.is_some())),
+        subjects: Vec::new(),
     }
 }
 

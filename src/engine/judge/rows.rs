@@ -8,12 +8,12 @@ impl Engine {
     /// Returns what is wrong, as rows.
     pub(in crate::engine) fn findings(&self) -> Vec<FindingRow> {
         let target = self.target();
-        self.diagnosis.raised().into_iter().map(|raised| row(raised, target)).collect()
+        self.verdicts().raised().into_iter().map(|raised| row(raised, target)).collect()
     }
 
     /// Returns true while the rule called `id` finds something that is not resolved.
     pub(in crate::engine) fn finds(&self, id: &str) -> bool {
-        let mut raised = self.diagnosis.raised().into_iter();
+        let mut raised = self.verdicts().raised().into_iter();
         raised.any(|raised| raised.rule.id() == id && raised.resolved.is_none())
     }
 
@@ -28,7 +28,7 @@ impl Engine {
 
     /// Returns every check with its verdict, as rows by id.
     pub(in crate::engine) fn checks(&self) -> Vec<CheckRow> {
-        let rows = self.diagnosis.checks().into_iter().map(|check| {
+        let rows = self.verdicts().checks().into_iter().map(|check| {
             let (verdict, note) = match (check.verdict, check.explained_by) {
                 (Verdict::Found(finding), Some(cause)) => {
                     let missing = format!("explained by {cause}; judged again once that is cured");

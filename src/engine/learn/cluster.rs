@@ -24,6 +24,7 @@ impl Engine {
             self.pod_event(&pod.name, "was replaced", at, source);
         }
         self.workers.note_pod(&pod.name);
+        self.pod_began(pod);
         let foreign = |other: &PodRecord| pod.graph.is_some() && other.pod.graph != pod.graph;
         self.journal.apart |= self.cluster.pods().any(foreign);
         if self.deployment.namespace.is_none() && pod.role.is_router() {
@@ -91,6 +92,9 @@ impl Engine {
         let worker = placement.worker;
         if let Some(pod) = &placement.pod {
             self.workers.set_pod(worker, pod);
+            if let Some(started) = self.cluster.pod(pod).and_then(|record| record.pod.started) {
+                self.begins(worker, started, true);
+            }
         }
         if placement.ranks.is_empty() {
             return;
@@ -108,20 +112,38 @@ impl Engine {
         self.presence(worker, true, at, source);
     }
 
-    /// Notes that discovery knows a worker, or no longer does.
-    pub(super) fn presence(
+    /// Notes that discovery knows a worker, or no longer does. With a worker that left go its blocks.
+    pub(in crate::engine) fn presence(
         &mut self,
         worker: WorkerId,
         present: bool,
         at: Timestamp,
         source: &Arc<str>,
     ) {
-        if !self.workers.set_present(worker, present, at) {
-            return;
-        }
-        if !present {
-            self.versions.forget(&Subject::Worker(worker));
+        if self.note_presence(worker, present, at, source) && !present {
             self.mirror.remove_worker(worker);
+        }
+    }
+
+    /// Notes that a worker is there, or is not. Returns true when that is news.
+    pub(in crate::engine) fn note_presence(
+        &mut self,
+        worker: WorkerId,
+        present: bool,
+        at: Timestamp,
+        source: &Arc<str>,
+    ) -> bool {
+        if !self.workers.set_present(worker, present, at) {
+            return false;
+        }
+        if present {
+            // Whatever is there now began after the one before it had left.
+            let left = self.workers.worker(worker).and_then(|record| record.left_before);
+            if let Some(left) = left {
+                self.begins(worker, left, false);
+            }
+        } else {
+            self.versions.forget(&Subject::Worker(worker));
             let ranks = self.workers.ranks().iter().enumerate();
             for (index, _) in ranks.filter(|(_, record)| record.rank.worker == worker) {
                 self.meters.free(index);
@@ -134,6 +156,7 @@ impl Engine {
         let head = Head { at, who: &who, kind, gravity, source, orphan, worker, class: "" };
         let text = if present { "is back in discovery" } else { "left discovery" };
         self.journal.add(head, || text.to_owned());
+        true
     }
 }
 

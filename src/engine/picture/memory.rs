@@ -1,5 +1,7 @@
 //! Rows of memory: capacity and churn by arithmetic, each figure with its inputs.
 
+use std::time::Duration;
+
 use crate::domain::{ClaimOf, ClaimWhat, Subject, Timestamp};
 use crate::engine::Engine;
 use crate::model::{RankRecord, Tally};
@@ -14,19 +16,22 @@ const MIN_SAMPLED: u64 = 50;
 /// The least time that a rate is told of, in seconds.
 const MIN_SECONDS: f64 = 30.0;
 
+/// The window in which churn is counted.
+const LATELY: Duration = Duration::from_secs(300);
+
 type Figure = Option<Sourced<f64>>;
 
 pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<MemoryRow> {
-    let ranks = engine.workers.ranks().iter().enumerate().filter(|(_, record)| {
+    let ranks = engine.workers.ranks().iter().filter(|record| {
         super::is_chosen(engine, &Subject::Worker(record.rank.worker))
             && !engine.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
     });
-    ranks.take(RANK_LIMIT).map(|(index, record)| row(engine, index, record, at)).collect()
+    ranks.take(RANK_LIMIT).map(|record| row(engine, record, at)).collect()
 }
 
-fn row(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> MemoryRow {
+fn row(engine: &Engine, record: &RankRecord, at: Timestamp) -> MemoryRow {
     let room = Room::of(engine, record);
-    let churn = Churn::of(engine, index, record, at);
+    let churn = Churn::of(engine, record, at);
     let held = engine.mirror.counts(record.rank).held[0];
     let held = sourced(held as f64, "blocks by KV events", at);
     let known = counts_all(record).then_some(held);
@@ -134,14 +139,12 @@ struct Churn {
 }
 
 impl Churn {
-    fn of(engine: &Engine, index: usize, record: &RankRecord, at: Timestamp) -> Self {
-        let (since, base) = match engine.diagnosis.mark(index, at) {
-            Some((since, base)) => (since, base),
-            None => (engine.since_kv(), Tally::default()),
-        };
+    fn of(engine: &Engine, record: &RankRecord, at: Timestamp) -> Self {
         // A worker that came since then stored nothing before.
-        let since = record.first_event.map_or(since, |first| first.max(since));
-        let tally = record.tally().since(&base);
+        let began = record.first_event.unwrap_or_default().max(record.born);
+        let since = at.before(LATELY).max(engine.since_kv()).max(began);
+        let mut tally = Tally::default();
+        record.buckets.since(Some(engine.slots.of(since)), None, |counts, _| tally.add(counts));
         let seconds = at.since(since).as_secs_f64();
         let span = format!("in {seconds:.0} s, KV events");
         let rate = |blocks: u64| {

@@ -46,6 +46,15 @@ impl Votes {
         }
     }
 
+    /// Forgets the prompts of the rank numbered `rank`.
+    pub(super) fn forget(&mut self, rank: u32) {
+        let Some((counts, prompts)) = self.by_rank.remove(&rank) else { return };
+        self.prompts -= prompts;
+        for (all, count) in self.all.iter_mut().zip(counts) {
+            *all -= count;
+        }
+    }
+
     /// Returns the size that prompts of all ranks together prove; none while they do not.
     pub(super) fn size(&self) -> Option<SizeByStores> {
         proven(&self.all, self.prompts)

@@ -56,6 +56,7 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
             "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
         ],
         fix: Some(fix),
+        subjects: Vec::new(),
     };
     Some(Mismatch { finding, target })
 }

@@ -4,7 +4,7 @@ use super::fixes::worker_fix;
 use super::{INDEX_EMPTY, Mismatch};
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
 use crate::diagnose::fix::Fix;
-use crate::diagnose::{Finding, Proof};
+use crate::diagnose::{Finding, Proof, workers_of};
 use crate::domain::{ClaimOf, Grade, Severity, WorkerId, thousands};
 use crate::model::Tally;
 
@@ -64,6 +64,7 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
             "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
         ],
         fix: Some(fix),
+        subjects: workers_of(fault.some.iter().copied()),
     };
     Some(Mismatch { finding, target })
 }

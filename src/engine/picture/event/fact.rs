@@ -45,6 +45,9 @@ pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
             lines.push(format!("START of {}", start.pod));
             named(lines, "router", if start.follows { "follows KV events" } else { "starts" });
         }
+        Fact::Departed { worker } => {
+            lines.push(format!("REMOVED by a router: {}", engine.workers.alias(*worker)));
+        }
         Fact::BlockSizes(notice) => {
             lines.push(format!("BLOCK SIZES of {}", notice.pod));
             named(lines, "publisher", notice.publisher);

@@ -1,0 +1,77 @@
+//! From when on KV events were watched, and whether the past is still being read.
+
+use std::time::Duration;
+
+use super::Engine;
+use crate::domain::{SourceState, Timestamp};
+
+/// Sources of KV events.
+const EVENTS: [&str; 2] = ["nats", "zmq"];
+
+/// The longest time that verdicts wait for a source that has yet to tell what is there.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The longest time that they wait for history to be read.
+const READING: Duration = Duration::from_secs(60);
+
+impl Engine {
+    /// Returns the moment from which on every KV event was seen, live or in history; none while no source of
+    /// KV events delivers. The beginning of time, where nothing tells of sources.
+    pub(super) fn listens_since(&self) -> Option<Timestamp> {
+        let plane = self.deployment.plane;
+        if plane.is_none_or(|plane| plane == "JetStream") && !self.history.is_empty() {
+            let first = self.times.kv.or(self.times.watched)?;
+            return Some(if self.history.is_whole() { Timestamp::default() } else { first });
+        }
+        let known = self.sources.all().filter(|(name, record)| {
+            let wanted = match plane {
+                Some("ZMQ") => name.as_ref() == "zmq",
+                Some(_) => name.as_ref() == "nats",
+                None => EVENTS.contains(&name.as_ref()),
+            };
+            let state = record.note.as_ref().map(|note| note.state);
+            wanted && state.is_some_and(|state| state != SourceState::Ended)
+        });
+        let mut latest = Timestamp::default();
+        for (_, record) in known {
+            latest = latest.max(record.live_since?);
+        }
+        Some(latest)
+    }
+
+    /// Returns true while a source of KV events delivers, and each that does reaches every publisher it should.
+    pub(super) fn hears_all(&self) -> bool {
+        let notes = self.sources.all().filter(|(name, _)| EVENTS.contains(&name.as_ref()));
+        let live: Vec<_> = notes.filter(|(_, record)| record.live_since.is_some()).collect();
+        !live.is_empty() && live.iter().all(|(_, record)| record.short_since.is_none())
+    }
+
+    /// Returns why it is too early to judge: a source has yet to tell what there is, or history is being read.
+    pub(super) fn reads(&self, at: Timestamp) -> Option<String> {
+        let attached = self.times.watched.unwrap_or(at);
+        let awaited = |name: &str, state: SourceState| {
+            state == SourceState::Connecting && (EVENTS.contains(&name) || name == "kubernetes")
+        };
+        for (name, record) in self.sources.all() {
+            let Some(note) = &record.note else { continue };
+            if awaited(name, note.state)
+                && record.live_since.is_none()
+                && at.since(attached) < PATIENCE
+            {
+                return Some(format!("{name}: connecting"));
+            }
+            let Some(history) = note.history.as_ref().filter(|history| !history.complete) else {
+                continue;
+            };
+            let since = record.reading_since.unwrap_or(note.at);
+            if at.since(since) < READING {
+                return Some(format!(
+                    "stored KV events: {} of {} messages were read",
+                    history.read,
+                    history.last_seq.saturating_sub(history.first_seq.saturating_sub(1))
+                ));
+            }
+        }
+        None
+    }
+}
