@@ -4,7 +4,7 @@ use kvtop::clock;
 use kvtop::domain::Timestamp;
 use kvtop::simulator::{RouterMode, Simulation};
 
-use super::fresh::{head, keep, until, verdict};
+use super::fresh::{head, keep, tells, until, verdict};
 use super::row;
 use super::table::Row;
 use crate::support::pty::Pty;
@@ -40,7 +40,7 @@ impl Watching {
 
 fn leads(screen: &str, words: &[&str]) -> bool {
     let head = head(screen);
-    words.iter().all(|word| head.contains(word))
+    words.iter().all(|word| tells(&head, word))
 }
 
 fn is_calm(screen: &str) -> bool {
