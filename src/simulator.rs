@@ -22,6 +22,7 @@ mod rollout;
 mod router;
 mod scrape;
 mod serve;
+mod service;
 mod site;
 mod tap;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use config::{Hashing, PublisherKind, RouterMode, Scenario, SimConfig, WorkerConfig};
+pub use service::{Answered, CACHE_TOKENS, InFlight, Service};
 pub use site::{EngineSettings, Platform, Site};
 
 use self::publisher::EngineEvent;
@@ -41,9 +43,10 @@ use self::queue::Queue;
 use self::rng::Rng;
 use self::router::Router;
 use self::scrape::FrontendCounts;
+use self::service::Clients;
 use self::tap::Tap;
 use self::worker::{Request, Worker};
-use self::workload::{Turn, Workload};
+use self::workload::{Chat, Turn, Workload};
 use crate::domain::{Timestamp, WorkerRank};
 use crate::frame::Frame;
 
@@ -57,8 +60,12 @@ enum Event {
     Boot,
     /// A user sends a request.
     Arrive,
-    /// A request that found no worker is tried again.
+    /// A user of the service model asks, in a new conversation when there is none.
+    Ask(Option<Box<Chat>>),
+    /// A request is sent to a worker, or tried again when there was none.
     Dispatch(Box<Turn>, Timestamp),
+    /// The engine of a rank ends an iteration, if it still is that of the worker.
+    Iterated((usize, usize), u64),
     /// The prompt of a request is computed.
     Prefilled(u64),
     /// A request has filled another block with its answer.
@@ -118,9 +125,15 @@ pub struct Simulation {
     frontends: usize,
     requests: BTreeMap<u64, Request>,
     next_request: u64,
+    clients: Clients,
     chance: Rng,
     /// How many steps of the scenario were taken.
     steps_taken: usize,
+    /// True when it is a measurement: no frames are made, and answers are kept.
+    measured: bool,
+    answers: Vec<Answered>,
+    /// Tokens that engines have generated.
+    generated: u64,
 }
 
 impl Simulation {
@@ -159,10 +172,47 @@ impl Simulation {
             frontends,
             requests: BTreeMap::new(),
             next_request: 0,
+            clients: Clients::new(seed),
             chance: Rng::new(seed, 4),
             steps_taken: 0,
+            measured: false,
+            answers: Vec::new(),
+            generated: 0,
             config,
         }
+    }
+
+    /// Returns a cluster of which nobody sees a frame: [`Simulation::answers`] has its users'
+    /// measurements.
+    pub fn measured(config: SimConfig, seed: u64, start: Timestamp) -> Self {
+        let mut simulation = Self::with(config, seed, start);
+        simulation.measured = true;
+        simulation.tap.mute();
+        simulation
+    }
+
+    /// Returns the answers since the last call, of a cluster that is measured.
+    pub fn answers(&mut self) -> Vec<Answered> {
+        std::mem::take(&mut self.answers)
+    }
+
+    /// Returns the tokens that engines have generated.
+    pub fn generated(&self) -> u64 {
+        self.generated
+    }
+
+    /// Returns the requests of each worker.
+    pub fn in_flight(&self) -> Vec<InFlight> {
+        let ranks = self.workers.iter().filter(|worker| worker.up).flat_map(|worker| &worker.ranks);
+        ranks.map(|rank| InFlight { running: rank.running, waiting: rank.waiting.len() }).collect()
+    }
+
+    /// Changes the number of users of the service model.
+    pub fn set_concurrency(&mut self, users: usize) {
+        if let Some(service) = &mut self.config.service {
+            service.concurrency = users;
+        }
+        self.open_conversations(self.now);
     }
 
     /// Moves time to `to` and returns the frames of the time since the last call, in order.
@@ -218,6 +268,8 @@ impl Simulation {
         match event {
             Event::Boot => self.boot(at),
             Event::Arrive => self.arrive(at),
+            Event::Ask(chat) => self.ask(at, chat.map(|chat| *chat)),
+            Event::Iterated(place, worker) => self.iterated(at, place, worker),
             Event::Dispatch(turn, arrived) => self.dispatch(at, *turn, arrived),
             Event::Prefilled(request) => self.prefilled(at, request),
             Event::Filled(request) => self.filled(at, request),

@@ -37,6 +37,7 @@ mod support;
 mod terminal;
 mod themes;
 mod tour;
+mod twin;
 mod unheard;
 mod wire;
 mod zmq;

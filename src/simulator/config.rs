@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::service::Service;
 use super::site::Site;
 use crate::wire::encode::Family;
 
@@ -181,8 +182,10 @@ pub struct SimConfig {
     /// The tokens per block that the frontend of a cluster with Grove declares. Elsewhere it declares the
     /// size that the workers' one flag sets.
     pub declared: Option<u32>,
-    /// Requests per second.
+    /// Requests per second, where no service model says how many users there are.
     pub rate: f64,
+    /// The service model; none for engines of short, fixed times and users who come at random.
+    pub service: Option<Service>,
     /// Share of engine events that are lost before they are published, 0 to 1.
     pub loss: f64,
     /// How long the cluster has been running at the start.
@@ -221,6 +224,7 @@ impl SimConfig {
             mode: RouterMode::Kv,
             declared: None,
             rate: 8.0,
+            service: None,
             loss: 0.0,
             warm_up: Duration::from_secs(120),
             history: true,

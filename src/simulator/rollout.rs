@@ -28,7 +28,11 @@ impl Simulation {
         for place in 0..self.config.workers.len() {
             self.start_worker(now, place);
         }
-        self.queue.plan(now.after(Duration::from_millis(500)), Event::Arrive);
+        if self.config.service.is_some() {
+            self.open_conversations(now);
+        } else {
+            self.queue.plan(now.after(Duration::from_millis(500)), Event::Arrive);
+        }
         self.queue.plan(now, Event::Scrape);
     }
 

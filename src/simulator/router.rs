@@ -132,7 +132,8 @@ impl Router {
         Some((load.active.len() as u64, load.prefill_tokens))
     }
 
-    /// Chooses the rank with the lowest cost for `prompt`, and counts the request as running there.
+    /// Chooses a rank for `prompt`, and counts the request as running there: the one with the lowest
+    /// cost, or the next in turn.
     /// None when there is no worker.
     pub(super) fn choose(&mut self, prompt: &[u32]) -> Option<Choice> {
         let size = self.block_size();

@@ -5,8 +5,9 @@ use std::time::Duration;
 use super::config::RouterMode;
 use super::hash::engine_blocks;
 use super::publisher::EngineEvent;
+use super::service::Answered;
 use super::worker::{MAX_RUNNING, Request};
-use super::workload::Turn;
+use super::workload::{Chat, Turn};
 use super::{Event, Simulation, logs};
 use crate::domain::{HitRate, SequenceHash, Timestamp, WorkerRank};
 use crate::wire::encode::Change;
@@ -25,6 +26,25 @@ impl Simulation {
         let turn = self.workload.turn();
         self.frontend.counts.inflight += 1;
         self.dispatch(now, turn, now);
+    }
+
+    /// A user of the service model asks.
+    pub(super) fn ask(&mut self, now: Timestamp, chat: Option<Chat>) {
+        let Some(service) = self.config.service else { return };
+        let chat = chat.unwrap_or_else(|| self.clients.conversation());
+        let turn = self.clients.ask(chat, &service);
+        let arrived = now.after(service.network / 2);
+        self.frontend.counts.inflight += 1;
+        let at = arrived.after(service.frontend(self.router.mode, self.frontend.counts.inflight));
+        self.queue.plan(at, Event::Dispatch(Box::new(turn), arrived));
+    }
+
+    /// As many conversations begin as are missing.
+    pub(super) fn open_conversations(&mut self, now: Timestamp) {
+        let Some(service) = self.config.service else { return };
+        while let Some(at) = self.clients.start(now, &service) {
+            self.queue.plan(at, Event::Ask(None));
+        }
     }
 
     /// The router chooses a worker.
@@ -59,6 +79,10 @@ impl Simulation {
             held: Vec::new(),
             cached: 0,
             first_token: None,
+            earliest: self.config.service.map_or(0, |service| {
+                self.workers[place.0].ranks[place.1].iterations.earliest(&service)
+            }),
+            ends: false,
             name,
         };
         self.next_request += 1;
@@ -68,7 +92,14 @@ impl Simulation {
     }
 
     /// A rank accepts what it has room for.
-    fn admit(&mut self, now: Timestamp, place: (usize, usize)) {
+    pub(super) fn admit(&mut self, now: Timestamp, place: (usize, usize)) {
+        self.accept(now, place);
+        self.iterate(now, place);
+    }
+
+    fn accept(&mut self, now: Timestamp, place: (usize, usize)) {
+        let service = self.config.service;
+        let limit = service.map_or(MAX_RUNNING, |service| service.batch_limit);
         loop {
             let worker = &mut self.workers[place.0];
             let engine = worker.config.engine as usize;
@@ -83,7 +114,10 @@ impl Simulation {
             let idle = full[..cached].iter().filter(|block| rank.pool.idle(block.sequence)).count();
             let room = rank.pool.available();
             let fits = full.len() - cached + idle <= room;
-            if rank.running > 0 && (!fits || rank.running >= MAX_RUNNING) {
+            if rank.running > 0 && (!fits || rank.running >= limit) {
+                return;
+            }
+            if service.is_some() && !rank.iterations.accepts(request.earliest) {
                 return;
             }
             rank.waiting.pop_front();
@@ -103,8 +137,13 @@ impl Simulation {
             rank.reused.0 += cached as u64;
             rank.reused.1 += full.len() as u64;
             self.frontend.counts.cached_tokens += (cached * engine) as u64;
-            let done = rank.prefill(now, (request.prompt - cached * engine).max(1) as u64);
-            self.queue.plan(done, Event::Prefilled(id));
+            let left = (request.prompt - cached * engine).max(1);
+            if service.is_some() {
+                rank.iterations.prompt(id, request.prompt, left);
+            } else {
+                let done = rank.prefill(now, left as u64);
+                self.queue.plan(done, Event::Prefilled(id));
+            }
             self.removed(now, place, gone);
             self.report_worker(now, place);
         }
@@ -167,7 +206,18 @@ impl Simulation {
         } else {
             (total, Event::Finished(id))
         };
-        let steps = u32::try_from(end.saturating_sub(request.tokens)).unwrap_or(u32::MAX);
+        let steps = end.saturating_sub(request.tokens);
+        if self.config.service.is_some() {
+            let (place, ends) = (request.place, matches!(event, Event::Finished(_)));
+            if steps == 0 {
+                self.finished(now, id);
+                return;
+            }
+            self.workers[place.0].ranks[place.1].iterations.plan(id, steps);
+            self.requests.entry(id).and_modify(|request| request.ends = ends);
+            return;
+        }
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
         let takes = worker.ranks[request.place.1].token_time() * steps;
         self.queue.plan(now.after(takes), event);
     }
@@ -182,8 +232,9 @@ impl Simulation {
         worker.seconds += seconds;
         let place = &mut worker.ranks[request.place.1];
         place.running -= 1;
+        place.iterations.end(request.chat.tokens.len());
         place.pool.unpin(&request.held);
-        self.router.free(request.ticket);
+        self.router.free(request.ticket.clone());
         let answer = (request.chat.tokens.len() - request.prompt) as u64;
         let counts = &mut self.frontend.counts;
         counts.inflight -= 1;
@@ -205,10 +256,35 @@ impl Simulation {
         if let Some(line) = line {
             self.tap.log(now, &self.frontend.pod, line);
         }
-        self.workload.answered(request.chat);
+        self.answered(now, &request);
         self.report_router(now, rank);
         self.report_worker(now, request.place);
         self.admit(now, request.place);
+    }
+
+    /// A user has the whole answer.
+    fn answered(&mut self, now: Timestamp, request: &Request) {
+        let Some(service) = self.config.service else {
+            self.workload.answered(request.chat.clone());
+            return;
+        };
+        let received = now.after(service.network / 2);
+        if self.measured {
+            let first = request.first_token.unwrap_or(now);
+            let engine = self.workers[request.place.0].config.engine as usize;
+            self.answers.push(Answered {
+                done: received,
+                first_token: first.since(request.arrived) + service.network,
+                latency: now.since(request.arrived) + service.network,
+                tokens: request.chat.tokens.len() - request.prompt,
+                prompt: request.prompt,
+                cached: request.cached * engine,
+            });
+        }
+        match self.clients.answered(received, &request.chat, &service) {
+            Some(at) => self.queue.plan(at, Event::Ask(Some(Box::new(request.chat.clone())))),
+            None => self.open_conversations(received),
+        }
     }
 
     /// A KV event reaches the router.

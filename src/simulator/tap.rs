@@ -21,6 +21,8 @@ pub(super) struct Tap {
     live: Timestamp,
     /// True when KV events from before can be read.
     history: bool,
+    /// True when nobody reads the frames.
+    muted: bool,
     frames: Vec<Frame>,
     stream: Arc<str>,
     stream_subject: Arc<str>,
@@ -41,6 +43,7 @@ impl Tap {
             family,
             live,
             history,
+            muted: false,
             frames: Vec::new(),
             stream_subject: format!("{stream}.kv-events").into(),
             stream: stream.into(),
@@ -51,6 +54,17 @@ impl Tap {
         }
     }
 
+    /// Makes no frames from now on.
+    pub(super) fn mute(&mut self) {
+        self.muted = true;
+    }
+
+    fn push(&mut self, frame: Frame) {
+        if !self.muted {
+            self.frames.push(frame);
+        }
+    }
+
     /// Returns the frames made since the last call.
     pub(super) fn take(&mut self) -> Vec<Frame> {
         std::mem::take(&mut self.frames)
@@ -58,7 +72,7 @@ impl Tap {
 
     /// Returns true when kvtop hears what is published at `at`, or reads it from the stream.
     fn hears(&self, at: Timestamp) -> bool {
-        at >= self.live || self.history
+        !self.muted && (at >= self.live || self.history)
     }
 
     /// Returns when kvtop learns of what can be looked up later: a late attach finds it at once.
@@ -69,25 +83,25 @@ impl Tap {
     /// A line appears in the log of `pod`.
     pub(super) fn log(&mut self, at: Timestamp, pod: &str, line: String) {
         let origin = Origin::log(self.site.kube_namespace, pod);
-        self.frames.push(Frame { time: Some(at), ..Frame::new(self.seen(at), origin, line) });
+        self.push(Frame { time: Some(at), ..Frame::new(self.seen(at), origin, line) });
     }
 
     /// A scrape of `pod` succeeds.
     pub(super) fn scrape(&mut self, at: Timestamp, pod: &Arc<str>, text: String) {
         let origin = Origin::Metrics { pod: Arc::clone(pod), url: "/metrics".into() };
-        self.frames.push(Frame::new(self.seen(at), origin, text));
+        self.push(Frame::new(self.seen(at), origin, text));
     }
 
     /// A discovery record is written, or deleted when there is no value.
     pub(super) fn record(&mut self, at: Timestamp, key: &str, value: Option<String>) {
         let origin = Origin::Etcd { key: key.into(), put: value.is_some() };
-        self.frames.push(Frame::new(self.seen(at), origin, value.unwrap_or_default()));
+        self.push(Frame::new(self.seen(at), origin, value.unwrap_or_default()));
     }
 
     /// An object of Kubernetes comes, changes or goes.
     pub(super) fn kube(&mut self, at: Timestamp, kind: &str, change: KubeChange, object: String) {
         let origin = Origin::Kube { kind: kind.into(), change };
-        self.frames.push(Frame::new(self.seen(at), origin, object));
+        self.push(Frame::new(self.seen(at), origin, object));
     }
 
     /// A worker publishes a KV event.
@@ -110,7 +124,7 @@ impl Tap {
             let (stream, subject) = (Arc::clone(&self.stream), Arc::clone(&self.stream_subject));
             (Origin::Jetstream { stream, seq: self.stream_seq, subject }, Some(at))
         };
-        self.frames.push(Frame { time, ..Frame::new(at, origin, event.json(self.family)) });
+        self.push(Frame { time, ..Frame::new(at, origin, event.json(self.family)) });
     }
 
     /// A worker's KV event is lost after it was numbered.
@@ -156,6 +170,9 @@ impl Tap {
         topic: &'static str,
         payload: &[u8],
     ) {
+        if self.muted {
+            return;
+        }
         let publisher = publisher_id(self.family, instance, dp_rank, topic);
         let sequence = self.sequences.entry((publisher, topic)).or_default();
         let body = envelope(publisher, *sequence, at.0 / 1000, topic, payload);
@@ -165,7 +182,7 @@ impl Tap {
         {
             let subject = Arc::clone(subject);
             let origin = Origin::Nats { subject, reply: None, headers: Vec::new() };
-            self.frames.push(Frame::new(at, origin, body));
+            self.push(Frame::new(at, origin, body));
         }
     }
 

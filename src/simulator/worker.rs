@@ -9,6 +9,7 @@ use super::hash::instance_id;
 use super::pool::Pool;
 use super::publisher::Publisher;
 use super::router::Ticket;
+use super::service::Iterations;
 use super::workload::Chat;
 use crate::domain::{Block, SequenceHash, Timestamp, WorkerRank};
 
@@ -27,6 +28,8 @@ pub(super) struct Rank {
     pub(super) publisher: Publisher,
     pub(super) waiting: VecDeque<u64>,
     pub(super) running: usize,
+    /// The engine's work, when it is modelled by iterations.
+    pub(super) iterations: Iterations,
     /// When the prompts accepted so far are computed.
     prefill_until: Timestamp,
     /// Blocks of prompts that were cached, and all of them.
@@ -72,6 +75,7 @@ impl Worker {
             publisher: Publisher::new(sim.publisher, sim.family, config.publisher, config.engine),
             waiting: VecDeque::new(),
             running: 0,
+            iterations: Iterations::default(),
             prefill_until: now,
             reused: (0, 0),
             reported: None,
@@ -107,5 +111,9 @@ pub(super) struct Request {
     /// Tokens computed, prompt included.
     pub(super) tokens: usize,
     pub(super) first_token: Option<Timestamp>,
+    /// The iteration from which on its engine may accept it.
+    pub(super) earliest: u64,
+    /// True when the answer ends with the next thing that happens to it.
+    pub(super) ends: bool,
     pub(super) name: String,
 }

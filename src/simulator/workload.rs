@@ -16,7 +16,7 @@ const VOCABULARY: (u64, u64) = (256, 151_000);
 pub(super) struct Chat {
     /// System prompt, questions and answers.
     pub(super) tokens: Vec<u32>,
-    turns_left: u64,
+    pub(super) turns_left: u64,
 }
 
 /// One turn of a chat, to be answered.
@@ -28,7 +28,7 @@ pub(super) struct Turn {
     pub(super) prompt: usize,
 }
 
-/// Where requests come from.
+/// Users who come at random, at a given rate.
 #[derive(Clone, Debug)]
 pub(super) struct Workload {
     rng: Rng,
@@ -101,7 +101,8 @@ impl Workload {
     }
 }
 
-fn words(rng: &mut Rng, length: u64) -> Vec<u32> {
+/// Returns `length` random tokens.
+pub(super) fn words(rng: &mut Rng, length: u64) -> Vec<u32> {
     let (first, size) = VOCABULARY;
     (0..length).map(|_| u32::try_from(first + rng.below(size)).unwrap_or(0)).collect()
 }

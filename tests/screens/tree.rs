@@ -21,14 +21,14 @@ const SIZES: [(u16, u16); 4] = [(160, 45), (120, 36), (80, 24), (60, 12)];
 struct Desk {
     shell: Shell,
     engine: Engine,
-    simulation: Option<Simulation>,
+    simulation: Option<Box<Simulation>>,
     at: Timestamp,
     size: (u16, u16),
     picture: Snapshot,
 }
 
 impl Desk {
-    fn new(engine: Engine, simulation: Option<Simulation>, at: Timestamp) -> Self {
+    fn new(engine: Engine, simulation: Option<Box<Simulation>>, at: Timestamp) -> Self {
         let mut desk = Self {
             shell: shell(),
             engine,
@@ -44,7 +44,7 @@ impl Desk {
 
     fn of(scenario: Scenario) -> Self {
         let (simulation, engine, at) = engine(scenario, 30);
-        Self::new(engine, Some(simulation), at)
+        Self::new(engine, Some(Box::new(simulation)), at)
     }
 
     /// A recording of which the first part, of so many, is missing.
