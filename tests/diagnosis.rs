@@ -6,6 +6,7 @@ mod captures;
 mod claims;
 mod detection;
 mod fixes;
+mod late;
 mod losses;
 mod mismatch;
 mod registration;

@@ -7,6 +7,7 @@ pub(crate) mod etcd;
 pub(crate) mod findings;
 pub(crate) mod frames;
 pub(crate) mod kube_api;
+pub(crate) mod late;
 pub(crate) mod libzmq;
 pub(crate) mod nats_server;
 pub(crate) mod pictures;

@@ -3,6 +3,7 @@
 //! What an earlier incarnation did is history. It accuses neither the process that took its place nor, once
 //! the worker is gone, anybody.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Engine;
@@ -72,15 +73,26 @@ impl Engine {
     pub(super) fn part_from_the_past(&mut self, at: Timestamp) {
         let follows = self.follows_discovery();
         let attached = self.times.watched.unwrap_or(at);
+        let unregistered = |record: &&WorkerRecord| {
+            record.joined.is_none() && (follows || record.gone) && !self.has_pod(record)
+        };
+        let unregistered: Vec<&WorkerRecord> =
+            self.workers.workers().iter().filter(unregistered).collect();
+        if unregistered.is_empty() {
+            return;
+        }
+        let mut acts: HashMap<WorkerId, Timestamp> = HashMap::new();
+        for rank in self.workers.ranks() {
+            let Some(last) = rank.last_event.max(rank.last_routed) else { continue };
+            let known = acts.entry(rank.rank.worker).or_insert(last);
+            *known = last.max(*known);
+        }
         let mut changes: Vec<(WorkerId, Timestamp, bool)> = Vec::new();
-        for record in self.workers.workers() {
-            if record.joined.is_some() || self.has_pod(record) {
-                continue;
-            }
-            let Some(last) = self.last_act(record.id) else { continue };
+        for record in unregistered {
+            let Some(last) = acts.get(&record.id).copied() else { continue };
             if record.gone && last > record.left.unwrap_or(attached).max(attached) {
                 changes.push((record.id, last, true));
-            } else if !record.gone && follows && last < attached {
+            } else if !record.gone && last < attached {
                 changes.push((record.id, last, false));
             }
         }

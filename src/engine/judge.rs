@@ -95,10 +95,10 @@ impl Engine {
             shown || self.workers.members() > 0 || ranks().any(|it| it.last_event.is_some());
         let little = window.router.routed < limits.min_silent_routed && stores < limits.min_stores;
         let hears = self.hears_all() && self.reads(at).is_none() && !self.options.logs_only;
-        let last = ranks().filter_map(|record| record.last_event.max(record.last_routed)).max();
         let quiet = self.listens_since().filter(|_| there && little && hears).and_then(|since| {
             let watched = at.since(since.max(attached));
-            let still = at.since(last.unwrap_or(attached));
+            let last = self.times.active;
+            let still = at.since(if last > Timestamp::default() { last } else { attached });
             let enough = watched >= GLIMPSE && (still >= STILL || watched >= MINUTE);
             enough.then_some(Quiet { still, idle: still >= STILL, requests: told.routed })
         });

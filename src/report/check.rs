@@ -213,15 +213,18 @@ fn perfdata(snapshot: &Snapshot) -> String {
     let router = &snapshot.router;
     // What nobody tells of is left out: a 0 would be read as a count.
     let events = snapshot.hears_events().then(|| {
+        let faults = if known {
+            let (refused, unknown) = (counters.refused_stores, counters.unknown_removals);
+            format!(" refused_stores={refused}c unknown_removals={unknown}c")
+        } else {
+            String::new()
+        };
         format!(
-            " accepted={} held={} stores={}c empty_stores={}c refused_stores={}c \
-             unknown_removals={}c",
+            " accepted={} held={} stores={}c empty_stores={}c{faults}",
             snapshot.tree.accepted_blocks,
             snapshot.tree.held_blocks,
             counters.stores,
             counters.empty_stores,
-            counters.refused_stores,
-            counters.unknown_removals,
         )
     });
     let requests = router.tells_of_requests().then(|| format!(" routed={}c", router.routed));
@@ -241,6 +244,8 @@ struct Report<'a> {
     status: &'static str,
     exit: u8,
     error: Option<&'a str>,
+    /// Seconds without traffic, where that is why little can be judged.
+    quiet_seconds: Option<u64>,
     findings: Vec<Finding<'a>>,
     checks: Vec<Check<'a>>,
     memory: Vec<RowOfMemory<'a>>,
@@ -258,6 +263,7 @@ struct Finding<'a> {
     refuted_by: &'a str,
     competing: &'a [String],
     fix: Option<Fix<'a>>,
+    workers: Vec<String>,
     explains: &'a [&'static str],
     raised: String,
     mending: Option<String>,
@@ -301,6 +307,7 @@ pub fn json(snapshot: &Snapshot) -> String {
         status: status.name(),
         exit: status.exit(),
         error: None,
+        quiet_seconds: snapshot.coverage.quiet.as_ref().map(|quiet| quiet.still.as_secs()),
         findings: snapshot.findings.iter().map(finding).collect(),
         checks: snapshot
             .checks
@@ -330,6 +337,7 @@ pub fn json_failed(why: &str, at: Timestamp) -> String {
         status: status.name(),
         exit: status.exit(),
         error: Some(why),
+        quiet_seconds: None,
         findings: Vec::new(),
         checks: Vec::new(),
         memory: Vec::new(),
@@ -365,6 +373,7 @@ fn finding(row: &FindingRow) -> Finding<'_> {
             restarts: &fix.restarts,
             verify: &fix.verify,
         }),
+        workers: row.subjects.iter().map(|worker| worker.0.to_string()).collect(),
         explains: &row.explains,
         raised: super::rfc3339(row.raised),
         mending: row.mending.map(super::rfc3339),

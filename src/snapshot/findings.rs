@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Grade, Severity, Timestamp};
+use crate::domain::{Grade, Severity, Timestamp, WorkerId};
 
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,8 @@ pub struct FindingRow {
     pub competing: Vec<String>,
     /// What mends it.
     pub fix: Option<FixRow>,
+    /// The workers that it is about; none when it is about the whole deployment.
+    pub subjects: Vec<WorkerId>,
     /// Ids of findings that are its consequences.
     pub explains: Vec<&'static str>,
     /// When it was raised.

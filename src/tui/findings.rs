@@ -189,6 +189,7 @@ mod tests {
             refuted_by: String::new(),
             competing: Vec::new(),
             fix: None,
+            subjects: Vec::new(),
             explains: Vec::new(),
             raised: Timestamp(raised),
             mending: None,

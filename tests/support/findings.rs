@@ -61,6 +61,7 @@ pub(crate) fn block_size() -> FindingRow {
             restarts: String::from("trtllmworker, one pod after the other"),
             verify: String::from("kvtop check -n gtc-demo --wait 2m"),
         }),
+        subjects: Vec::new(),
         explains: vec!["KVT014", "KVT009"],
         raised: ago(472),
         mending: None,
@@ -109,6 +110,7 @@ pub(crate) fn declared() -> FindingRow {
             restarts: String::from("the frontend"),
             ..FixRow::default()
         }),
+        subjects: Vec::new(),
         explains: Vec::new(),
         raised: ago(35),
         mending: None,
@@ -130,6 +132,7 @@ pub(crate) fn pressure() -> FindingRow {
         refuted_by: String::new(),
         competing: Vec::new(),
         fix: None,
+        subjects: Vec::new(),
         explains: Vec::new(),
         raised: ago(362),
         mending: None,
@@ -146,6 +149,7 @@ fn silent() -> FindingRow {
         advisory: false,
         summary: String::from("w1 serves 0.6 requests a second and publishes no KV event."),
         raised: ago(90),
+        subjects: Vec::new(),
         explains: Vec::new(),
         ..block_size()
     }

@@ -78,6 +78,7 @@ fn row(raised: Raised<'_>, target: Target<'_>) -> FindingRow {
                 verify: shown.verify,
             }
         }),
+        subjects: finding.subjects.clone(),
         explains: raised.explains,
         raised: raised.raised,
         mending: raised.mending,

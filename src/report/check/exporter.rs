@@ -57,6 +57,12 @@ struct Heard {
     requests: bool,
 }
 
+/// Returns true when the blocks that a rank held before kvtop attached are known: before that, what looks refused
+/// or unknown proves nothing.
+fn is_known(row: &WorkerRow) -> bool {
+    row.knowledge == Knowledge::Complete
+}
+
 /// Each metric of a worker: name, kind, meaning, value.
 const WORKER: [(&str, &str, &str, Value); 13] = [
     ("accepted_blocks", "gauge", "Blocks as a router counts them", |row, heard| {
@@ -72,13 +78,13 @@ const WORKER: [(&str, &str, &str, Value); 13] = [
         count(row.counters.empty_stores, heard.events)
     }),
     ("refused_stores_total", "counter", "Stores under an unknown parent", |row, heard| {
-        count(row.counters.refused_stores, heard.events)
+        count(row.counters.refused_stores, heard.events && is_known(row))
     }),
     ("removed_blocks_total", "counter", "Removed hashes", |row, heard| {
         count(row.counters.removed_blocks, heard.events)
     }),
     ("unknown_removals_total", "counter", "Removed hashes not held", |row, heard| {
-        count(row.counters.unknown_removals, heard.events)
+        count(row.counters.unknown_removals, heard.events && is_known(row))
     }),
     ("missing_events_total", "counter", "Events missing by their numbers", |row, heard| {
         count(row.missing, heard.events)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Status, active};
-use crate::snapshot::{CheckVerdict, Snapshot};
+use crate::snapshot::{CheckVerdict, Knowledge, Snapshot};
 
 /// Returns what is wrong as metrics.
 pub fn prometheus(snapshot: &Snapshot) -> String {
@@ -95,6 +95,9 @@ fn counters(page: &mut String, snapshot: &Snapshot) {
     let (totals, router) = (&snapshot.totals.counters, &snapshot.router);
     let (events, told) = (snapshot.hears_events(), router.tells_of_requests());
     let overlap = told || router.overlap_known > 0;
+    // What looks refused or unknown proves nothing while earlier blocks are not known.
+    let mut there = snapshot.workers.iter().filter(|row| !row.gone);
+    let known = events && there.all(|row| row.knowledge == Knowledge::Complete);
     // What nobody tells of is left out: a 0 would be read as a count.
     let rows: [(&str, &str, u64, bool); 12] = [
         ("kvtop_stores_total", "Stored events", totals.stores, events),
@@ -104,16 +107,11 @@ fn counters(page: &mut String, snapshot: &Snapshot) {
             "kvtop_refused_stores_total",
             "Stores under an unknown parent",
             totals.refused_stores,
-            events,
+            known,
         ),
-        ("kvtop_refused_blocks_total", "Blocks in refused stores", totals.refused_blocks, events),
+        ("kvtop_refused_blocks_total", "Blocks in refused stores", totals.refused_blocks, known),
         ("kvtop_removed_blocks_total", "Removed hashes", totals.removed_blocks, events),
-        (
-            "kvtop_unknown_removals_total",
-            "Removed hashes not held",
-            totals.unknown_removals,
-            events,
-        ),
+        ("kvtop_unknown_removals_total", "Removed hashes not held", totals.unknown_removals, known),
         ("kvtop_cleared_total", "Cleared events", totals.cleared, events),
         ("kvtop_requests_routed_total", "Requests routed", router.routed, told),
         (

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::domain::WorkerId;
+
 use super::{State, Verdict, verdict, worker};
 use crate::snapshot::{FindingRow, Severity, WorkerRow};
 
@@ -12,6 +14,8 @@ const SIZES: [&str; 4] = ["KVT001", "KVT002", "KVT015", "KVT016"];
 #[derive(Clone, Debug, Default)]
 pub struct Named {
     words: BTreeMap<String, Vec<(State, &'static str)>>,
+    /// Those that findings are about by their own word.
+    workers: BTreeMap<WorkerId, Vec<(State, &'static str)>>,
 }
 
 impl Named {
@@ -24,6 +28,12 @@ impl Named {
                 Severity::Warning => State::Warn,
                 Severity::Info => continue,
             };
+            for worker in &finding.subjects {
+                named.workers.entry(*worker).or_default().push((state, finding.id));
+            }
+            if !finding.subjects.is_empty() {
+                continue;
+            }
             for row in finding.evidence.iter().filter(|row| !row.against) {
                 for word in words(&row.claim).chain(words(&row.value)).chain(words(&row.source)) {
                     let found = named.words.entry(word.to_owned()).or_default();
@@ -39,7 +49,8 @@ impl Named {
     /// Returns the findings that name this worker.
     fn findings(&self, row: &WorkerRow) -> impl Iterator<Item = (State, &'static str)> {
         let names = [Some(&row.alias), row.pod.as_ref()].into_iter().flatten();
-        names.filter_map(|name| self.words.get(name)).flatten().copied()
+        let own = self.workers.get(&row.rank.worker).into_iter().flatten();
+        names.filter_map(|name| self.words.get(name)).flatten().chain(own).copied()
     }
 
     /// Returns how a worker is doing by its own row and by findings: the worse of both.

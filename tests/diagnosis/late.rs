@@ -1,0 +1,165 @@
+//! Recorded deployments, met at many moments: one truth, whenever kvtop attaches.
+
+use kvtop::domain::{Severity, Timestamp};
+use kvtop::engine::{Engine, EngineOptions};
+use kvtop::frame::Frame;
+use kvtop::report::check::{self, Status};
+use kvtop::snapshot::Snapshot;
+
+use super::QUERY;
+use crate::support::late::attached;
+use crate::support::{fixture, frames, played};
+
+/// Findings that would be a wrong cause where they are not the truth.
+const CAUSES: [&str; 8] =
+    ["KVT001", "KVT002", "KVT003", "KVT004", "KVT007", "KVT014", "KVT015", "KVT017"];
+
+/// How a deployment is.
+#[derive(Clone, Copy, Debug)]
+enum Truth {
+    /// Nothing is wrong, or not any more.
+    Well,
+    /// This is.
+    Wrong(&'static str),
+    /// A part of the workers is still wrong, so that it may be said or not.
+    Partly(&'static str),
+}
+
+use Truth::{Partly, Well, Wrong};
+
+/// Seconds of attaching and of judging, and the truth then.
+type Moment = (u64, u64, Truth);
+
+/// Recordings, each with what holds for whoever attaches and judges then.
+const MOMENTS: &[(&str, &[Moment])] = &[
+    // 0.9.0, publisher 32 and engine 16, cured by new containers in the same pods.
+    (
+        "after_fix_verify_090",
+        &[
+            (3, 11, Wrong("KVT001")),
+            (8, 15, Wrong("KVT001")),
+            (20, 29, Partly("KVT001")),
+            (38, 46, Well),
+            (45, 60, Well),
+            (60, 100, Well),
+            (100, 108, Well),
+        ],
+    ),
+    // The same, cured by new pods.
+    (
+        "after_roll_fresh_090",
+        &[
+            (2, 9, Wrong("KVT001")),
+            (8, 20, Wrong("KVT001")),
+            (28, 36, Partly("KVT001")),
+            (38, 47, Well),
+            (45, 75, Well),
+            (90, 100, Well),
+            (160, 172, Well),
+        ],
+    ),
+    // 0.9.0, the router restarted without history, cured by new workers; no traffic afterwards.
+    (
+        "nohist_090",
+        &[
+            (5, 15, Well),
+            (40, 50, Wrong("KVT007")),
+            (52, 65, Wrong("KVT007")),
+            (88, 96, Well),
+            (120, 150, Well),
+            (200, 225, Well),
+        ],
+    ),
+    ("roll_healthy_161", &[(5, 15, Well), (20, 45, Well)]),
+    ("disagg_161", &[(5, 15, Well), (30, 50, Well), (50, 61, Well)]),
+    ("healthy_102", &[(5, 15, Well), (25, 45, Well), (60, 70, Well), (130, 160, Well)]),
+];
+
+fn recording(name: &str) -> Vec<Frame> {
+    frames(&fixture(&format!("live/{name}.frames.gz")))
+}
+
+/// Returns what is wrong with the verdict in `seen`, if anything.
+fn mistake(seen: &Snapshot, truth: Truth) -> Option<String> {
+    let named = |id: &str| {
+        let mut rows = seen.findings.iter().filter(|row| row.severity > Severity::Info);
+        rows.any(|row| row.id == id && row.resolved.is_none())
+    };
+    let told = seen.findings.iter().chain(seen.past.iter());
+    let told: Vec<&str> =
+        told.filter(|row| row.severity > Severity::Info).map(|row| row.id).collect();
+    let allowed = |id: &str| match truth {
+        Well => false,
+        Wrong(cause) | Partly(cause) => cause == id,
+    };
+    if let Wrong(cause) = truth
+        && !named(cause)
+    {
+        return Some(format!("{cause} is not named, but {told:?}"));
+    }
+    let wrong: Vec<&str> =
+        told.into_iter().filter(|id| CAUSES.contains(id) && !allowed(id)).collect();
+    (!wrong.is_empty()).then(|| format!("{wrong:?}"))
+}
+
+#[test]
+fn whoever_attaches_before_during_or_after_a_fault_is_told_the_truth_of_that_moment() {
+    let mut mistakes = Vec::new();
+    for (name, moments) in MOMENTS {
+        let all = recording(name);
+        for (from, until, truth) in *moments {
+            let (_, seen) = played(&attached(&all, *from, *until));
+            let wrong = mistake(&seen, *truth);
+            mistakes.extend(wrong.map(|why| format!("{name} +{from}..{until} {truth:?}: {why}")));
+        }
+    }
+    assert!(mistakes.is_empty(), "{}", mistakes.join("\n"));
+}
+
+#[test]
+fn a_replay_reaches_the_verdicts_that_were_reached_live() {
+    let all = recording("after_fix_verify_090");
+    let end = all.last().unwrap().at;
+    let verdicts = |looks: bool| {
+        let mut engine = Engine::new(EngineOptions::default());
+        for (number, frame) in all.iter().enumerate() {
+            engine.ingest(std::slice::from_ref(frame));
+            // Somebody looks at odd moments, in the middle of seconds.
+            if looks && number % 7 == 0 {
+                let _ = engine.snapshot(&QUERY, frame.at);
+            }
+        }
+        let seen = engine.snapshot(&QUERY, end);
+        let rows = seen.findings.iter().chain(seen.past.iter());
+        let rows = rows.map(|row| (row.id, row.raised, row.resolved, row.summary.clone()));
+        rows.collect::<Vec<(_, Timestamp, _, _)>>()
+    };
+
+    let live = verdicts(true);
+    assert!(live.iter().any(|(id, ..)| *id == "KVT001"), "{live:?}");
+    assert_eq!(live, verdicts(false));
+}
+
+#[test]
+fn an_idle_deployment_without_anything_wrong_is_ok_and_says_for_how_long() {
+    let all = recording("healthy_102");
+    for (from, until) in [(60, 75), (80, 125), (150, 180)] {
+        let (_, seen) = played(&attached(&all, from, until));
+        let line = check::text(&seen);
+        assert_eq!(Status::of(&seen), Status::Ok, "+{from}..{until}: {line}");
+        assert!(line.contains("no traffic for"), "{line}");
+    }
+}
+
+#[test]
+fn workers_that_were_replaced_are_gone_for_whoever_attaches_later() {
+    let all = recording("after_roll_fresh_090");
+    let (_, seen) = played(&attached(&all, 60, 75));
+    let of = |gone: bool| {
+        let rows = seen.workers.iter().filter(|row| row.gone == gone);
+        rows.map(|row| row.counters.stores > 0).collect::<Vec<bool>>()
+    };
+
+    assert_eq!(of(true), [true, true], "their history is kept");
+    assert_eq!(of(false), [true, true], "two are there");
+}
