@@ -3,6 +3,7 @@
 //! A pure function of what was seen and of what was chosen. It opens nothing and remembers nothing;
 //! whoever runs sources compares its answers and starts or stops what differs.
 
+mod name;
 mod nats;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use crate::domain::{
 };
 use crate::model::{Channels, Cluster};
 
+pub use name::{Place, names, places};
 pub use nats::{Login, NatsTarget, NatsUser};
 pub use zmq::{ZmqTarget, published};
 

@@ -5,6 +5,7 @@
 
 mod borrowers;
 mod explorer;
+mod foreign;
 mod incarnations;
 mod intake;
 mod journal;
@@ -24,6 +25,7 @@ use std::time::Duration;
 
 use borrowers::Borrowers;
 use explorer::Explorer;
+use foreign::Foreign;
 use journal::Journal;
 use meters::Meters;
 use warm_up::WarmUp;
@@ -47,10 +49,14 @@ const MIRROR_BUDGET: usize = 4096;
 pub struct EngineOptions {
     /// A name for what is looked at: namespace, file or scenario.
     pub label: String,
+    /// The name that was given for it, where that is another one.
+    pub asked: Option<String>,
     /// Dynamo's version, when somebody says so beforehand, with who says it.
     pub version: Option<(String, String)>,
     /// The graph deployment that was chosen; workers and claims of others are left out of pictures.
     pub dgd: Option<String>,
+    /// The Dynamo namespace that was chosen, in place of those of the pods; events of others are left out.
+    pub dynamo_namespace: Option<String>,
     /// Bound of the mirror's memory, in bytes.
     pub memory_limit: usize,
     /// Where rules draw their lines.
@@ -64,8 +70,10 @@ impl Default for EngineOptions {
     fn default() -> Self {
         Self {
             label: String::new(),
+            asked: None,
             version: None,
             dgd: None,
+            dynamo_namespace: None,
             memory_limit: 1 << 30,
             thresholds: Thresholds::default(),
             logs_only: false,
@@ -112,6 +120,7 @@ pub struct Engine {
     burst: Vec<(usize, Frame)>,
     outcomes: Vec<Outcome>,
     explorer: Explorer,
+    foreign: Foreign,
 }
 
 /// What is followed of prefixes, to tell a blind router from prompts that share nothing.
@@ -239,6 +248,7 @@ impl Engine {
             burst: Vec::new(),
             outcomes: Vec::new(),
             explorer: Explorer::default(),
+            foreign: Foreign::default(),
         }
     }
 
@@ -266,6 +276,7 @@ impl Engine {
     /// of others is kept.
     pub fn choose(&mut self, dgd: Option<String>) {
         self.options.dgd = dgd;
+        self.refresh_foreign();
     }
 
     /// Returns what Kubernetes shows, for deciding what to open next.

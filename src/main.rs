@@ -12,15 +12,13 @@ fn main() -> ExitCode {
         Err(error) => return ExitCode::from(refused(&error)),
     };
     // Monitoring systems take 1 and 2 for findings.
-    let failed = match cli.command {
-        Some(Command::Check(_) | Command::Lint(_)) => exit::Exit::Check(3),
-        _ => exit::Exit::Failed,
-    };
+    let judges = matches!(cli.command, Some(Command::Check(_) | Command::Lint(_)));
     match run::run(cli) {
         Ok(exit) => ExitCode::from(exit.code()),
         Err(error) => {
             // When nobody reads the error, the exit code is all that is left to say.
             drop(writeln!(std::io::stderr(), "kvtop: {}", error.said()));
+            let failed = if judges { exit::Exit::Check(3) } else { error.exit() };
             ExitCode::from(failed.code())
         }
     }

@@ -33,7 +33,7 @@ pub use rejects::{RejectLog, RejectRecord};
 pub use returns::Returns;
 pub use reuse::{Landing, Reuse, SizeByStores};
 pub use router::{Heard, PodWarnings, Router};
-pub use sources::{SourceRecord, Sources};
+pub use sources::{Reading, SourceRecord, Sources};
 pub use tally::{Refusals, RouterTally, Tally};
 pub use versions::{Family, Versions};
 pub use workers::{

@@ -242,7 +242,10 @@ pub fn options_for(
     thresholds: Thresholds,
 ) -> EngineOptions {
     let version = recording.header().dynamo.clone();
+    let target = recording.header().target();
     EngineOptions {
+        dgd: target.dgd,
+        dynamo_namespace: target.dynamo_namespace,
         label: name_of(path),
         version: (!version.is_empty())
             .then(|| (crate::wire::printable(&version, 20).into_owned(), "recording".to_owned())),

@@ -10,7 +10,7 @@ mod writer;
 use std::io;
 use std::path::PathBuf;
 
-pub use line::{Header, decode, encode};
+pub use line::{Header, RecordedTarget, decode, encode};
 pub use reader::{BadLines, Recording};
 pub use writer::RecordWriter;
 

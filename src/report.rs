@@ -11,6 +11,7 @@ pub use line::{stat_header, stat_line};
 pub use table::{csv, markdown, text};
 
 use crate::domain::Timestamp;
+use crate::snapshot::Snapshot;
 
 /// Returns `at` in RFC 3339 with milliseconds, in UTC; empty for a time beyond the calendar.
 pub fn rfc3339(at: Timestamp) -> String {
@@ -19,4 +20,33 @@ pub fn rfc3339(at: Timestamp) -> String {
         .and_then(|micros| jiff::Timestamp::from_microsecond(micros).ok())
         .map(|time| format!("{time:.3}"))
         .unwrap_or_default()
+}
+
+/// Returns what could have been read and was not, each in a sentence: without it counts are too low.
+pub fn incomplete(snapshot: &Snapshot) -> Vec<String> {
+    let behind = snapshot.catching_up.map(|behind| {
+        format!(
+            "read {} of {} stored messages ({} %)",
+            thousands(behind.read),
+            thousands(behind.total),
+            behind.percent()
+        )
+    });
+    let pending = snapshot.sources.iter().filter(|row| row.pending);
+    let pending =
+        pending.map(|row| format!("{} has not said yet which streams there are", row.name));
+    behind.into_iter().chain(pending).collect()
+}
+
+/// Returns a number with commas between its thousands.
+fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }

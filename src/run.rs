@@ -14,7 +14,10 @@ mod live;
 mod log_files;
 pub mod manual;
 mod output;
+mod place;
 mod publishers;
+mod rbac;
+mod ready;
 mod recorder;
 mod records;
 mod screen;
@@ -37,7 +40,7 @@ use crate::exit::Exit;
 use crate::record::RecordError;
 use crate::source::etcd::BadEtcdAddress;
 use crate::source::indexer::BadIndexerUrl;
-use crate::source::kube::KubeConfigError;
+use crate::source::kube::{KubeConfigError, Refusal};
 use crate::source::nats::NatsConfigError;
 use crate::source::zmq::BadEndpoint;
 use crate::tui::labels::LabelsError;
@@ -78,6 +81,21 @@ pub enum RunError {
     /// Kubernetes cannot be asked.
     #[error("{}", .0.sentence())]
     Kube(Box<KubeConfigError>),
+    /// A name that means several deployments.
+    #[error("{0}")]
+    Ambiguous(Box<place::Ambiguous>),
+    /// A name that means nothing.
+    #[error("{0}")]
+    NotFound(Box<place::NotFound>),
+    /// The API server could not be asked what a name means.
+    #[error("could not look up `{name}`")]
+    Lookup {
+        /// The name.
+        name: String,
+        /// Why.
+        #[source]
+        why: Box<Refusal>,
+    },
     /// Nothing says which deployment, and there is no cluster that would be looked at by itself.
     #[error(
         "nothing names a deployment: pass --nats-url, --zmq, --etcd-url or --discovery-dir; and {}; \
@@ -182,6 +200,14 @@ pub enum RunError {
 }
 
 impl RunError {
+    /// Returns the exit code of a command that ends with this: 3 where it is up to the user to choose.
+    pub const fn exit(&self) -> Exit {
+        match self {
+            Self::Ambiguous(_) => Exit::Check(3),
+            _ => Exit::Failed,
+        }
+    }
+
     /// Returns it with its causes, for a terminal. Only a list of mistakes has lines of its own; those
     /// in what was typed would pass for kvtop's.
     pub fn said(&self) -> String {
@@ -241,7 +267,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
 fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
     Some(match &cli.command {
         Some(Command::Explain(explain)) => check::explain(explain),
-        Some(Command::Rbac(rbac)) => headless::rbac(rbac, &cli.source),
+        Some(Command::Rbac(rbac)) => rbac::rbac(rbac, &cli.source),
         Some(Command::Lint(args)) => lint::lint(args),
         Some(Command::Config(args)) => {
             let command = args.command;

@@ -25,7 +25,7 @@ pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
 pub use router::{DecisionRow, RouterSummary, RoutingDetail, ShareRow, TermRow};
 pub use series::{Series, SeriesSet};
-pub use sources::{ClaimRow, RejectRow, Rejects, SourceRow};
+pub use sources::{CatchingUp, ClaimRow, RejectRow, Rejects, SourceRow};
 pub use tree::TreeSummary;
 pub use workers::{
     BlockSizes, Counters, Knowledge, RateSet, Rates, RouterLoad, Sourced, Totals, WorkerDetail,
@@ -68,6 +68,8 @@ pub struct Snapshot {
     pub claims: Vec<ClaimRow>,
     /// The sources and how they are doing.
     pub sources: Vec<SourceRow>,
+    /// History that is still being read; none once all of it has been.
+    pub catching_up: Option<CatchingUp>,
     /// Input that could not be read.
     pub rejects: Rejects,
     /// Histories for graphs, over the window that was asked for.

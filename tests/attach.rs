@@ -1,6 +1,7 @@
 //! `kvtop -n NAMESPACE`: the real binary over a fake Kubernetes API and a real NATS server.
 
 mod heals;
+mod names;
 mod picks;
 mod secrets;
 mod shown;

@@ -240,3 +240,26 @@ async fn waiting_ends_when_all_is_well_and_not_before() {
     assert_eq!(well, Some(0), "{line}");
     assert!(line.starts_with("KVTOP OK - "), "{line}");
 }
+
+#[test]
+fn a_history_that_was_not_read_is_unknown_and_says_how_much_of_it_was() {
+    let file = scratch().join("unread.frames");
+    let note = r#"{\"state\":\"live\",\"history\":{\"stream\":\"s\",\"first_seq\":1,\"last_seq\":1003485,\"read\":29720,\"complete\":false}}"#;
+    let text = format!(
+        "{{\"kvtop_frames\":1,\"dynamo\":\"0.9.0\"}}\n\
+         {{\"at\":1771425300000000,\"from\":{{\"health\":{{\"source\":\"nats\"}}}},\"text\":\"{note}\"}}\n"
+    );
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+
+    let line = check(&["--replay", file]);
+    assert_eq!(line.status.code(), Some(3));
+    let said = stdout(&line);
+    assert!(said.contains("read 29,720 of 1,003,485 stored messages (2 %)"), "{said}");
+
+    let report: Value =
+        serde_json::from_str(&stdout(&check(&["--replay", file, "-o", "json"]))).unwrap();
+    assert_eq!(report["status"], "UNKNOWN");
+    assert_eq!(report["incomplete"][0], "read 29,720 of 1,003,485 stored messages (2 %)");
+    assert_eq!(report["catching_up"]["percent"], 2);
+}

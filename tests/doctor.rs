@@ -190,6 +190,8 @@ async fn without_dynamo_it_says_where_there_is_one() {
     let mut graph = crate::support::kube_api::recorded_objects("dgd/list").remove(0);
     graph["metadata"]["namespace"] = "elsewhere".into();
     kube.object(graph);
+    let name = serde_json::json!({ "name": "gtc-demo" });
+    kube.object(serde_json::json!({ "kind": "Namespace", "apiVersion": "v1", "metadata": name }));
 
     let (code, report) = examined(&kube).await;
 

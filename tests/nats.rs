@@ -96,7 +96,7 @@ impl Attached {
         let spec = NatsSpec {
             name: "nats".into(),
             resolved: resolved(options),
-            namespace: namespace.map(Into::into),
+            namespaces: namespace.map(Into::into).into_iter().collect(),
         };
         let handle = spawn(spec, Emitter::new(frames_tx));
         Self { handle, frames, delivered: Vec::new(), notes: Vec::new() }

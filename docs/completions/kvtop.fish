@@ -24,7 +24,7 @@ function __fish_kvtop_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c kvtop -n "__fish_kvtop_needs_command" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l as -d 'Kubernetes user to impersonate' -r
@@ -108,7 +108,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -s h -l help -d 'Pri
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s o -l output -d 'The file to write; compressed when it ends in .zst' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l for -d 'How long to record; until interrupted when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l note -d 'What it shows, for whoever reads it later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l as -d 'Kubernetes user to impersonate' -r
@@ -154,9 +154,10 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l replay -d 'Take
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l demo -d 'Take the state of a simulated deployment after `--for` of its time' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l seed -d 'Seed of the simulation' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l for -d 'How long to listen before the state is taken, once history has been read' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l wait -d 'How long to wait for history to be read, and for sources to answer; 30s when not given. What was not read is said, with exit code 3' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l view -d 'View that svg, html and text show' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l size -d 'Columns and rows of svg, html and text' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l as -d 'Kubernetes user to impersonate' -r
@@ -192,9 +193,10 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l no-port-forward
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l interval -d 'Time between lines' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l wait -d 'How long the first line waits for history to be read; 30s when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l count -d 'Lines to print; until interrupted when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l replay -d 'Print the lines of this recording, as fast as it can be read' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l as -d 'Kubernetes user to impersonate' -r
@@ -235,8 +237,8 @@ prometheus\t'Metrics'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Judge this recording instead of a live deployment' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l logs -d 'Judge saved logs instead, as `kubectl logs` prints them; `-` reads standard input' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'How long to listen before it is judged, once history has been read' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Go on for up to this time until all is well, as after a fix' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Wait for up to this time until all is well, as after a fix; also how long to wait for history to be read, which is 30s when not given. What was not read is said, with exit code 3' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l as -d 'Kubernetes user to impersonate' -r
@@ -277,7 +279,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s h -l help -d 'Print
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s o -l output -d 'Format' -r -f -a "text\t'A line for each check'
 json\t'The contract of docs/reference/json.md'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l as -d 'Kubernetes user to impersonate' -r
@@ -315,7 +317,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s h -l help -d 'Pri
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s o -l output -d 'The file to write; its name ends in .tar.zst' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l for -d 'How long to listen, once history has been read' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l replay -d 'Pack this recording instead of listening to a live deployment' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l as -d 'Kubernetes user to impersonate' -r
@@ -353,13 +355,13 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s h -l help -d 'Pri
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-namespace -d 'With --port-forward: the namespace of NATS, when it is another one, such as `dynamo-system`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l secret -d 'Add the opt-in role for reading this one Secret, such as the login of NATS' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l user -d 'The user who gets the role; a service account `kvtop` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Add the opt-in role for port-forwards'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Where to listen; `:9478` listens on every address, which a pod needs' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l as -d 'Kubernetes user to impersonate' -r
@@ -427,7 +429,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
@@ -446,7 +448,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace of the deployment; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r

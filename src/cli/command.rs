@@ -93,6 +93,10 @@ pub struct SnapshotArgs {
     /// How long to listen before the state is taken, once history has been read
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub length: Duration,
+    /// How long to wait for history to be read, and for sources to answer; 30s when not given. What was not
+    /// read is said, with exit code 3
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["replay", "demo"])]
+    pub wait: Option<Duration>,
     /// View that svg, html and text show
     #[arg(long, value_name = "NAME", default_value = "overview")]
     pub view: String,
@@ -126,6 +130,9 @@ pub struct StatArgs {
     /// Time between lines
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub interval: Duration,
+    /// How long the first line waits for history to be read; 30s when not given
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "replay")]
+    pub wait: Option<Duration>,
     /// Lines to print; until interrupted when not given
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
@@ -155,7 +162,8 @@ pub struct CheckArgs {
         conflicts_with_all = ["replay", "logs"]
     )]
     pub length: Duration,
-    /// Go on for up to this time until all is well, as after a fix
+    /// Wait for up to this time until all is well, as after a fix; also how long to wait for history to be
+    /// read, which is 30s when not given. What was not read is said, with exit code 3
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "replay")]
     pub wait: Option<Duration>,
 }

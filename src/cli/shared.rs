@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::value::{bytes, duration, label, subject};
+use super::value::{bytes, duration, place, subject};
 
 /// Which deployment, and where its events come from.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
-    /// Kubernetes namespace of the deployment; everything else is found from it
-    #[arg(short, long, global = true, value_name = "NAME", value_parser = label)]
+    /// Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you
+    /// may list; everything else is found from it
+    #[arg(short, long, global = true, value_name = "NAME", value_parser = place)]
     pub namespace: Option<String>,
     /// Kubernetes context to use
     #[arg(long, global = true, value_name = "NAME")]

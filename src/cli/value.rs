@@ -21,6 +21,21 @@ pub fn label(text: &str) -> Result<String, String> {
     Err("no name of a namespace; those have a-z, 0-9 and -, at most 63 letters".to_owned())
 }
 
+/// Reads what names a deployment: a Kubernetes namespace, a graph deployment or a Dynamo namespace.
+pub fn place(text: &str) -> Result<String, String> {
+    let inner = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
+    let ends = |letter: Option<char>| letter.is_some_and(|letter| letter.is_ascii_alphanumeric());
+    let fits = text.len() <= 253
+        && ends(text.chars().next())
+        && ends(text.chars().last())
+        && text.chars().all(inner);
+    if fits {
+        return Ok(text.to_owned());
+    }
+    Err("no name of a namespace or a deployment; those have letters, digits, `-`, `_` and `.`, at most 253"
+        .to_owned())
+}
+
 /// Reads the name of a Dynamo namespace: part of subjects of NATS, so without spaces and wildcards.
 pub fn subject(text: &str) -> Result<String, String> {
     let bad = |letter: char| letter.is_whitespace() || letter.is_control() || "*>".contains(letter);

@@ -271,7 +271,7 @@ impl Kind {
             Self::Flag if !["true", "false"].contains(&text) => {
                 Err(format!("`{text}` is neither true nor false"))
             }
-            Self::Label => cli::label(text).map(drop).map_err(|why| format!("`{text}` is {why}")),
+            Self::Label => cli::place(text).map(drop).map_err(|why| format!("`{text}` is {why}")),
             Self::Subject => {
                 cli::subject(text).map(drop).map_err(|why| format!("`{text}` is {why}"))
             }

@@ -58,6 +58,8 @@ pub struct SourceNote {
     pub drops_uncounted: u64,
     /// Times the source was without connection, or lost messages, after it had been live.
     pub interruptions: u64,
+    /// True while it is not known yet what there is of the past to be read.
+    pub pending: bool,
     /// What was read of a stream's history.
     pub history: Option<HistoryNote>,
     /// How many publishers of KV events it reaches, where it connects to each.
@@ -78,6 +80,7 @@ impl SourceNote {
             dropped: 0,
             drops_uncounted: 0,
             interruptions: 0,
+            pending: false,
             history: None,
             peers: None,
             at,
@@ -107,4 +110,11 @@ pub struct HistoryNote {
     pub read: u64,
     /// True once all was read and joined to the live feed.
     pub complete: bool,
+}
+
+impl HistoryNote {
+    /// Returns how many messages there are to be read.
+    pub fn total(&self) -> u64 {
+        (self.last_seq + 1).saturating_sub(self.first_seq)
+    }
 }

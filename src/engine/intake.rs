@@ -71,6 +71,10 @@ impl Engine {
         self.times.cursor = self.times.cursor.max(happened);
         self.journal.frame = Some(kept::light(frame));
         let source = self.note_origin(frame);
+        if self.is_foreign(frame, &source) {
+            self.journal.frame = None;
+            return;
+        }
         if let Origin::Indexer { .. } = &frame.origin {
             return self.take_dump(frame, &source);
         }
@@ -86,6 +90,7 @@ impl Engine {
         }
         if !self.facts.other.is_empty() {
             self.learn_all(happened, &source);
+            self.refresh_foreign();
         }
         if let Err(reject) = decoded {
             self.note_reject(frame, &reject.why, &source);

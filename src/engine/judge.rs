@@ -164,7 +164,8 @@ impl Engine {
     }
 
     fn rank_evidence(&self) -> Vec<RankEvidence> {
-        let ranks = self.workers.ranks().iter().map(|record| {
+        let ours = |record: &&RankRecord| !self.is_foreign_worker(record.rank.worker);
+        let ranks = self.workers.ranks().iter().filter(ours).map(|record| {
             let worker = self.workers.worker(record.rank.worker);
             let pod = worker.and_then(|worker| worker.pod.clone());
             let shown = pod.as_deref().and_then(|pod| self.cluster.pod(pod)).map(|it| &it.pod);

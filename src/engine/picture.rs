@@ -14,10 +14,10 @@ use std::sync::Arc;
 
 use super::Engine;
 use crate::domain::{SourceNote, SourceState, Subject, Timestamp, WorkerRank};
-use crate::model::{Measured, OverlapBy};
+use crate::model::{Measured, OverlapBy, Reading};
 use crate::snapshot::{
-    ClaimRow, Deployment, EventRow, Feed, RejectRow, Rejects, Series, SeriesSet, Snapshot,
-    SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
+    CatchingUp, ClaimRow, Deployment, EventRow, Feed, RejectRow, Rejects, Series, SeriesSet,
+    Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
 };
 use crate::wire::Shape;
 
@@ -49,6 +49,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
             .map(|stored| ClaimRow { claim: stored.claim.clone(), at: stored.first })
             .collect(),
         sources: sources(engine, at),
+        catching_up: catching_up(engine),
         rejects: rejects(engine),
         series: series(engine, query, at),
         events: events(engine, query.events),
@@ -96,6 +97,7 @@ fn deployment(engine: &Engine) -> Deployment {
     };
     Deployment {
         label: engine.options.label.clone(),
+        asked: engine.options.asked.clone(),
         version,
         version_source,
         namespace: engine.deployment.namespace.as_ref().map(ToString::to_string),
@@ -105,6 +107,7 @@ fn deployment(engine: &Engine) -> Deployment {
         dgd: cluster::looked_at(engine),
         chosen: engine.options.dgd.clone(),
         graphs: cluster::graphs(engine),
+        foreign: engine.ignored(),
     }
 }
 
@@ -212,10 +215,27 @@ fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
             drops_uncounted: note.is_some_and(|note| note.drops_uncounted > 0),
             interruptions: note.map_or(0, |note| note.interruptions),
             last_frame: record.last_frame,
+            pending: note.is_some_and(|note| note.pending),
             history: note.and_then(|note| note.history.clone()),
         }
     };
     engine.sources.all().map(row).collect()
+}
+
+/// Returns how far histories are read; none once they all have been.
+pub(super) fn catching_up(engine: &Engine) -> Option<CatchingUp> {
+    use std::time::Duration;
+    let readings = engine.sources.all().flat_map(|(_, record)| record.readings.values());
+    let open: Vec<&Reading> = readings.filter(|reading| reading.behind() > 0).collect();
+    let sum =
+        |count: fn(&Reading) -> u64| open.iter().map(|it| count(it)).fold(0, u64::saturating_add);
+    let total = sum(|reading| reading.note.total());
+    let read = sum(|reading| reading.note.read.min(reading.note.total()));
+    // Streams are read one after the other.
+    let speed = open.iter().filter_map(|reading| reading.speed()).reduce(f64::max);
+    let seconds = speed.map(|speed| total.saturating_sub(read) as f64 / speed);
+    let left = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    (!open.is_empty()).then_some(CatchingUp { read, total, left })
 }
 
 /// Returns what is said of the source that `name` is read through.

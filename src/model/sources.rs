@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{DpRank, Envelope, SourceNote, SourceState, Timestamp};
+use crate::domain::{DpRank, Envelope, HistoryNote, SourceNote, SourceState, Timestamp};
 
 /// Most sources that are told apart.
 const SOURCE_LIMIT: usize = 256;
@@ -27,6 +27,12 @@ const ORDERED: &str = "kv-events";
 
 /// A message that so many later ones overtook is lost.
 const OVERTAKEN: u64 = 32;
+
+/// Most streams whose reading is followed.
+const STREAM_LIMIT: usize = 256;
+
+/// Messages that are fetched again while everything else is followed live.
+const REFILL: u64 = 1_000;
 
 /// The source that tells which connections are open. Each scrape may open one and close it.
 const FORWARDS: &str = "port-forward";
@@ -56,13 +62,63 @@ pub struct SourceRecord {
     pub reading_since: Option<Timestamp>,
     /// When the last frame arrived.
     pub last_frame: Option<Timestamp>,
+    /// How far the histories of its streams are read.
+    pub readings: BTreeMap<Arc<str>, Reading>,
     /// What a port-forward said last of each connection, and when.
     said: HashMap<String, Timestamp>,
 }
 
+/// How far the history of a stream is read.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// What was said of it last.
+    pub note: HistoryNote,
+    /// When that was.
+    pub at: Timestamp,
+    /// When it began, and how much had been read then.
+    pub began: (Timestamp, u64),
+    /// True once the history had been read whole.
+    pub was_whole: bool,
+}
+
+impl Reading {
+    /// Returns how many messages there are to be read, as long as they matter: a stream that was read
+    /// whole is followed live, and looked at again for single messages that did not come.
+    pub fn behind(&self) -> u64 {
+        let left = self.note.total().saturating_sub(self.note.read);
+        let matters = !self.note.complete && (!self.was_whole || left > REFILL);
+        if matters { left.max(1) } else { 0 }
+    }
+
+    /// Returns how many messages are read in a second; none until some were.
+    pub fn speed(&self) -> Option<f64> {
+        let (since, before) = self.began;
+        let read = self.note.read.checked_sub(before).filter(|read| *read > 0)?;
+        let span = self.at.since(since).as_secs_f64();
+        (span > 0.0).then(|| read as f64 / span)
+    }
+}
+
 impl SourceRecord {
+    fn read(&mut self, note: &HistoryNote, at: Timestamp) {
+        if !self.readings.contains_key(&note.stream) && self.readings.len() >= STREAM_LIMIT {
+            return;
+        }
+        let new = || Reading { note: note.clone(), at, began: (at, note.read), was_whole: false };
+        let reading = self.readings.entry(Arc::clone(&note.stream)).or_insert_with(new);
+        if reading.note.complete && !note.complete || note.read < reading.began.1 {
+            reading.began = (at, note.read);
+        }
+        reading.was_whole |= note.complete;
+        reading.at = at;
+        reading.note.clone_from(note);
+    }
+
     /// Takes in what it says of itself. Returns true when that is news.
     pub fn say(&mut self, note: &SourceNote) -> bool {
+        if let Some(history) = &note.history {
+            self.read(history, note.at);
+        }
         let before = self.note.replace(note.clone());
         if stopped(before.as_ref(), note) {
             self.interrupted = self.interrupted.max(Some(note.at));

@@ -33,6 +33,44 @@ pub struct Header {
     pub other: Map<String, Value>,
 }
 
+/// Which part of what was recorded was looked at. A replay looks at the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordedTarget {
+    /// The graph deployment.
+    pub dgd: Option<String>,
+    /// The Dynamo namespace, where it was named outright.
+    pub dynamo_namespace: Option<String>,
+}
+
+/// Keys of the header and of its target.
+const TARGET: &str = "target";
+const DGD: &str = "dgd";
+const DYNAMO_NAMESPACE: &str = "dynamo_namespace";
+
+impl Header {
+    /// Returns the header of a recording of `target`.
+    #[must_use]
+    pub fn of_target(mut self, target: &RecordedTarget) -> Self {
+        let mut map = Map::new();
+        let parts = [(DGD, &target.dgd), (DYNAMO_NAMESPACE, &target.dynamo_namespace)];
+        for (key, value) in parts {
+            if let Some(value) = value {
+                map.insert(key.to_owned(), Value::from(value.as_str()));
+            }
+        }
+        if !map.is_empty() {
+            self.other.insert(TARGET.to_owned(), Value::Object(map));
+        }
+        self
+    }
+
+    /// Returns what was looked at; all of it where the header does not say.
+    pub fn target(&self) -> RecordedTarget {
+        let text = |key| Some(self.other.get(TARGET)?.get(key)?.as_str()?.to_owned());
+        RecordedTarget { dgd: text(DGD), dynamo_namespace: text(DYNAMO_NAMESPACE) }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct WireFrame {
     at: u64,

@@ -5,7 +5,7 @@ mod metrics;
 
 use serde::Serialize;
 
-use super::json::{CONTRACT, RowOfMemory, memory_ranks};
+use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
 use crate::domain::{EVENTS_BY_ZMQ, Timestamp};
 use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Quiet, Severity, Snapshot};
 pub use exporter::{Raises, exporter};
@@ -47,8 +47,9 @@ impl Status {
     pub fn of(snapshot: &Snapshot) -> Self {
         let open = || active(snapshot);
         let quiet = snapshot.coverage.quiet.is_some();
-        let unjudged =
-            is_unknown(snapshot, CORE) && !quiet || refuses_for_unknown_reasons(snapshot);
+        let unjudged = is_unknown(snapshot, CORE) && !quiet
+            || refuses_for_unknown_reasons(snapshot)
+            || !super::incomplete(snapshot).is_empty();
         if open().any(|finding| finding.severity == Severity::Critical) {
             Self::Critical
         } else if unjudged || open().any(|finding| finding.id == CANNOT_SEE) {
@@ -126,6 +127,10 @@ pub fn text(snapshot: &Snapshot) -> String {
         (None, Status::Unknown) => missing(snapshot),
         (None, _) => summary(snapshot),
     };
+    let said = match snapshot.deployment.asked {
+        Some(_) => format!("{}: {said}", snapshot.deployment.title("→")),
+        None => said,
+    };
     format!("KVTOP {} - {} | {}\n", status.name(), line(&said), perfdata(snapshot))
 }
 
@@ -140,6 +145,10 @@ fn line(text: &str) -> String {
 }
 
 fn missing(snapshot: &Snapshot) -> String {
+    let incomplete = super::incomplete(snapshot);
+    if !incomplete.is_empty() {
+        return incomplete.join("; ");
+    }
     if snapshot.is_silent_on_nats() {
         return format!("KV events: none came by NATS; {EVENTS_BY_ZMQ}");
     }
@@ -246,6 +255,9 @@ struct Report<'a> {
     error: Option<&'a str>,
     /// Seconds without traffic, where that is why little can be judged.
     quiet_seconds: Option<u64>,
+    target: Option<Target<'a>>,
+    incomplete: Vec<String>,
+    catching_up: Option<Reading>,
     findings: Vec<Finding<'a>>,
     checks: Vec<Check<'a>>,
     memory: Vec<RowOfMemory<'a>>,
@@ -308,6 +320,9 @@ pub fn json(snapshot: &Snapshot) -> String {
         exit: status.exit(),
         error: None,
         quiet_seconds: snapshot.coverage.quiet.as_ref().map(|quiet| quiet.still.as_secs()),
+        target: Some(Target::of(snapshot)),
+        incomplete: super::incomplete(snapshot),
+        catching_up: Reading::of(snapshot),
         findings: snapshot.findings.iter().map(finding).collect(),
         checks: snapshot
             .checks
@@ -338,6 +353,9 @@ pub fn json_failed(why: &str, at: Timestamp) -> String {
         exit: status.exit(),
         error: Some(why),
         quiet_seconds: None,
+        target: None,
+        incomplete: Vec::new(),
+        catching_up: None,
         findings: Vec::new(),
         checks: Vec::new(),
         memory: Vec::new(),

@@ -32,6 +32,7 @@ struct Report<'a> {
     contract: u32,
     kvtop: &'static str,
     at: String,
+    target: Target<'a>,
     dynamo: Dynamo<'a>,
     workers: Vec<Worker<'a>>,
     memory: Vec<memory::RowOfMemory<'a>>,
@@ -40,7 +41,48 @@ struct Report<'a> {
     tree: Tree<'a>,
     claims: Vec<Claim<'a>>,
     sources: Vec<Source<'a>>,
+    catching_up: Option<Reading>,
+    incomplete: Vec<String>,
     rejects: Vec<Reject<'a>>,
+}
+
+/// History that is still being read.
+#[derive(Serialize)]
+pub(super) struct Reading {
+    read: u64,
+    total: u64,
+    percent: u64,
+    seconds_left: Option<f64>,
+}
+
+impl Reading {
+    pub(super) fn of(snapshot: &Snapshot) -> Option<Self> {
+        snapshot.catching_up.as_ref().map(|behind| Self {
+            read: behind.read,
+            total: behind.total,
+            percent: behind.percent(),
+            seconds_left: behind.left.map(|left| left.as_secs_f64()),
+        })
+    }
+}
+
+/// What is looked at, and the name that led there.
+#[derive(Serialize)]
+pub(super) struct Target<'a> {
+    asked: Option<&'a str>,
+    name: &'a str,
+    dgd: Option<&'a str>,
+}
+
+impl<'a> Target<'a> {
+    pub(super) fn of(snapshot: &'a Snapshot) -> Self {
+        let deployment = &snapshot.deployment;
+        Self {
+            asked: deployment.asked.as_deref(),
+            name: &deployment.label,
+            dgd: deployment.dgd.as_deref(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -52,6 +94,14 @@ struct Dynamo<'a> {
     event_plane: Option<&'a str>,
     dgd: Option<&'a str>,
     dgds: Vec<Dgd<'a>>,
+    ignored: Vec<Ignored<'a>>,
+}
+
+/// A Dynamo namespace that no selected deployment uses.
+#[derive(Serialize)]
+struct Ignored<'a> {
+    namespace: &'a str,
+    messages: u64,
 }
 
 #[derive(Serialize)]
@@ -197,6 +247,7 @@ impl<'a> Report<'a> {
             contract: CONTRACT,
             kvtop: env!("CARGO_PKG_VERSION"),
             at: rfc3339(snapshot.at),
+            target: Target::of(snapshot),
             dynamo: Dynamo {
                 version: deployment.version.as_deref(),
                 version_source: deployment.version_source.as_deref(),
@@ -205,6 +256,11 @@ impl<'a> Report<'a> {
                 event_plane: deployment.event_plane.as_deref(),
                 dgd: deployment.dgd.as_deref(),
                 dgds: deployment.graphs.iter().map(Dgd::of).collect(),
+                ignored: deployment
+                    .foreign
+                    .iter()
+                    .map(|(namespace, messages)| Ignored { namespace, messages: *messages })
+                    .collect(),
             },
             workers: snapshot.workers.iter().map(|row| Worker::of(row, snapshot)).collect(),
             memory: memory::ranks(snapshot),
@@ -213,6 +269,8 @@ impl<'a> Report<'a> {
             tree: Tree::of(snapshot),
             claims: snapshot.claims.iter().map(Claim::of).collect(),
             sources: snapshot.sources.iter().map(Source::of).collect(),
+            catching_up: Reading::of(snapshot),
+            incomplete: super::incomplete(snapshot),
             rejects: snapshot.rejects.reasons.iter().map(Reject::of).collect(),
         }
     }
@@ -221,6 +279,7 @@ impl<'a> Report<'a> {
 impl<'a> Worker<'a> {
     fn of(row: &'a WorkerRow, snapshot: &Snapshot) -> Self {
         let (events, told) = (snapshot.hears_events(), snapshot.router.tells_of_requests());
+        let events = events && !row.reading;
         let counted = |count: u64| events.then_some(count);
         let counters = &row.counters;
         let rates = &row.rates;

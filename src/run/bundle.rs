@@ -14,9 +14,10 @@ use tape::Tape;
 use super::RunError;
 use super::doctor;
 use super::ending;
-use super::headless::{ended, follow, is_ready, reach_within, take_each, tell_damage};
+use super::headless::{ended, follow, reach_within, take_each, tell_damage};
 use super::live::{self, Live};
 use super::output::tell;
+use super::ready::{self, Stage};
 use super::thresholds;
 use super::waiting::Waiting;
 use crate::cli::{BundleArgs, SourceArgs};
@@ -126,8 +127,9 @@ async fn of_deployment(length: Duration, source: &SourceArgs) -> Result<Gathered
         captured: format!("kvtop {} bundle", env!("CARGO_PKG_VERSION")),
         ..Header::default()
     };
+    let header = header.of_target(&live.target.recorded());
     let mut tape = Tape::start(&header).map_err(Failed::Writing)?;
-    tell(&format!("kvtop: listening to {}; Ctrl-C ends that early", live.label));
+    tell(&format!("kvtop: listening to {}; Ctrl-C ends that early", live.target.title()));
     let snapshot = listened(&mut live, &mut tape, length, source).await;
     let checks = doctor::found(&live, &snapshot).await;
     ending::stop(&live.sources).await;
@@ -140,7 +142,7 @@ async fn listened(
     length: Duration,
     source: &SourceArgs,
 ) -> Snapshot {
-    let mut engine = Engine::new(live::engine_options(&live.label, source));
+    let mut engine = Engine::new(live.target.engine_options());
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
     let mut waiting = Waiting::default();
@@ -156,7 +158,7 @@ async fn listened(
         follow(live.attach.as_ref(), &engine);
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
         waiting.say(&snapshot, live.attach.as_ref(), now.since(started), Some(patience));
-        if ready.is_none() && is_ready(&snapshot) {
+        if ready.is_none() && ready::stage(&snapshot, live.attach.as_ref()) == Stage::Ready {
             ready = Some(now);
         }
         let enough = match ready {

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use super::RunError;
 use super::ending;
-use super::headless::{at_the_end_of, ended, follow, is_ready, reach_within, take};
+use super::headless::{at_the_end_of, ended, follow, reach_within, take};
 use super::live::{self, Live};
 use super::log_files;
 use super::output::{print, printable_lines};
+use super::ready::{self, Patience, Stage};
 use super::waiting::Waiting;
 use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
 use crate::clock;
@@ -63,12 +64,12 @@ async fn listened(
     args: &CheckArgs,
     source: &SourceArgs,
 ) -> Result<Result<Box<Snapshot>, Exit>, RunError> {
-    let Live { mut frames, sources, label, attach, .. } = live::start(source).await?;
-    let mut engine = Engine::new(live::engine_options(&label, source));
+    let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
+    let mut engine = Engine::new(target.engine_options());
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
     let mut waiting = Waiting::default();
-    let patience = args.wait.unwrap_or_else(|| reach_within(source));
+    let patience = Patience::new(reach_within(source), args.wait);
     let ended = ended();
     tokio::pin!(ended);
     let snapshot = loop {
@@ -79,14 +80,16 @@ async fn listened(
         follow(attach.as_ref(), &engine);
         let now = clock::now();
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
-        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(patience));
-        if ready.is_none() && is_ready(&snapshot) {
+        let stage = ready::stage(&snapshot, attach.as_ref());
+        let most = patience.at(stage);
+        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(most));
+        if ready.is_none() && stage == Stage::Ready {
             ready = Some(now);
         }
         let listened = ready.map(|ready| now.since(ready));
         let enough = match listened {
             Some(listened) => is_enough(args, &snapshot, listened),
-            None => waiting.waited(&snapshot, started, now) >= patience,
+            None => waiting.waited(&snapshot, started, now) >= most,
         };
         if enough {
             break snapshot;

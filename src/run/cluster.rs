@@ -241,13 +241,11 @@ impl Cluster {
             resolved.credential = self.login(target).await?;
         }
         resolved.withheld = target.in_address.then(|| target.from.clone());
-        // Workers of one deployment may have a namespace each; then all of them are heard.
-        let namespace = match (&self.dynamo_namespace, target.dynamo_namespaces.as_slice()) {
-            (Some(named), _) => Some(Arc::clone(named)),
-            (None, [only]) => Some(Arc::clone(only)),
-            (None, _) => None,
+        let namespaces = match &self.dynamo_namespace {
+            Some(named) => vec![Arc::clone(named)],
+            None => target.dynamo_namespaces.clone(),
         };
-        let spec = NatsSpec { name: "nats".into(), resolved, namespace };
+        let spec = NatsSpec { name: "nats".into(), resolved, namespaces };
         Ok(nats::spawn(spec, self.emitter.clone()))
     }
 

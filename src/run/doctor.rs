@@ -63,7 +63,7 @@ async fn examine(source: &SourceArgs, config: &Config) -> Vec<Check> {
             checks.push(Check::new("sources", "start", Verdict::Failed, chain(&error)));
         }
         Ok(mut live) => {
-            let seen = look(&mut live, source).await;
+            let seen = look(&mut live).await;
             checks.extend(of_deployment(&live, &seen).await);
             ending::stop(&live.sources).await;
         }
@@ -94,8 +94,8 @@ fn wanted(live: &Live) -> Option<Wanted> {
 }
 
 /// Runs the sources until each has said how it is, and a moment longer.
-async fn look(live: &mut Live, source: &SourceArgs) -> Seen {
-    let mut engine = Engine::new(live::engine_options(&live.label, source));
+async fn look(live: &mut Live) -> Seen {
+    let mut engine = Engine::new(live.target.engine_options());
     let started = clock::now();
     let mut settled = None;
     loop {

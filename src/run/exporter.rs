@@ -46,12 +46,15 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
     let failed = |source| RunError::Listen { address: args.listen, source };
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let Live { mut frames, sources, label, attach, .. } = live::start(source).await?;
-    let mut engine = Engine::new(live::engine_options(&label, source));
+    let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
+    let mut engine = Engine::new(target.engine_options());
     let mut raises = Raises::default();
     let (page, pages) = watch::channel(Bytes::new());
     let server = tokio::spawn(serve(listener, pages));
-    tell(&format!("kvtop: metrics of {label} at http://{address}/metrics; Ctrl-C ends it"));
+    tell(&format!(
+        "kvtop: metrics of {} at http://{address}/metrics; Ctrl-C ends it",
+        target.title()
+    ));
     let ended = ended();
     tokio::pin!(ended);
     let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };

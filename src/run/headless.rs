@@ -9,12 +9,13 @@ use tokio::time::Instant;
 
 use super::RunError;
 use super::ending;
-use super::live::{self, Attach, Live};
-use super::output::{print, tell};
+use super::live::{self, Attach, Live, Target};
+use super::output::tell;
+use super::ready::{self, Patience, Stage};
 use super::recorder::Recorder;
 use super::thresholds;
 use super::waiting::Waiting;
-use crate::cli::{self, RbacArgs, RecordArgs, SourceArgs};
+use crate::cli::{RecordArgs, SourceArgs};
 use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
@@ -23,8 +24,6 @@ use crate::frame::{Frame, Origin};
 use crate::player::options_for;
 use crate::record::{Header, Recording};
 use crate::snapshot::{Snapshot, ViewQuery};
-use crate::source::kube::KubeOptions;
-use crate::source::kube::rbac::{self, RbacParts};
 
 /// Frames taken in at once.
 const LOT: usize = 1024;
@@ -108,17 +107,19 @@ pub(super) fn tell_damage(recording: &Recording) {
     }
 }
 
-/// Listens to a live deployment for `length`, once what there is of history has been read.
+/// Listens to a live deployment for `length`, once what there is of history has been read, for which it
+/// waits for up to `wait`.
 pub(super) async fn listened(
     source: &SourceArgs,
     length: Duration,
+    wait: Option<Duration>,
 ) -> Result<Result<(Box<Engine>, Timestamp), Exit>, RunError> {
-    let Live { mut frames, sources, label, attach, .. } = live::start(source).await?;
-    let mut engine = Engine::new(live::engine_options(&label, source));
+    let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
+    let mut engine = Engine::new(target.engine_options());
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
     let mut waiting = Waiting::default();
-    let patience = reach_within(source);
+    let patience = Patience::new(reach_within(source), wait);
     let ended = ended();
     tokio::pin!(ended);
     loop {
@@ -129,13 +130,15 @@ pub(super) async fn listened(
         let now = clock::now();
         follow(attach.as_ref(), &engine);
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
-        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(patience));
-        if ready.is_none() && is_ready(&snapshot) {
+        let stage = ready::stage(&snapshot, attach.as_ref());
+        let most = patience.at(stage);
+        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(most));
+        if ready.is_none() && stage == Stage::Ready {
             ready = Some(now);
         }
         let enough = match ready {
             Some(ready) => now.since(ready) >= length,
-            None => waiting.waited(&snapshot, started, now) >= patience,
+            None => waiting.waited(&snapshot, started, now) >= most,
         };
         if enough {
             break;
@@ -144,18 +147,6 @@ pub(super) async fn listened(
     ending::stop(&sources).await;
     engine.settle();
     Ok(Ok((Box::new(engine), clock::now())))
-}
-
-/// Returns true once a source is live and every history that is being read has been.
-pub(super) fn is_ready(snapshot: &Snapshot) -> bool {
-    use crate::domain::SourceState;
-    let live = |state| matches!(state, SourceState::Live | SourceState::Lossy);
-    let noted = |name: &str| name == "nats" || name == "zmq";
-    snapshot.sources.iter().any(|source| noted(&source.name) && live(source.state))
-        && snapshot
-            .sources
-            .iter()
-            .all(|source| source.history.as_ref().is_none_or(|history| history.complete))
 }
 
 /// Says what to open next, where there is somebody to open it.
@@ -193,23 +184,30 @@ pub(super) async fn take_each(
     }
 }
 
-pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+fn header(args: &RecordArgs, target: &Target) -> Header {
     let header = Header {
         captured: format!("kvtop {} record", env!("CARGO_PKG_VERSION")),
         note: args.note.clone(),
         ..Header::default()
     };
-    let mut recorder = Recorder::start(&args.output, &header)?;
-    let Live { mut frames, sources, label, attach, .. } = match live::start(source).await {
-        Ok(live) => live,
+    header.of_target(&target.recorded())
+}
+
+pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    // Of what cannot be looked at there is no recording.
+    let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
+    let mut recorder = match Recorder::start(&args.output, &header(args, &target)) {
+        Ok(recorder) => recorder,
         Err(error) => {
-            recorder.finish()?;
-            // An empty recording helps nobody.
-            drop(std::fs::remove_file(&args.output));
-            return Err(error);
+            ending::stop(&sources).await;
+            return Err(error.into());
         }
     };
-    tell(&format!("kvtop: recording {label} into {}; Ctrl-C ends it", args.output.display()));
+    tell(&format!(
+        "kvtop: recording {} into {}; Ctrl-C ends it",
+        target.title(),
+        args.output.display()
+    ));
     let ended = ended();
     let time_is_up = async {
         match args.length {
@@ -219,7 +217,7 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     };
     tokio::pin!(ended, time_is_up);
     let mut lot = Vec::with_capacity(LOT);
-    let mut engine = Engine::new(live::engine_options(&label, source));
+    let mut engine = Engine::new(target.engine_options());
     let mut writing = true;
     let (mut told, mut heard, started) = (Waiting::default(), 0_u64, Instant::now());
     let mut look = tokio::time::interval(Duration::from_secs(1));
@@ -265,27 +263,4 @@ fn recorded(path: &Path, written: u64, heard: u64, dropped: u64) {
     if dropped > 0 {
         tell(&format!("kvtop: {dropped} frames were lost, the disk was too slow"));
     }
-}
-
-/// Prints the role that kvtop needs. Asks nobody: whoever needs it may not be let in yet.
-pub(super) fn rbac(args: &RbacArgs, source: &SourceArgs) -> Result<Exit, RunError> {
-    let parts = RbacParts {
-        user: args.user.clone(),
-        port_forward: args.port_forward,
-        nats_namespace: args.nats_namespace.clone(),
-        secret: args.secret.clone(),
-    };
-    let options = KubeOptions {
-        context: source.context.clone(),
-        kubeconfig: source.kubeconfig.clone(),
-        namespace: source.namespace.clone(),
-        ..KubeOptions::default()
-    };
-    let named = options.named_namespace().map_err(|error| RunError::Kube(Box::new(error)))?;
-    let namespace = named.as_deref().unwrap_or("default");
-    // A kubeconfig may hold anything.
-    let namespace = cli::label(namespace)
-        .map_err(|why| RunError::Namespace { name: namespace.to_owned(), why })?;
-    print(&rbac::role(&namespace, &parts))?;
-    Ok(Exit::Clean)
 }

@@ -9,14 +9,18 @@ use super::RunError;
 use super::cluster::{self, ClusterSpec, EtcdOptions};
 use super::discovery::{self, Records};
 use super::output::tell;
+use super::place::{self, Ambiguous, Found};
 use super::publishers::Publishers;
 use super::records;
 use super::thresholds;
 use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::SourceArgs;
+use crate::clock;
+use crate::domain::{SourceNote, SourceState};
 use crate::engine::{Engine, EngineOptions};
 
 use crate::frame::Frame;
+use crate::record::RecordedTarget;
 use crate::source::etcd;
 use crate::source::indexer::{self, BadIndexerUrl, IndexerSpec};
 use crate::source::kube::{self, KubeClient, KubeOptions};
@@ -29,11 +33,51 @@ use crate::source::{Emitter, FRAME_BUFFER, SourceHandle};
 pub(super) struct Live {
     pub(super) frames: mpsc::Receiver<Frame>,
     pub(super) sources: Vec<SourceHandle>,
-    pub(super) label: String,
+    pub(super) target: Target,
     /// Where to say what to open next; none where everything was named.
     pub(super) attach: Option<Attach>,
     /// The cluster's client; none without Kubernetes.
     pub(super) client: Option<KubeClient>,
+}
+
+/// What is looked at.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    /// Its name: a Kubernetes namespace, or else an address.
+    pub(super) label: String,
+    /// The name that was given for it, where that is another one.
+    pub(super) asked: Option<String>,
+    /// The arguments, with the namespace and the deployment that the name led to.
+    pub(super) args: SourceArgs,
+    /// True when the API server could not be asked what the name means.
+    pub(super) unsure: bool,
+}
+
+impl Target {
+    fn new(label: String, args: &SourceArgs) -> Self {
+        Self { label, asked: None, args: args.clone(), unsure: false }
+    }
+
+    /// Returns what it is called, for people.
+    pub(super) fn title(&self) -> String {
+        match &self.asked {
+            Some(asked) => format!("{asked} → {}", self.label),
+            None => self.label.clone(),
+        }
+    }
+
+    /// Returns which part of it is looked at, for a recording.
+    pub(super) fn recorded(&self) -> RecordedTarget {
+        RecordedTarget {
+            dgd: self.args.dgd.clone(),
+            dynamo_namespace: self.args.dynamo_namespace.clone(),
+        }
+    }
+
+    /// Returns how an engine that looks at it begins.
+    pub(super) fn engine_options(&self) -> EngineOptions {
+        EngineOptions { asked: self.asked.clone(), ..engine_options(&self.label, &self.args) }
+    }
 }
 
 /// How what the engine knows becomes sources.
@@ -70,12 +114,10 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         let read = std::fs::read(path);
         read.map_err(|source| RunError::Read { path: path.clone(), source })?;
     }
-    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::new(sender);
     let named = [&args.namespace, &args.context, &args.dgd].iter().any(|flag| flag.is_some())
         || args.kubeconfig.is_some();
     if named {
-        return on_kubernetes(args, emitter, frames).await;
+        return on_kubernetes(args).await;
     }
     let records = discovery::records(args)?;
     let env = |name: &str| std::env::var(name).ok();
@@ -87,11 +129,13 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         resolved => Some(resolved?),
     };
     if nats.is_none() && records.is_none() && args.zmq.is_empty() {
-        return on_kubernetes(args, emitter, frames).await.map_err(|error| match error {
+        return on_kubernetes(args).await.map_err(|error| match error {
             RunError::Kube(kube) => RunError::Nowhere(kube),
             other => other,
         });
     }
+    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
+    let emitter = Emitter::new(sender);
     if args.deep {
         tell("kvtop: --deep does nothing here: engines are found in Kubernetes; pass --namespace");
     }
@@ -115,7 +159,8 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         let dynamo_namespace = args.dynamo_namespace.clone();
         Attach { namespace: None, choice: Choice { dynamo_namespace, ..Choice::default() }, wanted }
     });
-    Ok(Live { frames, sources, label, attach, client: None })
+    let target = Target::new(label, args);
+    Ok(Live { frames, sources, target, attach, client: None })
 }
 
 /// Returns what the screen calls the deployment.
@@ -130,20 +175,16 @@ fn label(args: &SourceArgs, nats: Option<&Resolved>, records: Option<&Records>) 
     host.or_else(|| records.map(Records::label)).unwrap_or_default()
 }
 
-async fn on_kubernetes(
-    args: &SourceArgs,
-    emitter: Emitter,
-    frames: mpsc::Receiver<Frame>,
-) -> Result<Live, RunError> {
-    let options = KubeOptions {
-        context: args.context.clone(),
-        kubeconfig: args.kubeconfig.clone(),
-        namespace: args.namespace.clone(),
-        as_user: args.as_user.clone(),
-        request_timeout: args.request_timeout,
-        service_account: std::env::var_os("KVTOP_SERVICE_ACCOUNT").map(PathBuf::from),
-    };
-    let client = kube::connect(options).await.map_err(|error| RunError::Kube(Box::new(error)))?;
+async fn on_kubernetes(args: &SourceArgs) -> Result<Live, RunError> {
+    look_at(place::find(connect(args).await?, args).await?)
+}
+
+/// Starts the sources of a deployment on Kubernetes. Must be called within a runtime.
+pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
+    let Found { client, args, asked, unsure } = found;
+    let args = &args;
+    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
+    let emitter = Emitter::new(sender);
     let namespace = Arc::clone(client.namespace());
     let (wanted, followed) = watch::channel(Wanted::default());
     let nats_named = names_nats(args);
@@ -178,8 +219,45 @@ async fn on_kubernetes(
         deep: args.deep,
     };
     let attach = Attach { namespace: Some(Arc::clone(&namespace)), choice, wanted };
-    let label = namespace.to_string();
-    Ok(Live { frames, sources, label, attach: Some(attach), client: Some(client) })
+    let target = Target { asked, unsure, ..Target::new(namespace.to_string(), args) };
+    Ok(Live { frames, sources, target, attach: Some(attach), client: Some(client) })
+}
+
+/// Returns a client that looks at the namespace of the context, or of the pod that this runs in.
+pub(super) async fn connect(args: &SourceArgs) -> Result<KubeClient, RunError> {
+    let options = KubeOptions {
+        context: args.context.clone(),
+        kubeconfig: args.kubeconfig.clone(),
+        namespace: None,
+        as_user: args.as_user.clone(),
+        request_timeout: args.request_timeout,
+        service_account: std::env::var_os("KVTOP_SERVICE_ACCOUNT").map(PathBuf::from),
+    };
+    kube::connect(options).await.map_err(|error| RunError::Kube(Box::new(error)))
+}
+
+/// Returns a screen's worth of nothing: what a name that means several deployments leads to until one of
+/// them is picked.
+pub(super) fn undecided(ambiguous: &Ambiguous, args: &SourceArgs) -> Live {
+    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
+    let why = format!(
+        "`{}` is in {} namespaces: press `n` to choose one",
+        ambiguous.name,
+        ambiguous.places.len()
+    );
+    Emitter::new(sender).note(&SourceNote::new(
+        "kubernetes",
+        SourceState::Down,
+        &why,
+        clock::now(),
+    ));
+    Live {
+        frames,
+        sources: Vec::new(),
+        target: Target::new(ambiguous.name.clone(), args),
+        attach: None,
+        client: Some(ambiguous.client.clone()),
+    }
 }
 
 /// Returns true when somebody means a NATS server of their own, not that of the pods. Variables of
@@ -223,8 +301,8 @@ fn named(url: &str) -> Result<ZmqTarget, BadEndpoint> {
 }
 
 fn nats_spec(args: &SourceArgs, resolved: Resolved) -> NatsSpec {
-    let namespace = args.dynamo_namespace.as_deref().map(Into::into);
-    NatsSpec { name: "nats".into(), resolved, namespace }
+    let namespaces = args.dynamo_namespace.as_deref().map(Into::into).into_iter().collect();
+    NatsSpec { name: "nats".into(), resolved, namespaces }
 }
 
 fn options(args: &SourceArgs) -> NatsOptions {
@@ -255,6 +333,7 @@ pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
     EngineOptions {
         label: label.to_owned(),
         dgd: args.dgd.clone(),
+        dynamo_namespace: args.dynamo_namespace.clone(),
         memory_limit: args.max_memory(),
         thresholds: thresholds::of(args),
         ..EngineOptions::default()

@@ -39,8 +39,15 @@ const ACTIONS: usize = 16;
 /// Shows a running deployment.
 pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, RunError> {
     let mut options = options(config)?;
-    let live = live::start(source).await?;
-    let context = live.client.as_ref().and_then(KubeClient::context);
+    let started = match live::start(source).await {
+        Err(RunError::Ambiguous(ambiguous)) => Err(ambiguous),
+        started => Ok(started?),
+    };
+    let client = match &started {
+        Ok(live) => live.client.as_ref(),
+        Err(ambiguous) => Some(&ambiguous.client),
+    };
+    let context = client.and_then(KubeClient::context);
     if let Some(colour) = context.and_then(|name| config.context_color(name)) {
         options.themes.mark(colour);
     }
@@ -49,7 +56,10 @@ pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, R
     let (actions, wanted) = mpsc::channel(ACTIONS);
     let (told, notices) = mpsc::channel(ACTIONS);
     let screen = Screen { pictures, queries: asked, notices: told };
-    let (sessions, running) = Sessions::begin(live, source, config.clone(), screen);
+    let (sessions, running) = match started {
+        Ok(live) => Sessions::begin(live, config.clone(), screen),
+        Err(ambiguous) => Sessions::undecided(*ambiguous, source, config.clone(), screen),
+    };
     let sessions = tokio::spawn(sessions.run(wanted));
     let sources = Sources(running);
     let exit = terminal::run(shown, queries, actions, notices, options, sources.clone()).await;

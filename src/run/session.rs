@@ -4,13 +4,17 @@
 //! among what it listens to narrows it; anything else takes a new one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use super::RunError;
 use super::driver;
 use super::ending;
 use super::live::{self, Live};
+use super::place::{self, Ambiguous};
+use crate::attach::Place;
 use crate::cli::{NatsFile, SourceArgs};
 use crate::config::Config;
 use crate::engine::Engine;
@@ -20,6 +24,9 @@ use crate::source::SourceHandle;
 use crate::source::kube::{KubeClient, NAMESPACE_LIMIT, Refusal};
 use crate::tui::command::Action;
 use crate::tui::scope::{Aim, Notice, Scope};
+
+/// How often the API server is asked again what a name means.
+const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
 
 /// The sources of the present session.
 pub(super) type Running = Arc<Vec<SourceHandle>>;
@@ -37,6 +44,10 @@ pub(super) struct Sessions {
     first: SourceArgs,
     /// The same of the present session.
     args: SourceArgs,
+    /// A name of which it is still to be chosen what it means.
+    open: Option<Ambiguous>,
+    /// True while the API server could not be asked what the name means.
+    unsure: bool,
     /// Knows the colours of contexts.
     config: Config,
     screen: Screen,
@@ -55,11 +66,11 @@ struct Session {
 }
 
 impl Session {
-    fn begin(live: Live, args: &SourceArgs, screen: &Screen) -> (Self, Running) {
-        let Live { frames, sources, label, attach, client } = live;
-        let engine = Engine::new(live::engine_options(&label, args));
+    fn begin(live: Live, screen: &Screen) -> (Self, Running) {
+        let Live { frames, sources, target, attach, client } = live;
+        let engine = Engine::new(target.engine_options());
         let (feed, feeds) = watch::channel(Feed::Live);
-        let (choice, choices) = watch::channel(args.dgd.clone());
+        let (choice, choices) = watch::channel(target.args.dgd);
         let (pictures, queries) = (screen.pictures.clone(), screen.queries.clone());
         let driver = driver::live(engine, frames, feeds, attach, pictures, queries, choices);
         let driver = tokio::spawn(driver);
@@ -68,17 +79,33 @@ impl Session {
 }
 
 impl Sessions {
-    /// Begins with the sources `live`, which `args` started; returns with it the sources of each moment.
+    /// Begins with the sources `live`; returns with it the sources of each moment.
     pub(super) fn begin(
         live: Live,
+        config: Config,
+        screen: Screen,
+    ) -> (Self, watch::Receiver<Running>) {
+        let args = pinned(live.target.args.clone(), live.client.as_ref());
+        let unsure = live.target.unsure;
+        let (session, sources) = Session::begin(live, &screen);
+        let (running, now) = watch::channel(sources);
+        let first = args.clone();
+        (Self { first, args, open: None, unsure, config, screen, running, session }, now)
+    }
+
+    /// Begins without sources, with the places that a name means to pick one of.
+    pub(super) fn undecided(
+        ambiguous: Ambiguous,
         args: &SourceArgs,
         config: Config,
         screen: Screen,
     ) -> (Self, watch::Receiver<Running>) {
-        let args = pinned(args.clone(), live.client.as_ref());
-        let (session, sources) = Session::begin(live, &args, &screen);
-        let (running, now) = watch::channel(sources);
-        (Self { first: args.clone(), args, config, screen, running, session }, now)
+        let (mut sessions, now) = Self::begin(live::undecided(&ambiguous, args), config, screen);
+        sessions.first = args.clone();
+        sessions.args = args.clone();
+        sessions.offer_places(&ambiguous);
+        sessions.open = Some(ambiguous);
+        (sessions, now)
     }
 
     /// Obeys what is `wanted` until nobody wants anything. Ends with the engine, so that the screen knows
@@ -92,7 +119,28 @@ impl Sessions {
                     Some(Action::LookAt(aim)) => self.obey(aim).await,
                     Some(_) => self.say("only a demo or a recording can do that"),
                 },
+                () = tokio::time::sleep(LOOK_UP_EVERY), if self.unsure => self.look_up().await,
             }
+        }
+    }
+
+    /// Asks again what the name means: at the start the API server could not be asked.
+    async fn look_up(&mut self) {
+        let Ok(client) = live::connect(&self.first).await else { return };
+        let found = match place::find(client, &self.first).await {
+            Ok(found) => found,
+            Err(RunError::Ambiguous(ambiguous)) => {
+                self.unsure = false;
+                self.offer_places(&ambiguous);
+                self.open = Some(*ambiguous);
+                return;
+            }
+            Err(error) => return self.say(&exit::chain(&error)),
+        };
+        self.unsure = found.unsure;
+        if found.asked.is_some() && self.begin_with(live::look_at(found)).await {
+            self.first = self.args.clone();
+            self.say_where();
         }
     }
 
@@ -102,9 +150,13 @@ impl Sessions {
         };
         match aim {
             Aim::Graph(name) => self.choose(name).await,
-            Aim::Namespaces => self.offer_namespaces(&client).await,
+            Aim::Namespaces => match &self.open {
+                Some(ambiguous) => self.offer_places(ambiguous),
+                None => self.offer_namespaces(&client).await,
+            },
             Aim::Contexts => self.offer_contexts(&client),
-            Aim::Namespace(name) if **client.namespace() == *name => {
+            Aim::Namespace(name) if self.place(&name).is_some() => self.take(&name).await,
+            Aim::Namespace(name) if **client.namespace() == *name && self.open.is_none() => {
                 self.say(&format!("this is namespace `{name}`"));
             }
             Aim::Namespace(name) => self.go(self.args.context.clone(), Some(name)).await,
@@ -129,6 +181,33 @@ impl Sessions {
         let args = SourceArgs { dgd: name, ..self.args.clone() };
         if self.begin_anew(args).await {
             self.tell(Notice::Anew);
+        }
+    }
+
+    fn offer_places(&self, ambiguous: &Ambiguous) {
+        let named = |place: &Place| (place.namespace.to_string(), place.describe());
+        self.tell(Notice::Offer {
+            scope: Scope::Namespace,
+            names: ambiguous.places.iter().map(named).collect(),
+            now: None,
+            note: format!("`{}` is in several namespaces: choose one", ambiguous.name),
+        });
+    }
+
+    /// Returns the place in `namespace`, where that is still to be chosen.
+    fn place(&self, namespace: &str) -> Option<&Place> {
+        let open = self.open.as_ref()?;
+        open.places.iter().find(|place| *place.namespace == *namespace)
+    }
+
+    /// Goes to the place in `namespace`, of those that a name means.
+    async fn take(&mut self, namespace: &str) {
+        let (Some(open), Some(place)) = (&self.open, self.place(namespace)) else { return };
+        let found = place::at(&open.client, &self.first, place, &open.name);
+        if self.begin_with(live::look_at(found)).await {
+            self.open = None;
+            self.first = self.args.clone();
+            self.say_where();
         }
     }
 
@@ -182,9 +261,12 @@ impl Sessions {
     /// Goes to a namespace; to the one that the context names when none is given.
     async fn go(&mut self, context: Option<String>, namespace: Option<String>) {
         let args = elsewhere(&self.first, context, namespace);
-        if !self.begin_anew(args).await {
-            return;
+        if self.begin_anew(args).await {
+            self.say_where();
         }
+    }
+
+    fn say_where(&self) {
         let Some(client) = &self.session.client else { return };
         let (origin, namespace) = (client.origin(), client.namespace());
         let text = format!("namespace {namespace}, {origin}");
@@ -194,21 +276,35 @@ impl Sessions {
 
     /// Ends the present session for one with `args`. Returns false, and keeps it, when that cannot be.
     async fn begin_anew(&mut self, args: SourceArgs) -> bool {
-        let live = match live::start(&args).await {
+        let live = live::start(&args).await;
+        if let Err(RunError::Ambiguous(ambiguous)) = live {
+            self.offer_places(&ambiguous);
+            self.open = Some(*ambiguous);
+            return false;
+        }
+        self.begin_with(live).await
+    }
+
+    /// Ends the present session for one with `live`. Returns false, and keeps it, when that cannot be.
+    async fn begin_with(&mut self, live: Result<Live, RunError>) -> bool {
+        let live = match live {
             Ok(live) => live,
             Err(error) => {
                 self.say(&exit::chain(&error));
                 return false;
             }
         };
+        self.open = None;
         self.session.driver.abort();
         // Nothing of the old engine may be shown after something of the new one.
         drop((&mut self.session.driver).await);
-        let deployment = Deployment { label: live.label.clone(), ..Deployment::default() };
+        let (label, asked) = (live.target.label.clone(), live.target.asked.clone());
+        let deployment = Deployment { label, asked, ..Deployment::default() };
         let blank = Snapshot { deployment, ..Snapshot::default() };
         self.screen.pictures.send_replace(Arc::new(blank));
-        let args = pinned(args, live.client.as_ref());
-        let (session, sources) = Session::begin(live, &args, &self.screen);
+        let args = pinned(live.target.args.clone(), live.client.as_ref());
+        self.unsure = live.target.unsure;
+        let (session, sources) = Session::begin(live, &self.screen);
         self.session = session;
         self.args = args;
         let old = self.running.send_replace(sources);

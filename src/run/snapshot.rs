@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::RunError;
 use super::headless::{listened, played};
-use super::output::print;
+use super::output::{print, tell};
 use super::{driver, live, screen, settings};
 use crate::cli::{SnapshotArgs, SnapshotFormat, SourceArgs};
 use crate::config::Config;
@@ -55,7 +55,7 @@ pub(super) async fn snapshot(
             State { engine: Box::new(engine), at, feed: Feed::Live, always: true }
         }
         (None, Some(scenario)) => simulated(scenario, args, source)?,
-        (None, None) => match listened(source, args.length).await? {
+        (None, None) => match listened(source, args.length, args.wait).await? {
             Ok((engine, at)) => State { engine, at, feed: Feed::Live, always: false },
             Err(exit) => return Ok(exit),
         },
@@ -74,7 +74,15 @@ pub(super) async fn snapshot(
     };
     print(&page)?;
     let reached = state.always || snapshot.sources.iter().any(|source| source.frames > 0);
-    if reached { Ok(Exit::Clean) } else { Ok(Exit::Failed) }
+    for unread in report::incomplete(&snapshot).iter().filter(|_| !state.always) {
+        tell(&format!("kvtop: {unread}; --wait takes longer"));
+    }
+    let whole = state.always || report::incomplete(&snapshot).is_empty();
+    Ok(match (reached, whole) {
+        (false, _) => Exit::Failed,
+        (true, false) => Exit::Check(3),
+        (true, true) => Exit::Clean,
+    })
 }
 
 fn written(state: &mut State, format: SnapshotFormat) -> (Snapshot, String) {

@@ -8,6 +8,7 @@ use super::ending;
 use super::headless::{ended, follow, take, tell_damage};
 use super::live::{self, Live};
 use super::output::print;
+use super::ready;
 use super::thresholds;
 use super::waiting::Waiting;
 use crate::cli::{SourceArgs, StatArgs};
@@ -24,8 +25,8 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
     if let Some(path) = &args.replay {
         return stat_of(path, args, source);
     }
-    let Live { mut frames, sources, label, attach, .. } = live::start(source).await?;
-    let mut engine = Engine::new(live::engine_options(&label, source));
+    let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
+    let mut engine = Engine::new(target.engine_options());
     print(&format!("{}\n", report::stat_header()))?;
     let ended = ended();
     tokio::pin!(ended);
@@ -33,6 +34,8 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
     let started = clock::now();
     let mut waiting = Waiting::default();
     let mut due = started.after(args.interval);
+    let wait = args.wait.unwrap_or(ready::WAIT);
+    let mut begun = false;
     let exit = loop {
         tokio::select! {
             exit = &mut ended => break exit,
@@ -47,6 +50,12 @@ pub(super) async fn stat(args: &StatArgs, source: &SourceArgs) -> Result<Exit, R
         due = now.after(args.interval);
         let snapshot = engine.snapshot(&line_query(), now);
         waiting.say(&snapshot, attach.as_ref(), now.since(started), None);
+        // Counts of a history that is being read are no rates.
+        begun |= snapshot.catching_up.is_none() && !snapshot.sources.iter().any(|row| row.pending);
+        if !begun && now.since(started) < wait {
+            continue;
+        }
+        begun = true;
         print(&format!("{}\n", report::stat_line(&snapshot)))?;
         printed += 1;
         if args.count.is_some_and(|count| printed >= count) {

@@ -7,6 +7,8 @@ use crate::domain::{Role, Timestamp, WorkerId};
 pub struct Deployment {
     /// A name for the status bar: namespace, file or scenario.
     pub label: String,
+    /// The name that the user gave, where it is another one than the namespace that it led to.
+    pub asked: Option<String>,
     /// Dynamo's version, as far as it is known, such as `0.9`.
     pub version: Option<String>,
     /// How the version is known.
@@ -25,6 +27,19 @@ pub struct Deployment {
     pub chosen: Option<String>,
     /// Every graph deployment of the namespace, by name.
     pub graphs: Vec<GraphRow>,
+    /// Dynamo namespaces on the same event plane or discovery store that no selected deployment uses, each
+    /// with how many of its messages were ignored.
+    pub foreign: Vec<(String, u64)>,
+}
+
+impl Deployment {
+    /// Returns what it is called: `gtc-demo → dynamo-workload` where the name that was given led to another.
+    pub fn title(&self, arrow: &str) -> String {
+        match &self.asked {
+            Some(asked) => format!("{asked} {arrow} {}", self.label),
+            None => self.label.clone(),
+        }
+    }
 }
 
 /// A graph deployment.

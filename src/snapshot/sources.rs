@@ -42,8 +42,28 @@ pub struct SourceRow {
     pub interruptions: u64,
     /// When its last frame arrived.
     pub last_frame: Option<Timestamp>,
+    /// True while it is not known yet what there is of the past to be read.
+    pub pending: bool,
     /// What was read of a stream's history.
     pub history: Option<HistoryNote>,
+}
+
+/// History that is still being read: until it has been, counts are too low and nothing is proven by them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CatchingUp {
+    /// Messages read.
+    pub read: u64,
+    /// Messages that there are.
+    pub total: u64,
+    /// How long the rest will take; none until that can be told.
+    pub left: Option<Duration>,
+}
+
+impl CatchingUp {
+    /// Returns how much was read, from 0 to 99: all of it is read when there is nothing to catch up with.
+    pub fn percent(&self) -> u64 {
+        (self.read.saturating_mul(100) / self.total.max(1)).min(99)
+    }
 }
 
 /// Input that could not be read.

@@ -107,6 +107,8 @@ pub struct WorkerRow {
     pub alias: String,
     /// The rank.
     pub rank: WorkerRank,
+    /// True while history is being read, so that its counts are too low.
+    pub reading: bool,
     /// Its pod, or the name of its process.
     pub pod: Option<String>,
     /// Its node.

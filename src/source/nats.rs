@@ -50,8 +50,8 @@ pub struct NatsSpec {
     pub name: Arc<str>,
     /// Where, and with what.
     pub resolved: Resolved,
-    /// Only this Dynamo namespace; all of them when none.
-    pub namespace: Option<Arc<str>>,
+    /// Only these Dynamo namespaces; all of them when there is none.
+    pub namespaces: Vec<Arc<str>>,
 }
 
 /// Starts a source. Must be called within a runtime.
@@ -68,7 +68,7 @@ pub fn spawn(spec: NatsSpec, emitter: Emitter) -> SourceHandle {
     let (ended_tx, ended) = oneshot::channel::<()>();
     let thread = std::thread::Builder::new().name(format!("source {name}")).spawn(move || {
         let status = Status::new(Arc::clone(&spec.name), emitter.clone(), shown);
-        let memory = Memory::new(emitter, status, spec.namespace.clone());
+        let memory = Memory::new(emitter, status, &spec.namespaces);
         Source { spec, memory, wanted, failures: 0 }.run();
         drop(ended_tx);
     });

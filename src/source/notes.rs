@@ -123,6 +123,7 @@ impl Notes {
             dropped: self.dropped,
             drops_uncounted: 0,
             interruptions: self.interruptions,
+            pending: false,
             history: None,
             peers: self.peers,
             at: now,

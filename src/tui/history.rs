@@ -174,6 +174,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         tree: live.tree.clone(),
         claims: live.claims.clone(),
         sources: live.sources.clone(),
+        catching_up: live.catching_up,
         rejects: live.rejects.clone(),
         series: SeriesSet::default(),
         events: last(&live.events, ROWS.0),

@@ -85,6 +85,8 @@ pub fn worker(row: &WorkerRow) -> Verdict {
         verdict(State::Fail, "sizes differ")
     } else if counters.stores >= ENOUGH_STORES && counters.empty_stores >= counters.stores / 2 {
         verdict(State::Fail, "empty stores")
+    } else if row.reading {
+        verdict(State::Unknown, "reading history")
     } else if orphans == State::Fail {
         verdict(State::Fail, "orphans")
     } else if orphans == State::Warn {

@@ -27,6 +27,8 @@ struct Wire {
     drops_uncounted: u64,
     #[serde(default)]
     interruptions: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pending: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     history: Option<WireHistory>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,6 +60,7 @@ pub fn encode(note: &SourceNote) -> Bytes {
         dropped: note.dropped,
         drops_uncounted: note.drops_uncounted,
         interruptions: note.interruptions,
+        pending: note.pending,
         history: note.history.as_ref().map(|history| WireHistory {
             stream: history.stream.to_string(),
             first_seq: history.first_seq,
@@ -86,6 +89,7 @@ pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNot
         dropped: wire.dropped,
         drops_uncounted: wire.drops_uncounted,
         interruptions: wire.interruptions,
+        pending: wire.pending,
         history: wire.history.map(|history| HistoryNote {
             stream: printable(&history.stream, TEXT_LIMIT).into(),
             first_seq: history.first_seq,

@@ -113,6 +113,7 @@ async fn another_namespace_is_picked_and_the_first_one_typed() {
 async fn without_the_right_to_list_namespaces_a_name_is_typed() {
     let it = Deployment::start();
     it.kube.deny("list", "namespaces");
+    namespace(&it.kube, "other-team");
 
     let mut pty = screen(&it);
     pty.wait_for("the deployment", |screen| screen.contains("kvtop │ gtc-demo"));

@@ -116,6 +116,8 @@ pub(super) fn namespaces_asked(kube: &FakeKube) -> usize {
 pub(super) fn only_known(it: &Deployment) {
     let known = [
         "/api/v1/namespaces",
+        "/api/v1/namespaces/gtc-demo",
+        "/api/v1/namespaces/other-team",
         "/version",
         "/apis/nvidia.com",
         "/apis/nvidia.com/v1alpha1",

@@ -16,6 +16,7 @@ pub(crate) const NOW: Timestamp = Timestamp(1_771_425_542_114_000);
 /// Returns a worker in good health.
 pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
     WorkerRow {
+        reading: false,
         alias: format!("w{number}"),
         rank: WorkerRank::new(7_702_713_015_953_616 + number * 1_751, 0),
         pod: Some(pod.to_owned()),
@@ -115,6 +116,7 @@ pub(crate) fn source(name: &str) -> SourceRow {
         drops_uncounted: false,
         interruptions: 0,
         last_frame: Some(NOW),
+        pending: false,
         history: None,
     }
 }

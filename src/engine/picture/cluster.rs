@@ -75,6 +75,9 @@ fn is_foreign(engine: &Engine, pod: &Pod) -> bool {
 pub(in crate::engine) fn is_chosen(engine: &Engine, subject: &Subject) -> bool {
     let in_pod =
         |name: &str| engine.cluster.pod(name).is_none_or(|record| !is_foreign(engine, &record.pod));
+    if engine.is_foreign_subject(subject) {
+        return false;
+    }
     match (subject, &engine.options.dgd) {
         (_, None) | (Subject::Deployment, _) => true,
         (Subject::Component { graph, .. }, Some(chosen)) => **chosen == **graph,

@@ -54,6 +54,7 @@ fn row(
     let used = room::utilization(record, capacity.as_ref());
     let capacity = room::shown(engine, record, &subjects, capacity);
     WorkerRow {
+        reading: super::catching_up(engine).is_some(),
         alias: engine.workers.alias(record.rank.worker),
         rank: record.rank,
         pod: pod.map(str::to_owned),

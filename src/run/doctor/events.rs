@@ -3,7 +3,7 @@
 use super::{PLANES, Seen, row};
 use crate::domain::{EVENTS_BY_ZMQ, SourceState};
 use crate::report::doctor::{Check, Verdict};
-use crate::snapshot::SourceRow;
+use crate::snapshot::{Snapshot, SourceRow};
 
 const AREA: &str = "sources";
 
@@ -18,12 +18,21 @@ pub(super) fn checks(seen: &Seen) -> Vec<Check> {
     checks.extend(planes);
     let records = ["etcd", "discovery"].into_iter();
     checks.extend(records.filter_map(|name| row(&seen.snapshot, name)).map(of_plane));
+    checks.extend(ignored(&seen.snapshot));
     // Without Kubernetes there are neither.
     if let Some(wanted) = &seen.wanted {
         checks.push(of_pods(row(&seen.snapshot, "logs"), "logs", wanted.logs.len()));
         checks.push(of_pods(row(&seen.snapshot, "metrics"), "metrics", wanted.scrapes.len()));
     }
     checks
+}
+
+/// Returns what was ignored, since no deployment looked at uses it.
+fn ignored(snapshot: &Snapshot) -> Option<Check> {
+    let foreign = &snapshot.deployment.foreign;
+    let names = foreign.iter().map(|(name, messages)| format!("{name} ({messages})"));
+    let seen = format!("messages ignored: {}", names.collect::<Vec<_>>().join(", "));
+    (!foreign.is_empty()).then(|| Check::new(AREA, "other Dynamo namespaces", Verdict::Ok, seen))
 }
 
 fn plane(seen: &Seen) -> Check {

@@ -222,6 +222,7 @@ impl<H: Hooks> Ui<H> {
             drops_uncounted: false,
             interruptions: 0,
             last_frame: None,
+            pending: false,
             history: None,
         }];
         self.picture = Arc::new(picture);

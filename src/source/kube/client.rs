@@ -89,6 +89,11 @@ impl KubeClient {
         self.current.borrow().clone()
     }
 
+    /// Returns a client with the same credentials that looks at `namespace`, as `options` say.
+    pub(super) fn looking_at(&self, namespace: &str, options: Arc<KubeOptions>) -> Self {
+        Self { options, namespace: namespace.into(), ..self.clone() }
+    }
+
     /// Reads the configuration again, after a login or when credentials have expired.
     pub(super) async fn renew(&self) -> Result<(), KubeConfigError> {
         let client = build(self.options.resolve().await?).await?;

@@ -54,8 +54,10 @@ const PLATFORM: &str = "dynamo-system";
 pub fn role(namespace: &str, parts: &RbacParts) -> String {
     let mut text = format!(
         "# kvtop rbac: everything kvtop reads in namespace {namespace}. It changes nothing.\n\
-         # Optional, and not here, since it is a right in the whole cluster: list on namespaces, which\n\
-         # key `n` asks for once. Without it, type `:ns NAME`.\n"
+         # Optional, and not here, since these are rights in the whole cluster: get and list on namespaces\n\
+         # and list on dynamographdeployments.nvidia.com, with which `-n` takes the name of a deployment\n\
+         # in any namespace, and key `n` lists namespaces. Without them `-n` takes the name of a\n\
+         # namespace, and that of a deployment in the namespaces that the kubeconfig names.\n"
     );
     let subject = if let Some(user) = &parts.user {
         format!("- kind: User\n  name: {}\n  apiGroup: {GROUP}\n", quote(user))

@@ -44,16 +44,15 @@ pub(super) fn resources() -> [Resource; 4] {
         resource("EndpointSlice", "endpointslices", Group::BuiltIn("discovery.k8s.io", "v1"));
     // dynamo-runtime selects by this label alone (0.9.0 discovery/kube/daemon.rs:67).
     slices.labels = "nvidia.com%2Fdynamo-discovery-enabled%3Dtrue";
-    [
-        GRAPHS,
-        resource("Pod", "pods", Group::Core),
-        slices,
-        resource("DynamoWorkerMetadata", "dynamoworkermetadatas", Group::Dynamo),
-    ]
+    [GRAPHS, PODS, slices, resource("DynamoWorkerMetadata", "dynamoworkermetadatas", Group::Dynamo)]
 }
 
 /// The graph deployments.
-const GRAPHS: Resource = resource("DynamoGraphDeployment", "dynamographdeployments", Group::Dynamo);
+pub(super) const GRAPHS: Resource =
+    resource("DynamoGraphDeployment", "dynamographdeployments", Group::Dynamo);
+
+/// The pods.
+pub(super) const PODS: Resource = resource("Pod", "pods", Group::Core);
 
 impl Resource {
     /// Returns one `ConfigMap`.
@@ -98,12 +97,8 @@ impl Resource {
 
     /// Returns the path of its list in `namespace`, with the selectors as its query.
     pub(super) fn path(&self, version: &str, namespace: &str) -> String {
-        let root = match self.group {
-            Group::Core => "/api".to_owned(),
-            Group::BuiltIn(group, _) => format!("/apis/{group}"),
-            Group::Dynamo => format!("/apis/{NVIDIA}"),
-        };
         let namespace = encode(namespace);
+        let root = self.root();
         let mut path = format!("{root}/{version}/namespaces/{namespace}/{}?", self.plural);
         if !self.labels.is_empty() {
             path = format!("{path}labelSelector={}&", self.labels);
@@ -112,6 +107,19 @@ impl Resource {
             path = format!("{path}fieldSelector=metadata.name%3D{}&", encode(name));
         }
         path
+    }
+
+    /// Returns the path of its list in the whole cluster, for more of a query to follow.
+    pub(super) fn path_everywhere(&self, version: &str) -> String {
+        format!("{}/{version}/{}?", self.root(), self.plural)
+    }
+
+    fn root(&self) -> String {
+        match self.group {
+            Group::Core => "/api".to_owned(),
+            Group::BuiltIn(group, _) => format!("/apis/{group}"),
+            Group::Dynamo => format!("/apis/{NVIDIA}"),
+        }
     }
 
     /// Returns the versions in which it is served, the preferred one first; none when it is not
@@ -178,7 +186,7 @@ pub(super) async fn namespaces_with_dynamo(client: &KubeClient) -> Vec<String> {
 }
 
 /// Returns `text` for use in a path or query.
-fn encode(text: &str) -> String {
+pub(super) fn encode(text: &str) -> String {
     let mut encoded = String::new();
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -81,6 +81,7 @@ impl Status {
             dropped: self.dropped,
             drops_uncounted: 0,
             interruptions: self.interruptions,
+            pending: false,
             history: None,
             peers: None,
             at: now,

@@ -61,6 +61,9 @@ const ROOM_CHECK: Duration = Duration::from_millis(2);
 /// The longest wait of the loop.
 const IDLE: Duration = Duration::from_millis(500);
 
+/// Dynamo namespaces that have a subscription each, at most; of more all namespaces are listened to.
+const PLANES: usize = 16;
+
 /// Subjects known at most. There are as many as components and endpoints, a few dozen.
 const SUBJECTS: usize = 4096;
 
@@ -79,16 +82,24 @@ pub(super) enum End {
 pub(super) struct Memory {
     pub(super) emitter: Emitter,
     pub(super) status: Status,
-    /// Only this Dynamo namespace, when given.
-    pub(super) namespace: Option<Arc<str>>,
+    /// What the event plane of the Dynamo namespaces to listen to is published under.
+    planes: Vec<String>,
+    /// What the streams of those begin with; any of them when there is none.
+    prefixes: Arc<[String]>,
     pub(super) feeds: HashMap<String, Feed>,
     subjects: HashMap<String, Arc<str>>,
 }
 
 impl Memory {
-    pub(super) fn new(emitter: Emitter, status: Status, namespace: Option<Arc<str>>) -> Self {
+    pub(super) fn new(emitter: Emitter, status: Status, namespaces: &[Arc<str>]) -> Self {
         let (feeds, subjects) = (HashMap::new(), HashMap::new());
-        Self { emitter, status, namespace, feeds, subjects }
+        let planes = if namespaces.is_empty() || namespaces.len() > PLANES {
+            vec!["namespace.>".to_owned()]
+        } else {
+            namespaces.iter().map(|name| format!("namespace.{name}.>")).collect()
+        };
+        let prefixes = namespaces.iter().map(|name| stream_prefix(name)).collect();
+        Self { emitter, status, planes, prefixes, feeds, subjects }
     }
 
     fn interned(&mut self, subject: &str) -> Arc<str> {
@@ -104,7 +115,7 @@ impl Memory {
     }
 }
 
-type Live = ReadyChunks<stream::Select<Subscriber, Subscriber>>;
+type Live = ReadyChunks<stream::SelectAll<Subscriber>>;
 type Question = Pin<Box<dyn Future<Output = Survey> + Send>>;
 
 /// One connection at work.
@@ -134,15 +145,13 @@ impl<'a> Session<'a> {
         connection: Connection,
     ) -> Result<Session<'a>, String> {
         let Connection { client, events } = connection;
-        let plane = match &memory.namespace {
-            Some(namespace) => format!("namespace.{namespace}.>"),
-            None => "namespace.>".to_owned(),
-        };
-        let rights = Rights::new([STREAMS, &plane]);
+        let rights = Rights::new(STREAMS, &memory.planes);
         // Not `>`: what JetStream delivers to the routers' consumers would come a second time.
-        let durable = subscribe(&client, STREAMS).await?;
-        let plane = subscribe(&client, &plane).await?;
-        let live = stream::select(durable, plane).ready_chunks(CHUNK);
+        let mut live = vec![subscribe(&client, STREAMS).await?];
+        for plane in &memory.planes {
+            live.push(subscribe(&client, plane).await?);
+        }
+        let live = stream::select_all(live).ready_chunks(CHUNK);
         let now = clock::now();
         Ok(Self {
             memory,
@@ -218,8 +227,8 @@ impl<'a> Session<'a> {
         let due = now >= self.survey_at;
         if self.survey.is_none() && (due || looking && now >= self.look_at) {
             self.look = !due;
-            let prefix = self.memory.namespace.as_deref().map(stream_prefix);
-            let wanted = move |stream: &str| is_wanted(stream, prefix.as_deref());
+            let prefixes = Arc::clone(&self.memory.prefixes);
+            let wanted = move |stream: &str| is_wanted(stream, &prefixes);
             if due {
                 self.survey_at = now.after(SURVEY_EVERY);
             }
@@ -332,8 +341,7 @@ impl<'a> Session<'a> {
             }
             return;
         }
-        let prefix = memory.namespace.as_deref().map(stream_prefix);
-        if is_wanted(stream, prefix.as_deref()) {
+        if is_wanted(stream, &memory.prefixes) {
             let mut feed = Feed::new(stream);
             feed.live(frame, payload, &memory.emitter);
             memory.feeds.insert(stream.to_owned(), feed);

@@ -51,6 +51,8 @@ pub(super) struct Status {
     drops_uncounted: u64,
     interruptions: u64,
     histories: BTreeMap<Arc<str>, HistoryNote>,
+    /// True once the server told of its streams, or that there are none.
+    surveyed: bool,
 }
 
 impl Status {
@@ -75,6 +77,7 @@ impl Status {
             drops_uncounted: 0,
             interruptions: 0,
             histories: BTreeMap::new(),
+            surveyed: false,
         }
     }
 
@@ -145,6 +148,11 @@ impl Status {
         !self.loss(now).is_empty()
     }
 
+    /// Notes that it is known which streams there are to be read.
+    pub(super) fn surveyed(&mut self) {
+        self.changed |= !std::mem::replace(&mut self.surveyed, true);
+    }
+
     /// Records how far the read of a stream is.
     pub(super) fn history(&mut self, note: HistoryNote) {
         let finished = note.complete;
@@ -177,6 +185,7 @@ impl Status {
                 dropped: self.emitter.dropped() - self.dropped_before + self.held_dropped,
                 drops_uncounted: self.drops_uncounted,
                 interruptions: self.interruptions,
+                pending: !self.surveyed && self.state != SourceState::Down,
                 history,
                 peers: None,
                 at: now,

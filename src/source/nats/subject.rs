@@ -22,8 +22,10 @@ pub(super) fn stream_prefix(namespace: &str) -> String {
     format!("namespace-{}-component-", slug.collect::<String>())
 }
 
-pub(super) fn is_wanted(stream: &str, prefix: Option<&str>) -> bool {
-    stream.ends_with("-kv-events") && prefix.is_none_or(|prefix| stream.starts_with(prefix))
+/// Returns true for a stream of KV events whose name begins with one of `prefixes`, if there are any.
+pub(super) fn is_wanted(stream: &str, prefixes: &[String]) -> bool {
+    let ours = || prefixes.iter().any(|prefix| stream.starts_with(prefix));
+    stream.ends_with("-kv-events") && (prefixes.is_empty() || ours())
 }
 
 #[cfg(test)]
@@ -37,8 +39,9 @@ mod tests {
         let stream = "namespace-gtc-gtc-demo-component-tensorrt-llm-kv-events";
         assert_eq!(durable_stream(&format!("{stream}.kv-events")), Some(stream));
         assert_eq!(durable_stream("namespace.dynamo.component.backend.kv-events"), None);
-        assert!(is_wanted(stream, Some(&prefix)));
-        assert!(!is_wanted(stream, Some(&stream_prefix("other"))));
-        assert!(!is_wanted("OBJ_namespace-x-component-y-radix-bucket", None));
+        let other = stream_prefix("other");
+        assert!(is_wanted(stream, &[other.clone(), prefix]));
+        assert!(!is_wanted(stream, &[other]) && is_wanted(stream, &[]));
+        assert!(!is_wanted("OBJ_namespace-x-component-y-radix-bucket", &[]));
     }
 }

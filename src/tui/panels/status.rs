@@ -127,17 +127,19 @@ pub fn draw(
         Some(frozen) => vec![part(frozen, Role::Warn)],
         None => sources(snapshot, now, Detail::Count, glyphs),
     };
-    let name = label_of(snapshot);
+    let name = label_of(snapshot, glyphs);
     let rest = room.saturating_sub(width(&sources) + 2);
     let x = canvas.put(area, 1, 0, &text::cut(&name, rest, glyphs.ellipsis), Role::Title);
     canvas.parts(area, x + 1, 0, &sources);
 }
 
-/// Returns the name of what is looked at: the namespace, with the graph deployment that was chosen.
-fn label_of(snapshot: &Snapshot) -> String {
+/// Returns the name of what is looked at: the namespace, with the graph deployment that was chosen. A name
+/// that led to both stands before the namespace.
+fn label_of(snapshot: &Snapshot, glyphs: &Glyphs) -> String {
     let deployment = &snapshot.deployment;
-    let label = text::clean(&deployment.label).into_owned();
-    match &deployment.chosen {
+    let title = deployment.title(glyphs.leads_to);
+    let label = text::clean(&title).into_owned();
+    match deployment.chosen.as_ref().filter(|chosen| Some(*chosen) != deployment.asked.as_ref()) {
         Some(chosen) => format!("{label}/{}", text::clean(chosen)),
         None => label,
     }
@@ -146,7 +148,7 @@ fn label_of(snapshot: &Snapshot) -> String {
 fn left(snapshot: &Snapshot, label: Label, glyphs: &Glyphs) -> Vec<Part> {
     let deployment = &snapshot.deployment;
     let bar = || part(format!(" {} ", glyphs.bar), Role::Border);
-    let name = text::cut(&label_of(snapshot), 40, glyphs.ellipsis);
+    let name = text::cut(&label_of(snapshot, glyphs), 40, glyphs.ellipsis);
     if label == Label::Short {
         return vec![part(format!(" {name}"), Role::Title)];
     }
@@ -157,7 +159,10 @@ fn left(snapshot: &Snapshot, label: Label, glyphs: &Glyphs) -> Vec<Part> {
     if let Some(version) = deployment.version.as_ref().filter(|_| label != Label::Name) {
         parts.extend([bar(), part(format!("dynamo {version}"), Role::Fg)]);
     }
-    let namespace = deployment.namespace.as_ref().filter(|it| **it != deployment.label);
+    let namespace = deployment
+        .namespace
+        .as_ref()
+        .filter(|it| **it != deployment.label && deployment.asked.as_ref() != Some(*it));
     if let Some(namespace) = namespace.filter(|_| label == Label::Full) {
         parts.extend([bar(), part(format!("ns {namespace}"), Role::Fg)]);
     }
@@ -210,7 +215,7 @@ fn sources(snapshot: &Snapshot, now: Timestamp, detail: Detail, glyphs: &Glyphs)
             Detail::Failed(_) if verdict.state != State::Fail => mark.to_owned(),
             Detail::Word => format!("{mark} {}", verdict.word),
             Detail::Reason(longest) | Detail::Trouble(longest) | Detail::Failed(longest) => {
-                format!("{mark} {}{}", verdict.word, reason(row, now, longest, glyphs))
+                format!("{mark} {}{}", verdict.word, reason(snapshot, row, now, longest, glyphs))
             }
         };
         parts.push(part(said, verdict.state.role()));
@@ -241,7 +246,13 @@ fn counts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<Part> {
 
 /// Returns what there is to say beside the word: why, when again, what was lost, how fast. Nothing
 /// when nothing is wanted.
-fn reason(row: &SourceRow, now: Timestamp, longest: usize, glyphs: &Glyphs) -> String {
+fn reason(
+    snapshot: &Snapshot,
+    row: &SourceRow,
+    now: Timestamp,
+    longest: usize,
+    glyphs: &Glyphs,
+) -> String {
     if longest == 0 {
         return String::new();
     }
@@ -259,10 +270,9 @@ fn reason(row: &SourceRow, now: Timestamp, longest: usize, glyphs: &Glyphs) -> S
         let least = if row.drops_uncounted { ">=" } else { "" };
         said.push(format!("{least}{} dropped", text::count(row.dropped.max(1))));
     }
-    if let Some(history) = row.history.as_ref().filter(|history| !history.complete) {
-        let total = history.last_seq.saturating_sub(history.first_seq).saturating_add(1);
-        let share = history.read as f64 / total as f64;
-        said.push(format!("history {}%", text::whole_percent(share)));
+    if let Some(behind) = snapshot.catching_up.filter(|_| row.history.is_some()) {
+        let left = behind.left.map(|left| format!(", {}", text::span(left)));
+        said.push(format!("reading history {}%{}", behind.percent(), left.unwrap_or_default()));
     }
     if let (Some(rtt), true, true) = (row.rtt, said.is_empty(), longest == REASON) {
         said.push(text::latency(rtt));

@@ -5,7 +5,7 @@ use ratatui::symbols::border;
 /// Heights of a sparkline's cell above empty.
 pub const SPARK_LEVELS: usize = 8;
 
-/// One set of characters. All of one column each, except [`Glyphs::ellipsis`] in ASCII.
+/// One set of characters. All of one column each, except [`Glyphs::ellipsis`] and [`Glyphs::leads_to`] in ASCII.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Glyphs {
     /// State: proven good.
@@ -30,6 +30,8 @@ pub struct Glyphs {
     pub ellipsis: &'static str,
     /// Between a name and what it is of.
     pub dash: &'static str,
+    /// Between a name and what it led to.
+    pub leads_to: &'static str,
     /// Between facts in one line.
     pub dot: &'static str,
     /// Between parts of the status bar.
@@ -92,6 +94,7 @@ impl Glyphs {
         least: "≥",
         ellipsis: "…",
         dash: "–",
+        leads_to: "→",
         dot: "·",
         bar: "│",
         differs: "≠",
@@ -126,6 +129,7 @@ impl Glyphs {
         least: ">",
         ellipsis: "..",
         dash: "-",
+        leads_to: "->",
         dot: "|",
         bar: "|",
         differs: "!=",

@@ -245,6 +245,10 @@ fn get(state: &State, target: &Target, name: &str) -> Response {
     if let Some(object) = state.find(kind, name) {
         return Response::json(200, &object);
     }
+    if kind == "Namespace" && state.has_namespace(name) {
+        let object = json!({ "kind": kind, "apiVersion": "v1", "metadata": { "name": name } });
+        return Response::json(200, &object);
+    }
     let message = format!("{} \"{name}\" not found", target.plural);
     let mut body = status(404, "NotFound", &message);
     body["details"] = json!({ "name": name, "kind": target.plural });

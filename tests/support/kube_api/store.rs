@@ -168,6 +168,11 @@ impl State {
         found.map(|(_, object)| object.clone())
     }
 
+    /// Returns true when something is in a namespace of that name.
+    pub(super) fn has_namespace(&self, name: &str) -> bool {
+        self.objects.keys().any(|key| key.1 == name)
+    }
+
     pub(super) fn log(&mut self, pod: &str, container: &str) -> &mut Log {
         self.logs.entry((pod.to_owned(), container.to_owned())).or_default()
     }

@@ -33,6 +33,7 @@ impl Session<'_> {
                 self.memory.status.rtt = Some(rtt);
                 self.trouble.clear();
                 self.found(&found);
+                self.memory.status.surveyed();
             }
             Survey::None { rtt, why } => {
                 self.memory.status.rtt = rtt;
@@ -41,6 +42,7 @@ impl Session<'_> {
                     self.survey_at = clock::now().after(SURVEY_REFUSED);
                 }
                 self.memory.feeds.values_mut().for_each(Feed::absent);
+                self.memory.status.surveyed();
             }
             Survey::Failed(why) => {
                 self.trouble = format!("history cannot be read yet: {why}");
@@ -68,6 +70,11 @@ impl Session<'_> {
         for (stream, feed) in &mut self.memory.feeds {
             if !found.iter().any(|(known, _)| **known == **stream) {
                 feed.absent();
+            }
+        }
+        for feed in self.memory.feeds.values() {
+            if let Some(history) = feed.history().filter(|history| !history.complete) {
+                self.memory.status.history(history.clone());
             }
         }
         self.read_on();

@@ -4,7 +4,7 @@ use crate::domain::SourceState;
 
 /// The subjects of one connection, and which of them were refused.
 pub(super) struct Rights {
-    subjects: [(String, bool); 2],
+    subjects: Vec<(String, bool)>,
     /// What the server refused besides.
     other: String,
     /// True once anything came by what is left.
@@ -12,8 +12,10 @@ pub(super) struct Rights {
 }
 
 impl Rights {
-    pub(super) fn new(subjects: [&str; 2]) -> Self {
-        let subjects = subjects.map(|subject| (subject.to_owned(), false));
+    pub(super) fn new(streams: &str, planes: &[String]) -> Self {
+        let planes = planes.iter().map(String::as_str);
+        let all = std::iter::once(streams).chain(planes);
+        let subjects = all.map(|subject| (subject.to_owned(), false)).collect();
         Self { subjects, other: String::new(), heard: false }
     }
 
@@ -26,9 +28,9 @@ impl Rights {
             }
         }
         if !known {
-            let [(streams, _), (plane, _)] = &self.subjects;
+            let needed = self.needed(", ");
             self.other = format!(
-                "the server says: {error}; kvtop needs to subscribe to `{streams}`, `{plane}` and `_INBOX.>`"
+                "the server says: {error}; kvtop needs to subscribe to {needed} and `_INBOX.>`"
             );
         }
     }
@@ -39,11 +41,16 @@ impl Rights {
         if refused.is_empty() {
             return self.other.clone();
         }
-        let [(streams, _), (plane, _)] = &self.subjects;
         format!(
-            "the login may not subscribe to {}; kvtop needs to subscribe to `{streams}` and `{plane}`",
-            refused.join(" and ")
+            "the login may not subscribe to {}; kvtop needs to subscribe to {}",
+            refused.join(" and "),
+            self.needed(" and ")
         )
+    }
+
+    fn needed(&self, between: &str) -> String {
+        let all: Vec<String> = self.subjects.iter().map(|(name, _)| format!("`{name}`")).collect();
+        all.join(between)
     }
 
     /// Returns how the source is when subjects were refused: down until something comes by the other.

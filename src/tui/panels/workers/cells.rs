@@ -43,7 +43,8 @@ impl Pen<'_> {
         let plain = |text: String| part(text, Role::Fg);
         let count = |value: Option<u64>| self.known(value.map(text::count));
         let short = |value: Option<f64>| self.known(value.map(text::short));
-        if (row.gone && col.is_measured()) || !self.is_told(col) {
+        let early = row.reading && col.is_of_events();
+        if (row.gone && col.is_measured()) || early || !self.is_told(col) {
             return self.known(None);
         }
         match col {
@@ -102,7 +103,8 @@ impl Pen<'_> {
         let rates = &totals.rates.ten_seconds;
         let plain = |text: String| part(text, Role::Fg);
         let rows = || snapshot.workers.iter();
-        if !self.is_told(col) {
+        let early = snapshot.catching_up.is_some() && col.is_of_events();
+        if early || !self.is_told(col) {
             return self.known(None);
         }
         match col {

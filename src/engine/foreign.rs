@@ -1,0 +1,366 @@
+//! Which Dynamo namespaces count: those of the deployments that are looked at. Others may share the event
+//! plane and the discovery store.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Engine;
+use super::journal::Head;
+use super::origin::NAME_LIMIT;
+use crate::domain::{Subject, WorkerId};
+use crate::frame::{Body, Frame, Origin};
+use crate::model::Cluster;
+use crate::snapshot::{EventKind, Gravity};
+use crate::wire;
+
+/// Most foreign namespaces that are told apart.
+const NAMESPACES: usize = 64;
+
+/// Subjects whose verdict is remembered.
+const REMEMBERED: usize = 32;
+
+/// Length of the shortest suffix that workers append to their namespace (`DYN_NAMESPACE_WORKER_SUFFIX`,
+/// a hash of the operator, from Dynamo 1.0 on).
+const SUFFIX: usize = 6;
+
+/// The Dynamo namespaces of the deployments looked at, and what came from others.
+#[derive(Debug, Default)]
+pub(super) struct Foreign {
+    /// What the names were derived from: the cluster's changes and the choice.
+    made_for: Option<(u64, Option<String>)>,
+    /// Namespaces of the pods that were seen, those that are gone among them.
+    exact: BTreeSet<Arc<str>>,
+    /// Namespaces to which workers may append a suffix: as long as no worker's pod names its own.
+    bases: BTreeSet<Arc<str>>,
+    /// Namespaces of other deployments.
+    others: BTreeSet<Arc<str>>,
+    verdicts: Vec<(Arc<str>, bool)>,
+    /// Messages and records from each foreign namespace, which count for nothing else.
+    pub(super) counts: BTreeMap<Arc<str>, u64>,
+}
+
+/// What a frame's origin tells of the Dynamo namespace that it is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Home<'a> {
+    Named(Cow<'a, str>),
+    /// As streams name it: in lower case, with a dash for what is no letter or digit.
+    Slug(&'a str),
+}
+
+impl Foreign {
+    /// Learns the names again, where something that they come from has changed.
+    fn refresh(&mut self, cluster: &Cluster, dgd: Option<&str>, named: Option<&str>) {
+        let before = self.made_for.as_ref();
+        let same_choice = before.is_some_and(|(_, before)| before.as_deref() == dgd);
+        if same_choice && before.is_some_and(|(changes, _)| *changes == cluster.changes()) {
+            return;
+        }
+        if !same_choice {
+            self.exact.clear();
+        }
+        self.made_for = Some((cluster.changes(), dgd.map(str::to_owned)));
+        self.verdicts.clear();
+        self.bases.clear();
+        self.others.clear();
+        if let Some(named) = named {
+            self.exact.insert(named.into());
+            return;
+        }
+        let chosen = |graph: Option<&str>| dgd.is_none() || graph == dgd;
+        let mut workers = false;
+        for record in cluster.pods() {
+            let pod = &record.pod;
+            let Some(name) = &pod.dynamo_namespace else { continue };
+            if !chosen(pod.graph.as_deref()) {
+                self.others.insert(Arc::clone(name));
+            } else if pod.role.is_router() || pod.role.is_worker() {
+                workers |= pod.role.is_worker();
+                self.exact.insert(Arc::clone(name));
+                self.bases.insert(Arc::clone(name));
+            }
+        }
+        for graph in cluster.graphs() {
+            let Some(name) = &graph.dynamo_namespace else { continue };
+            if chosen(Some(&graph.name)) {
+                self.exact.insert(Arc::clone(name));
+                self.bases.insert(Arc::clone(name));
+            } else {
+                self.others.insert(Arc::clone(name));
+            }
+        }
+        if workers {
+            self.bases.clear();
+        }
+    }
+
+    /// Returns true when the namespaces of the deployments looked at are known, and this is none of them.
+    fn is_foreign(&self, home: &Home<'_>) -> bool {
+        let known = || self.exact.iter().chain(&self.bases);
+        if known().next().is_none() {
+            return false;
+        }
+        let is = |name: &str| match home {
+            Home::Named(own) => **own == *name,
+            Home::Slug(own) => slug(name) == **own,
+        };
+        if known().any(|name| is(name)) {
+            return false;
+        }
+        if self.others.iter().any(|name| is(name)) {
+            return true;
+        }
+        let suffixed = |base: &Arc<str>| {
+            let (own, base) = match home {
+                Home::Named(own) => (&**own, Cow::Borrowed(&**base)),
+                Home::Slug(own) => (*own, Cow::Owned(slug(base))),
+            };
+            let suffix = own.strip_prefix(&*base).and_then(|rest| rest.strip_prefix('-'));
+            suffix.is_some_and(|suffix| {
+                suffix.len() >= SUFFIX && suffix.bytes().all(|byte| byte.is_ascii_hexdigit())
+            })
+        };
+        !self.bases.iter().any(suffixed)
+    }
+}
+
+impl Engine {
+    /// Returns true for a frame of a Dynamo namespace that none of the deployments looked at uses, and
+    /// counts it.
+    pub(super) fn is_foreign(&mut self, frame: &Frame, source: &Arc<str>) -> bool {
+        let Some((text, home)) = home_of(frame) else { return false };
+        self.refresh_foreign();
+        let known = self.foreign.verdicts.iter().find(|(subject, _)| **subject == *text);
+        let foreign = known.map_or_else(|| self.foreign.is_foreign(&home), |(_, foreign)| *foreign);
+        if known.is_none() {
+            if self.foreign.verdicts.len() >= REMEMBERED {
+                self.foreign.verdicts.clear();
+            }
+            self.foreign.verdicts.push((text.into(), foreign));
+        }
+        if foreign {
+            self.note_foreign(&home, frame, source);
+        }
+        foreign
+    }
+
+    /// Learns which namespaces are foreign, where pods, graph deployments or the choice have changed.
+    pub(super) fn refresh_foreign(&mut self) {
+        let named = self.options.dynamo_namespace.as_deref();
+        self.foreign.refresh(&self.cluster, self.options.dgd.as_deref(), named);
+    }
+
+    fn note_foreign(&mut self, home: &Home<'_>, frame: &Frame, source: &Arc<str>) {
+        let name: &str = match home {
+            Home::Named(name) => name,
+            Home::Slug(name) => name,
+        };
+        if let Some(count) = self.foreign.counts.get_mut(name) {
+            *count += 1;
+            return;
+        }
+        if self.foreign.counts.len() >= NAMESPACES {
+            return;
+        }
+        let name: Arc<str> = wire::printable(name, NAME_LIMIT).into();
+        let head = Head {
+            at: frame.happened(),
+            who: "kvtop",
+            kind: EventKind::Source,
+            gravity: Gravity::Notice,
+            source,
+            orphan: false,
+            worker: None,
+            class: "foreign",
+        };
+        let text = format!(
+            "ignoring Dynamo namespace {name}: it belongs to none of the deployments looked at"
+        );
+        self.journal.add(head, || text);
+        self.foreign.counts.insert(name, 1);
+    }
+
+    /// Returns true for a worker that publishes in a Dynamo namespace which turned out to be foreign
+    /// after its events had been counted.
+    pub(super) fn is_foreign_worker(&self, worker: WorkerId) -> bool {
+        let home = self.workers.worker(worker).and_then(|worker| worker.home.as_deref());
+        let home = home.and_then(|home| match home.strip_prefix("namespace.") {
+            Some(name) => Some(Home::Named(decoded(name))),
+            None => slugged(home),
+        });
+        home.is_some_and(|home| self.foreign.is_foreign(&home))
+    }
+
+    /// Returns the foreign Dynamo namespaces, each with how much of it was ignored: messages that came once
+    /// it was known to be foreign, and KV events of its workers that had been taken in before.
+    pub(super) fn ignored(&self) -> Vec<(String, u64)> {
+        let mut counts = self.foreign.counts.clone();
+        for record in self.workers.ranks() {
+            let worker = record.rank.worker;
+            let home = self.workers.worker(worker).and_then(|worker| worker.home.clone());
+            let Some(home) = home.filter(|_| self.is_foreign_worker(worker)) else { continue };
+            let name = home.strip_prefix("namespace.").or_else(|| home.strip_prefix("namespace-"));
+            let events = record.counters.stores + record.counters.removed_blocks;
+            *counts.entry(name.unwrap_or(&home).into()).or_default() += events;
+        }
+        counts.into_iter().map(|(name, count)| (name.to_string(), count)).collect()
+    }
+
+    /// Returns true when `subject` is a worker of a foreign Dynamo namespace.
+    pub(super) fn is_foreign_subject(&self, subject: &Subject) -> bool {
+        matches!(subject, Subject::Worker(worker) if self.is_foreign_worker(*worker))
+    }
+}
+
+/// Returns the text that tells the Dynamo namespace of a frame, and which it is.
+fn home_of(frame: &Frame) -> Option<(&str, Home<'_>)> {
+    match &frame.origin {
+        Origin::Nats { subject, .. } => {
+            let home = named(subject).or_else(|| slugged(subject))?;
+            Some((subject, home))
+        }
+        Origin::Jetstream { subject, .. } => Some((subject, slugged(subject)?)),
+        Origin::Zmq { .. } => {
+            let Body::Parts(parts) = &frame.body else { return None };
+            // Brokers of 1.4 and later put the whole subject where others put the topic.
+            let topic = std::str::from_utf8(parts.first()?).ok()?;
+            Some((topic, named(topic)?))
+        }
+        Origin::Etcd { key, .. } | Origin::File { key, .. } => Some((key, recorded(key)?)),
+        Origin::Log { .. }
+        | Origin::Metrics { .. }
+        | Origin::Kube { .. }
+        | Origin::Indexer { .. }
+        | Origin::Health { .. } => None,
+    }
+}
+
+/// Reads `namespace.NAME.component.…` and `namespace.NAME.kv_metrics`; from Dynamo 1.4 on NAME is
+/// percent-encoded, before that it may have dots.
+fn named(subject: &str) -> Option<Home<'_>> {
+    let rest = subject.strip_prefix("namespace.")?;
+    let end = rest.find(".component.").or_else(|| rest.rfind('.'))?;
+    Some(Home::Named(decoded(rest.get(..end)?)))
+}
+
+/// Reads `namespace-NAME-component-…`.
+fn slugged(subject: &str) -> Option<Home<'_>> {
+    let rest = subject.strip_prefix("namespace-")?;
+    Some(Home::Slug(rest.get(..rest.rfind("-component-").unwrap_or(rest.len()))?))
+}
+
+/// Reads the keys of discovery records of workers, `v1/instances/NAME/…` and `v1/mdc/NAME/…`. Records of
+/// channels only lead to sources, which are chosen by their namespace.
+fn recorded(key: &str) -> Option<Home<'_>> {
+    let rest = key.strip_prefix("v1/instances/").or_else(|| key.strip_prefix("v1/mdc/"))?;
+    let (name, _) = rest.split_once('/')?;
+    Some(Home::Named(decoded(name)))
+}
+
+fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%');
+        let byte = digits
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &after[2..] } else { after };
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Returns a namespace as streams name it (dynamo-runtime 0.9.0 `slug.rs:28`).
+fn slug(name: &str) -> String {
+    let letter = |letter: char| match letter.to_ascii_lowercase() {
+        letter @ ('a'..='z' | '0'..='9') => letter,
+        _ => '-',
+    };
+    name.chars().map(letter).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Graph, Pod, Role, Timestamp};
+
+    fn cluster(pods: &[(&str, Role, &str, &str)], graphs: &[(&str, &str)]) -> Cluster {
+        let mut cluster = Cluster::default();
+        for (name, role, graph, namespace) in pods {
+            let pod = Pod {
+                name: (*name).into(),
+                role: *role,
+                graph: Some((*graph).into()),
+                dynamo_namespace: Some((*namespace).into()),
+                ..Pod::default()
+            };
+            cluster.set_pod(&pod, Timestamp(1));
+        }
+        for (name, namespace) in graphs {
+            cluster.set_graph(&Graph {
+                name: (*name).into(),
+                namespace: "k".into(),
+                api: None,
+                generation: None,
+                backend: None,
+                dynamo_namespace: Some((*namespace).into()),
+                components: Vec::new(),
+            });
+        }
+        cluster
+    }
+
+    fn foreign(cluster: &Cluster, dgd: Option<&str>, subject: &str) -> bool {
+        let mut foreign = Foreign::default();
+        foreign.refresh(cluster, dgd, None);
+        let origin = Origin::nats(subject);
+        let frame = Frame::new(Timestamp(1), origin, "");
+        home_of(&frame).is_some_and(|(_, home)| foreign.is_foreign(&home))
+    }
+
+    const A: &str = "namespace.a.component.backend.kv-events";
+    const B: &str = "namespace.b.component.backend.kv-events";
+    const B_STREAM: &str = "namespace-b-component-backend-kv-events.kv-events";
+
+    #[test]
+    fn events_of_other_deployments_are_foreign_and_nothing_is_while_none_is_known() {
+        assert!(!foreign(&Cluster::default(), None, B));
+        let known = cluster(&[("f", Role::Frontend, "g", "a"), ("w", Role::Worker, "g", "a")], &[]);
+        assert!(!foreign(&known, None, A));
+        assert!(foreign(&known, None, B) && foreign(&known, None, B_STREAM));
+        // What routers tell each other and everybody is published for the whole namespace.
+        assert!(!foreign(&known, None, "namespace.a.kv_metrics"));
+        assert!(foreign(&known, None, "namespace.b.kv-hit-rate"));
+    }
+
+    #[test]
+    fn the_choice_of_a_deployment_makes_its_neighbour_foreign() {
+        let pods = [("w", Role::Worker, "g", "a"), ("v", Role::Worker, "h", "b")];
+        let known = cluster(&pods, &[("g", "a"), ("h", "b")]);
+        assert!(!foreign(&known, None, B_STREAM));
+        assert!(foreign(&known, Some("g"), B_STREAM) && !foreign(&known, Some("h"), B_STREAM));
+    }
+
+    #[test]
+    fn a_suffix_of_a_rollout_is_no_other_namespace_while_no_pod_names_it() {
+        let subject = "namespace.a-5f8c21ab.component.backend.kv-events";
+        let other = "namespace.a-canary.component.backend.kv-events";
+        let graph = cluster(&[("f", Role::Frontend, "g", "a")], &[("g", "a")]);
+        assert!(!foreign(&graph, None, subject) && foreign(&graph, None, other));
+        let pods = cluster(&[("w", Role::Worker, "g", "a-0000aaaa")], &[("g", "a")]);
+        assert!(foreign(&pods, None, subject));
+    }
+
+    #[test]
+    fn names_are_compared_as_subjects_spell_them() {
+        let known = cluster(&[("w", Role::Worker, "g", "GTC_demo.x")], &[]);
+        let stream = "namespace-gtc-demo-x-component-tensorrt-llm-kv-events.kv-events";
+        assert!(!foreign(&known, None, stream));
+        assert!(!foreign(&known, None, "namespace.GTC_demo%2Ex.component.backend.kv-events"));
+        assert!(foreign(&known, None, "namespace.gtc_demo.component.backend.kv-events"));
+    }
+}
