@@ -21,7 +21,7 @@ mod version;
 pub use claim::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Subject};
 pub use cluster::{
     Backend, Component, ConfigFile, ConfigSource, Container, Endpoints, EngineFile, EngineSocket,
-    Graph, NatsAccess, Placement, Pod, PodRef, Port, Role, Seat, SecretRef, Setting,
+    Graph, HiddenSetting, NatsAccess, Placement, Pod, PodRef, Port, Role, Seat, SecretRef, Setting,
 };
 pub use count::Counters;
 pub use fact::{

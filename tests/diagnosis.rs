@@ -4,6 +4,7 @@ mod alarms;
 mod balance;
 mod captures;
 mod claims;
+mod commands;
 mod detection;
 mod fixes;
 mod late;

@@ -1,5 +1,6 @@
 //! `kvtop lint`: what it finds in realistic manifests, that its corrections hold, and its exit codes.
 
+mod commands;
 mod values;
 
 use std::collections::BTreeMap;
@@ -47,6 +48,10 @@ const CASES: &[(&str, &[(&str, usize)])] = &[
     ("routers.yaml", &[("KVT001", 22), ("KVT001", 46), ("KVT006", 46), ("KVT016", 46)]),
     ("kubectl.json", &[("KVT003", 29), ("KVT017", 29)]),
     ("folder", &[("KVT017", 8)]),
+    ("trtllm-shell.yaml", &[("KVT016", 13)]),
+    ("trtllm-shell-mismatch.yaml", &[("KVT001", 44)]),
+    ("sglang-config.yaml", &[("KVT016", 23)]),
+    ("vllm-processor.yaml", &[("KVT001", 15), ("KVT016", 15)]),
 ];
 
 /// Returns the texts of a fixture; the folder's in the order of their names.

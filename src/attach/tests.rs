@@ -248,7 +248,9 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
     let file = |map: &str| EngineFile {
         path: "/c/agg.yaml".into(),
         source: ConfigSource::ConfigMap { name: map.into(), key: "agg.yaml".into() },
-        decides_block_size: true,
+        engine: crate::domain::Backend::TrtLlm,
+        overridden: Vec::new(),
+        otherwise: Vec::new(),
         followed: false,
     };
     let reads = |name: &str, graph: &str, map: &str| Pod {
@@ -270,6 +272,7 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
             replicas: None,
             nodes: None,
             ready: None,
+            hidden: Vec::new(),
             engine_file: Some(file("m3")),
             variables_from: Vec::new(),
             manifest: crate::domain::ManifestPart::default(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::manifest::{GraphApi, ManifestPart};
 use super::variables::ConfigMapUse;
-use super::{ClaimOf, ClaimValue, ClaimWhat, Timestamp, WorkerId};
+use super::{Claim, ClaimOf, ClaimValue, ClaimWhat, Timestamp, WorkerId};
 
 /// What a process does in a deployment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -174,10 +174,25 @@ pub struct EngineFile {
     pub path: Arc<str>,
     /// Where it is.
     pub source: ConfigSource,
-    /// True when nothing else sets the engine's block size: where the file does not, its default holds.
-    pub decides_block_size: bool,
+    /// The engine that reads it, which tells its format.
+    pub engine: Backend,
+    /// Settings that the file does not decide: stronger ones were given, or may have been.
+    pub overridden: Vec<(ClaimWhat, ClaimOf)>,
+    /// Claims that hold where the file does not set the same.
+    pub otherwise: Vec<Claim>,
     /// True in versions whose publisher and card take the engine's block size.
     pub followed: bool,
+}
+
+/// A setting that a process may have, although nothing that kvtop reads says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HiddenSetting {
+    /// The setting.
+    pub what: ClaimWhat,
+    /// Whose.
+    pub of: ClaimOf,
+    /// What hides it, for people: a variable without a visible value, a script, a file.
+    pub by: Arc<str>,
 }
 
 /// A pod's place in a worker of several pods. One of them is in discovery.
@@ -223,6 +238,8 @@ pub struct Pod {
     pub trouble: Option<Arc<str>>,
     /// True once it was told to end.
     pub terminating: bool,
+    /// Settings that it may have been given where kvtop cannot read.
+    pub hidden: Vec<HiddenSetting>,
     /// Its place in a worker of several pods.
     pub seat: Seat,
     /// When its main container, or else the pod, started.
@@ -277,6 +294,8 @@ pub struct Component {
     pub ready: Option<u64>,
     /// The configuration file of their engine.
     pub engine_file: Option<EngineFile>,
+    /// Settings that they may be given where kvtop cannot read.
+    pub hidden: Vec<HiddenSetting>,
     /// The `ConfigMap`s that their processes take variables from.
     pub variables_from: Vec<ConfigMapUse>,
     /// Where its manifest holds what a fix changes.
@@ -336,6 +355,8 @@ pub struct Endpoints {
 /// A setting in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
+    /// The engine whose format it is written in.
+    pub engine: Backend,
     /// The setting.
     pub what: ClaimWhat,
     /// Whose.

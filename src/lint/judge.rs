@@ -38,6 +38,7 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
     if !plan.is_kv {
         return;
     }
+    scene.unsure(found);
     let mut evidence = scene.evidence(&plan);
     scene.sizes(&mut evidence, found);
     scene.declared(&evidence, &plan, found);
@@ -47,6 +48,34 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
 }
 
 impl<'a, 'b> Scene<'a, 'b> {
+    /// Settings that decide, and may be made where lint cannot read.
+    fn unsure(&self, found: &mut Verdicts) {
+        const DECISIVE: [(&str, ClaimWhat, ClaimOf); 6] = [
+            ("KVT005", ClaimWhat::RouterMode, ClaimOf::Router),
+            ("KVT016", ClaimWhat::BlockSize, ClaimOf::Declared),
+            ("KVT001", ClaimWhat::BlockSize, ClaimOf::Router),
+            ("KVT001", ClaimWhat::BlockSize, ClaimOf::Engine),
+            ("KVT001", ClaimWhat::BlockSize, ClaimOf::Publisher),
+            ("KVT003", ClaimWhat::PublishesEvents, ClaimOf::Publisher),
+        ];
+        for part in &self.deployment.parts {
+            let mut told: Vec<(&str, &str)> = Vec::new();
+            for (id, what, of) in DECISIVE {
+                let Some(by) = part.hides(what, of) else { continue };
+                // Whole files and ConfigMaps that were not given are named where they are missing.
+                let named = part.unread.as_ref() == Some(by)
+                    || part.hidden.iter().any(|map| by.ends_with(map.as_ref()));
+                if named || told.contains(&(id, by)) {
+                    continue;
+                }
+                told.push((id, by));
+                let missing = format!("{by}, by which {} may be given settings", part.name);
+                let deployment = self.deployment.name.clone();
+                found.unjudged.push(Unjudged { deployment, id, missing });
+            }
+        }
+    }
+
     /// Variables that come from what was not given. Whether a router is to route by cached blocks may be one.
     fn hidden(&self, found: &mut Verdicts) {
         let parts = self.deployment.parts.iter();
@@ -105,11 +134,6 @@ impl<'a, 'b> Scene<'a, 'b> {
         for part in self.routers() {
             evidence.sizes.extend(size(part, ClaimOf::Declared, None));
             evidence.sizes.extend(size(part, ClaimOf::Router, None));
-            if plan.hashes_with_declared(part) {
-                let declared = size(part, ClaimOf::Declared, None);
-                let hashed = declared.map(|claim| SizeClaim { of: ClaimOf::Router, ..claim });
-                evidence.sizes.extend(hashed);
-            }
         }
         evidence.settings.router_kind =
             if plan.has_own_size { RouterKind::OwnSize } else { RouterKind::Frontend };

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::document::{Document, Node};
 use super::{Source, Unreadable};
-use crate::domain::{Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, HiddenSetting, Role};
 use fragment::Fragment;
 use reader::Reader;
 
@@ -63,6 +63,8 @@ pub(super) struct Part<'a> {
     pub(super) hidden: Vec<Arc<str>>,
     /// A configuration file of its engine that was not given.
     pub(super) unread: Option<Arc<str>>,
+    /// Settings that it may be given where lint cannot read.
+    pub(super) unsure: Vec<HiddenSetting>,
 }
 
 /// Parts that work together.
@@ -215,17 +217,10 @@ fn is_plain(sheet: &Sheet) -> bool {
 }
 
 impl Part<'_> {
-    /// Keeps a claim when it is better than what is known. The JSON of an argument overrides the file.
+    /// Keeps a claim when it is better than what is known.
     fn note(&mut self, claim: Claim) {
-        let rank = |claim: &Claim| {
-            (
-                claim.source.ends_with("--override-engine-args"),
-                claim.basis == Basis::File,
-                claim.basis,
-            )
-        };
         let known = self.claims.get(&(claim.what, claim.of));
-        if known.is_none_or(|known| rank(&claim) >= rank(known)) {
+        if known.is_none_or(|known| claim.basis >= known.basis) {
             self.claims.insert((claim.what, claim.of), claim);
         }
     }
@@ -242,6 +237,12 @@ impl Part<'_> {
             ClaimValue::Count(count) => u32::try_from(count).ok(),
             _ => None,
         }
+    }
+
+    /// Returns what hides a setting, when something may set it that was not given or cannot be read.
+    pub(super) fn hides(&self, what: ClaimWhat, of: ClaimOf) -> Option<&Arc<str>> {
+        let hidden = self.unsure.iter().find(|known| (known.what, known.of) == (what, of));
+        hidden.map(|known| &known.by)
     }
 
     /// Returns the model that it serves, when it says so.

@@ -13,8 +13,6 @@ pub(super) struct Plan {
     pub(super) has_own_size: bool,
     /// The mode is set where it is not read.
     pub(super) mode_misplaced: bool,
-    /// Parts that hash with the size which they declare.
-    hashing: Vec<usize>,
 }
 
 impl Plan {
@@ -31,19 +29,10 @@ impl Plan {
             && scene.frontends().all(|part| set(part, ClaimWhat::RouterMode).is_none());
         let alone = scene.routers().next().is_none()
             && scene.workers().any(|(_, part)| publishes(part) == Some(true));
-        let chats = |part: &Part<'_>| {
-            let version = part.version();
-            let between = version.is_some_and(|version| ((1, 0)..(1, 3)).contains(&version));
-            let named = scene.text.flag(part, &["--dyn-chat-processor"]).is_some()
-                || part.variable("DYN_CHAT_PROCESSOR").is_some();
-            between && named
-        };
-        let hashing = scene.frontends().filter(|part| chats(part));
         Self {
             is_kv: asked || has_own_size || mode_misplaced || alone,
             has_own_size,
             mode_misplaced,
-            hashing: hashing.map(|part| std::ptr::from_ref(part.node).addr()).collect(),
         }
     }
 
@@ -57,10 +46,10 @@ impl Plan {
         part.role != Role::Frontend || mode(part) == Some("kv")
     }
 
-    /// Returns true for frontends that hash with the size which they declare: those that let the engine's
-    /// own code process chats (`kv_cache_block_size or 16`, ai-dynamo 1.0.0 to 1.2.1, `frontend/`).
-    pub(super) fn hashes_with_declared(&self, part: &Part<'_>) -> bool {
-        self.hashing.contains(&std::ptr::from_ref(part.node).addr())
+    /// Returns true for frontends that hash with the size which they declare.
+    pub(super) fn hashes_with_declared(part: &Part<'_>) -> bool {
+        let key = (ClaimWhat::BlockSize, ClaimOf::Router);
+        part.role == Role::Frontend && part.claims.contains_key(&key)
     }
 }
 

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use crate::domain::{
-    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, ConfigFile, ConfigSource, Endpoints, EngineFile,
-    Graph, Pod, Setting, Subject, Timestamp,
+    Basis, Claim, ClaimOf, ClaimWhat, ConfigFile, ConfigSource, Endpoints, EngineFile, Graph, Pod,
+    Setting, Subject, Timestamp,
 };
 
 /// Most pods, services and files that are kept of each.
@@ -157,40 +157,38 @@ impl Cluster {
         let Some(settings) = self.files.get(&(Arc::clone(name), Arc::clone(key))) else {
             return Vec::new();
         };
-        let claim = |of, basis, setting: &Setting| Claim {
+        let decided = |what, of| !file.overridden.contains(&(what, of));
+        let claim = |of, setting: &Setting| Claim {
             what: setting.what,
             of,
             subject: subject.clone(),
             model: None,
             value: setting.value.clone(),
-            basis,
+            basis: Basis::File,
             source: file_source(name, key),
             raw: Arc::clone(&setting.raw),
         };
-        let mut claims: Vec<Claim> =
-            settings.iter().map(|setting| claim(setting.of, Basis::File, setting)).collect();
-        if !file.decides_block_size {
-            return claims;
+        let read = settings.iter().filter(|setting| setting.engine == file.engine);
+        let mut claims: Vec<Claim> = Vec::new();
+        for setting in read.filter(|setting| decided(setting.what, setting.of)) {
+            claims.push(claim(setting.of, setting));
+            if setting.what == ClaimWhat::BlockSize && file.followed {
+                claims.extend([ClaimOf::Publisher, ClaimOf::Card].map(|of| claim(of, setting)));
+            }
         }
-        let size = settings.iter().find(|setting| setting.what == ClaimWhat::BlockSize);
-        let unset = Setting {
-            what: ClaimWhat::BlockSize,
-            of: ClaimOf::Engine,
-            value: ClaimValue::Count(32),
-            raw: "not set: kv_cache_config.tokens_per_block, TensorRT-LLM's default holds".into(),
-        };
-        let (basis, size, known) = match size {
-            Some(size) => (Basis::File, size, true),
-            None => (Basis::Default, &unset, false),
-        };
-        if !known {
-            claims.push(claim(ClaimOf::Engine, basis, size));
-        }
-        if file.followed {
-            let followers = [ClaimOf::Publisher, ClaimOf::Card];
-            claims.extend(followers.map(|of| claim(of, basis, size)));
+        for other in &file.otherwise {
+            if !claims.iter().any(|claim| (claim.what, claim.of) == (other.what, other.of)) {
+                claims.push(other.clone());
+            }
         }
         claims
+    }
+
+    /// Returns true for claims that hold only as long as the file at `source` does not set the same.
+    pub fn yields_to(&self, claim: &Claim, source: &ConfigSource) -> bool {
+        self.readers().any(|(subject, file)| {
+            file.source == *source && subject == claim.subject && file.otherwise.contains(claim)
+        })
     }
 }
 

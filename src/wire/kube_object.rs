@@ -6,6 +6,7 @@
 mod command;
 mod config_map;
 mod engine_config;
+mod engine_file;
 mod env;
 mod graph;
 mod image;

@@ -13,7 +13,19 @@ fn component(name: &str, role: Role, manifest: ManifestPart) -> Component {
     let (backend, ready, engine_file) = (None, None, None);
     let (name, replicas, variables_from) = (name.into(), Some(2), Vec::new());
     let nodes = None;
-    Component { name, role, backend, replicas, nodes, ready, engine_file, variables_from, manifest }
+    let hidden = Vec::new();
+    Component {
+        name,
+        role,
+        backend,
+        replicas,
+        nodes,
+        ready,
+        engine_file,
+        hidden,
+        variables_from,
+        manifest,
+    }
 }
 
 fn graph(api: GraphApi, components: Vec<Component>) -> Graph {

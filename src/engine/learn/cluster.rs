@@ -78,11 +78,12 @@ impl Engine {
     pub(super) fn config_file(&mut self, file: &ConfigFile, at: Timestamp) {
         self.cluster.set_file(file);
         let source = file_source(&file.config_map, &file.key);
-        self.claims.doubt(|claim| claim.source == source);
         let here = ConfigSource::ConfigMap {
             name: Arc::clone(&file.config_map),
             key: Arc::clone(&file.key),
         };
+        let cluster = &self.cluster;
+        self.claims.doubt(|claim| claim.source == source || cluster.yields_to(claim, &here));
         for claim in self.cluster.file_claims(|_, reader| reader.source == here) {
             self.claims.note(&claim, at);
         }

@@ -17,9 +17,11 @@ const PUBLISHER_CONFIG: &str =
 
 /// KVT003, before there is anything to hear: a worker that is not asked to publish.
 pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
-    let config = scene.text.flag(part, &["--config"]).is_some();
+    let claimed = publishes(part).is_some();
+    let unknown = part.unread.is_some()
+        || part.hides(ClaimWhat::PublishesEvents, ClaimOf::Publisher).is_some();
     // Decode workers publish nothing by design; what an image starts by itself is not known.
-    if part.role == Role::Decode || part.words().is_empty() || config {
+    if part.role == Role::Decode || part.words().is_empty() || (unknown && !claimed) {
         return;
     }
     let version = scene.version_of(part);

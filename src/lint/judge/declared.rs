@@ -12,7 +12,7 @@ impl Scene<'_, '_> {
     /// KVT016: what the frontend declares.
     pub(super) fn declared(&self, evidence: &Evidence, plan: &Plan, found: &mut Verdicts) {
         let mut evidence = evidence.clone();
-        let reads = self.frontends().any(|part| plan.hashes_with_declared(part));
+        let reads = self.frontends().any(Plan::hashes_with_declared);
         evidence.settings.router_kind = match (reads, plan.has_own_size) {
             (true, _) => RouterKind::OwnSize,
             (false, true) => RouterKind::Unknown,

@@ -27,6 +27,7 @@ fn part<'a>(object: &Object<'a>, name: &str, form: Form, node: &'a Node) -> Part
         lenders: Vec::new(),
         hidden: Vec::new(),
         unread: None,
+        unsure: Vec::new(),
     }
 }
 

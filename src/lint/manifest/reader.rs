@@ -91,6 +91,7 @@ impl<'a> Reader<'a, '_> {
                         part.backend = component.backend;
                         part.replicas = component.replicas.unwrap_or(1);
                         part.hidden = self.hidden(object, &component.variables_from);
+                        part.unsure.clone_from(&component.hidden);
                         let file = component.engine_file.as_mut();
                         self.adopt(object, part, file, &mut cluster);
                     }
@@ -102,6 +103,7 @@ impl<'a> Reader<'a, '_> {
                         part.role = pod.role;
                         part.backend = pod.backend;
                         part.hidden = self.hidden(object, &pod.variables_from);
+                        part.unsure.clone_from(&pod.hidden);
                         self.adopt(object, part, pod.engine_file.as_mut(), &mut cluster);
                     }
                     cluster.set_pod(&pod, Timestamp::default());
@@ -137,6 +139,7 @@ impl<'a> Reader<'a, '_> {
             part.unread = Some(Arc::clone(&file.path));
             return;
         };
+        part.unsure.retain(|hidden| hidden.by != file.path);
         let ConfigSource::ConfigMap { name, key } = &file.source else { return };
         let value = json!({"metadata": {"name": name.as_ref()}, "data": {key.as_ref(): value}});
         part.config = Some((format!("ConfigMap {name}, {key}").into(), config));

@@ -1,11 +1,17 @@
 //! What a container runs: Dynamo's modules, their flags and their environment.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::env::{Env, EnvValue, Lender};
-use super::list;
-use super::shell::{self, Variables};
+use super::shell::{self, Arg, Started, absolute, env_words};
+use super::{list, string};
 use crate::domain::Backend;
+
+/// Stands in a text where whoever watched took out a secret.
+const REDACTED: &str = "(redacted)";
 
 /// A module of Dynamo that a process runs (`python3 -m dynamo.frontend`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +43,13 @@ impl Module {
 pub(super) struct Command {
     /// The module it runs; none when it is not one of Dynamo's, or the image says what runs.
     pub(super) module: Option<Module>,
-    words: Vec<String>,
+    /// Its words, one list for each way in which the script may start it.
+    ways: Vec<Vec<Arg>>,
     env: Env,
+    /// The working directory, when it is known.
+    directory: Option<String>,
+    /// Files that the script wrote before.
+    files: BTreeMap<String, Option<Arc<str>>>,
 }
 
 /// How a setting was written.
@@ -53,7 +64,7 @@ pub(super) enum Form {
 }
 
 /// Where a setting of a process was found.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found<'a> {
     /// The flag or variable.
     pub(super) name: String,
@@ -65,30 +76,182 @@ pub(super) struct Found<'a> {
     pub(super) lender: Option<&'a Lender>,
 }
 
+/// What is known of a setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reading<'a> {
+    Set(Found<'a>),
+    /// Nobody sets it.
+    Unset,
+    /// It may be set by what is not shown.
+    Hidden(Arc<str>),
+}
+
+impl<'a> Reading<'a> {
+    /// Returns where it was found.
+    pub(super) fn found(self) -> Option<Found<'a>> {
+        match self {
+            Self::Set(found) => Some(found),
+            Self::Unset | Self::Hidden(_) => None,
+        }
+    }
+
+    /// Returns the value that it is known to have.
+    pub(super) fn value(self) -> Option<&'a str> {
+        self.found()?.value
+    }
+
+    /// Returns true when it is known to be set.
+    pub(super) fn is_set(&self) -> bool {
+        matches!(self, Self::Set(_))
+    }
+
+    /// Returns `other` when nobody sets it.
+    pub(super) fn or(self, other: impl FnOnce() -> Self) -> Self {
+        match self {
+            Self::Unset => other(),
+            known => known,
+        }
+    }
+}
+
+/// What a script wrote to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Written<'a> {
+    Nothing,
+    Text(&'a str),
+    /// Something that is not known.
+    Hidden,
+}
+
+/// Files by path, with what is in them when that is known.
+type Files = BTreeMap<String, Option<Arc<str>>>;
+
 impl Command {
     /// Returns what `container` runs, with `env` in its environment: one command for each of
     /// Dynamo's modules that it starts, or all of its words when it starts none.
     pub(super) fn all_of(container: &Value, env: &Env) -> Vec<Self> {
-        let words: Vec<String> = ["command", "args"]
+        let words: Vec<Arg> = ["command", "args"]
             .into_iter()
             .flat_map(|key| list(&container[key]))
             .filter_map(Value::as_str)
-            .map(|word| env.expanded(word))
+            .map(|word| {
+                let mark = shell::HIDDEN_MARK.to_string();
+                Arg::Word(env.expanded(&word.replace(REDACTED, &mark)))
+            })
             .collect();
-        let mut found = Vec::new();
-        for simple in simple_commands(&words, env) {
-            let Some((module, start)) = module_in(&simple.words) else { continue };
-            let mut env = env.clone();
-            for (name, value) in simple.variables {
-                env.assign(&name, value);
+        let directory = string(container, "workingDir");
+        if module_in(&words).is_some() {
+            return vec![Self::plain(words, env, directory)];
+        }
+        let Some((script, at)) = shell::script_in(&words) else {
+            return vec![Self::plain(words, env, directory)];
+        };
+        let text = script.text.clone();
+        let mut outer = env.outer(Some(directory.unwrap_or("/")));
+        env_words(&words[..at]).apply(&mut outer.variables, &mut outer.any);
+        let wanted = |words: &[Arg]| module_in(words).is_some();
+        let (started, complete) = shell::run(script, &outer, &wanted);
+        let mut found: Vec<Self> = Vec::new();
+        for process in &started {
+            let Some(command) = Self::of_started(process, env) else { continue };
+            match found.iter_mut().find(|known| known.module == command.module) {
+                Some(known) => known.merge(command),
+                None => found.push(command),
             }
-            let words = simple.words[start..].to_vec();
-            found.push(Self { module: Some(module), words, env });
+        }
+        // Of what is not understood at least the module is known.
+        for module in modules_in(&text).into_iter().filter(|_| !complete || started.is_empty()) {
+            let unread = Self::unread(Some(module), env, "a script that kvtop cannot read");
+            match found.iter_mut().find(|known| known.module == Some(module)) {
+                Some(known) if !complete => known.merge(unread),
+                Some(_) => {}
+                None => found.push(unread),
+            }
         }
         if found.is_empty() {
-            found.push(Self { module: None, words, env: env.clone() });
+            found.push(Self::unread(None, env, "a script"));
         }
         found
+    }
+
+    /// A process whose words no shell takes apart.
+    fn plain(words: Vec<Arg>, env: &Env, directory: Option<&str>) -> Self {
+        let shown = |arg: Arg| match arg {
+            Arg::Word(text) => Arg::of_text(text, "a value that is not shown"),
+            arg => arg,
+        };
+        let words: Vec<Arg> = words.into_iter().map(shown).collect();
+        let module = module_in(&words);
+        let program = words.first().map(|word| word.start().to_owned());
+        let (words, own) = match module {
+            Some((_, start)) => (words[start..].to_vec(), env_words(&words[..start])),
+            // A program that may add flags of its own, such as a script of the image.
+            None if program.is_some() => {
+                let by = program.unwrap_or_default().into();
+                (std::iter::once(Arg::Hidden { by }).chain(words).collect(), env_words(&[]))
+            }
+            None => (words, env_words(&[])),
+        };
+        let mut outer = env.outer(None);
+        own.apply(&mut outer.variables, &mut outer.any);
+        let started = Started {
+            words: Vec::new(),
+            variables: outer.variables,
+            any_variable: outer.any,
+            directory: None,
+            files: Files::new(),
+        };
+        Self {
+            module: module.map(|(module, _)| module),
+            ways: vec![words],
+            env: env.of_started(&started),
+            directory: Some(directory.unwrap_or("/").to_owned()),
+            files: Files::new(),
+        }
+    }
+
+    fn of_started(started: &Started, env: &Env) -> Option<Self> {
+        let (module, start) = module_in(&started.words)?;
+        let mut started = started.clone();
+        let own = env_words(&started.words[..start]);
+        own.apply(&mut started.variables, &mut started.any_variable);
+        Some(Self {
+            module: Some(module),
+            ways: vec![started.words[start..].to_vec()],
+            env: env.of_started(&started),
+            directory: started.directory,
+            files: started.files,
+        })
+    }
+
+    /// A process of which nothing but its module is known.
+    fn unread(module: Option<Module>, env: &Env, by: &str) -> Self {
+        let by: Arc<str> = by.into();
+        let started = Started {
+            words: Vec::new(),
+            variables: BTreeMap::new(),
+            any_variable: Some(Arc::clone(&by)),
+            directory: None,
+            files: Files::new(),
+        };
+        let env = if module.is_some() { env.of_started(&started) } else { env.clone() };
+        let ways = vec![vec![Arg::Hidden { by }]];
+        Self { module, ways, env, directory: None, files: Files::new() }
+    }
+
+    /// Adds another way in which the script may start it.
+    fn merge(&mut self, other: Self) {
+        self.ways.extend(other.ways);
+        self.env = std::mem::take(&mut self.env).common(&other.env);
+        if self.directory != other.directory {
+            self.directory = None;
+        }
+        for (path, text) in other.files {
+            let known = self.files.entry(path).or_insert(None);
+            if *known != text {
+                *known = None;
+            }
+        }
     }
 
     /// Returns its environment.
@@ -96,30 +259,130 @@ impl Command {
         &self.env
     }
 
-    /// Returns the last of its flags that is one of `names`. Dashes and underscores are the same.
-    pub(super) fn flag(&self, names: &[&str]) -> Option<Found<'_>> {
-        let position = self.words.iter().rposition(|word| is_flag(word, names))?;
-        let word = &self.words[position];
-        if let Some((name, value)) = word.split_once('=') {
-            let (name, form) = (name.to_owned(), Form::Joined);
-            return Some(Found { name, value: Some(value), form, lender: None });
+    /// Returns the path of a file as the process sees it, from the root on.
+    pub(super) fn path(&self, path: &str) -> Option<String> {
+        match &self.directory {
+            _ if path.starts_with('/') => Some(absolute(path, "/")),
+            Some(directory) => Some(absolute(path, directory)),
+            None => None,
         }
-        let value = self.words.get(position + 1).filter(|next| !next.starts_with("--"));
-        let (name, value) = (word.clone(), value.map(String::as_str));
-        Some(Found { name, value, form: Form::Flag, lender: None })
+    }
+
+    /// Returns what the script wrote to the file at `path`.
+    pub(super) fn written(&self, path: &str) -> Written<'_> {
+        match self.files.get(path) {
+            Some(Some(text)) => Written::Text(text),
+            Some(None) => Written::Hidden,
+            None => Written::Nothing,
+        }
+    }
+
+    /// Returns the last of its flags that is one of `names`. Dashes and underscores are the same.
+    pub(super) fn flag(&self, names: &[&str]) -> Reading<'_> {
+        let mut ways = self.ways.iter().map(|words| last_of(words, names));
+        let Some(first) = ways.next() else { return Reading::Unset };
+        if ways.all(|other| other == first) {
+            return first;
+        }
+        Reading::Hidden("a condition in the script".into())
     }
 
     /// Returns the first of the environment's `names` that is set.
-    pub(super) fn variable(&self, names: &[&str]) -> Option<Found<'_>> {
-        names.iter().find_map(|name| {
-            let value = match self.env.get(name)? {
-                EnvValue::Plain(value) => Some(value.as_str()),
-                EnvValue::Secret(_) | EnvValue::Elsewhere => None,
+    pub(super) fn variable(&self, names: &[&str]) -> Reading<'_> {
+        for name in names {
+            let value = match self.env.get(name) {
+                Some(EnvValue::Plain(value)) => value.as_str(),
+                Some(_) => return Reading::Hidden(format!("${name}").into()),
+                None => match self.env.hidden() {
+                    Some(by) => return Reading::Hidden(Arc::clone(by)),
+                    None => continue,
+                },
             };
             let lender = self.env.lender(name);
-            Some(Found { name: (*name).to_owned(), value, form: Form::Variable, lender })
-        })
+            let (name, form) = ((*name).to_owned(), Form::Variable);
+            return Reading::Set(Found { name, value: Some(value), form, lender });
+        }
+        Reading::Unset
     }
+}
+
+/// Returns what sets the last of the flags `names`.
+fn last_of<'a>(words: &'a [Arg], names: &[&str]) -> Reading<'a> {
+    let mut reading = Reading::Unset;
+    if names.is_empty() {
+        return reading;
+    }
+    let mut before: Option<&str> = None;
+    for (place, arg) in words.iter().enumerate() {
+        match arg {
+            Arg::Word(word) if is_flag(word, names) => {
+                reading = match word.split_once('=') {
+                    Some((name, value)) => {
+                        let (name, form) = (name.to_owned(), Form::Joined);
+                        Reading::Set(Found { name, value: Some(value), form, lender: None })
+                    }
+                    None => flag_before(word, words.get(place + 1)),
+                };
+            }
+            Arg::Word(_) => {}
+            Arg::Partial { start, by } => {
+                // The value of the flag before it is no flag itself.
+                let value = before.is_some_and(takes_value) && !start.starts_with("--");
+                if !value && may_be(start, names) {
+                    reading = Reading::Hidden(Arc::clone(by));
+                }
+            }
+            Arg::Hidden { by } => reading = Reading::Hidden(Arc::clone(by)),
+        }
+        before = arg.known();
+    }
+    reading
+}
+
+/// Reads `--flag` with what follows it.
+fn flag_before<'a>(word: &str, next: Option<&'a Arg>) -> Reading<'a> {
+    let value = match next {
+        Some(Arg::Word(next)) if !next.starts_with("--") => Some(next.as_str()),
+        Some(Arg::Partial { start, by }) if !start.starts_with("--") && takes_value(word) => {
+            return Reading::Hidden(Arc::clone(by));
+        }
+        Some(Arg::Hidden { by }) if takes_value(word) => return Reading::Hidden(Arc::clone(by)),
+        _ => None,
+    };
+    Reading::Set(Found { name: word.to_owned(), value, form: Form::Flag, lender: None })
+}
+
+/// Returns false for what is no flag, has its value with it, or is a switch by its name.
+fn takes_value(word: &str) -> bool {
+    const SWITCHES: [&str; 10] = [
+        "enable",
+        "disable",
+        "no",
+        "is",
+        "use",
+        "trust",
+        "publish",
+        "skip",
+        "enforce",
+        "kv-events",
+    ];
+    let Some(name) = word.strip_prefix("--") else { return false };
+    let name = name.replace('_', "-");
+    let switch = |known: &&str| {
+        name.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+    };
+    let valued = ["kv-events-config", "use-case"].contains(&name.as_str());
+    !word.contains('=') && (valued || !SWITCHES.iter().any(switch))
+}
+
+/// Returns true when a word that starts with `start` may be one of the flags, with a value or without.
+fn may_be(start: &str, names: &[&str]) -> bool {
+    let name = start.split('=').next().unwrap_or_default();
+    if start.contains('=') {
+        return is_flag(start, names);
+    }
+    let name = name.replace('_', "-");
+    names.iter().any(|known| known.starts_with(&name))
 }
 
 fn is_flag(word: &str, names: &[&str]) -> bool {
@@ -131,72 +394,29 @@ fn is_flag(word: &str, names: &[&str]) -> bool {
     word.starts_with('-') && names.iter().any(same)
 }
 
-/// Returns the words as one command, or the commands of the script they hand to a shell.
-fn simple_commands(words: &[String], env: &Env) -> Vec<shell::Simple> {
-    let plain = || vec![shell::Simple { words: words.to_vec(), variables: Variables::new() }];
-    let Some(program) = words.first() else { return plain() };
-    let shells = ["sh", "bash", "dash", "ash", "zsh"];
-    if !shells.contains(&program.rsplit('/').next().unwrap_or_default()) {
-        return plain();
-    }
-    // `-c`, `-lc`, `-exc`: the script is the word after the options.
-    let is_script =
-        |word: &String| word.starts_with('-') && !word.starts_with("--") && word.contains('c');
-    let Some(option) = words.iter().skip(1).position(is_script) else { return plain() };
-    match words.get(option + 2) {
-        Some(script) => shell::commands(script, &env.variables()),
-        None => plain(),
-    }
-}
-
 /// Returns the module that `words` run, and where its flags start.
-fn module_in(words: &[String]) -> Option<(Module, usize)> {
+fn module_in(words: &[Arg]) -> Option<(Module, usize)> {
     words.windows(2).enumerate().find_map(|(position, pair)| {
-        let module = (pair[0] == "-m").then(|| Module::named(&pair[1]))??;
+        let module = (pair[0].known() == Some("-m")).then(|| Module::named(pair[1].known()?))??;
         Some((module, position + 2))
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-    use crate::domain::ConfigMaps;
-
-    fn command(container: &Value) -> Command {
-        let mut env = Env::default();
-        env.add(&container["env"], &ConfigMaps::new(), |_| None);
-        Command::all_of(container, &env).remove(0)
-    }
-
-    #[test]
-    fn modules_and_flags_are_found_however_a_container_is_written() {
-        let cases = [
-            json!({"command": ["python3", "-m", "dynamo.trtllm"], "args": ["--kv-block-size", "32"]}),
-            json!({"command": ["python3", "-m", "dynamo.trtllm", "--kv-block-size=32"]}),
-            json!({"args": ["python3", "-m", "dynamo.trtllm", "--kv_block_size", "32"]}),
-            json!({"command": ["sh", "-c"], "args": ["exec python3 -m dynamo.trtllm --kv-block-size 32"]}),
-            json!({"command": ["/bin/bash", "-lc", "cd /w && B=32; python3 -m dynamo.trtllm --kv-block-size $B"]}),
-            json!({"env": [{"name": "B", "value": "32"}], "command": ["python3", "-m", "dynamo.trtllm"],
-                   "args": ["--kv-block-size", "$(B)"]}),
-            json!({"env": [{"name": "B", "value": "32"}], "command": ["sh", "-c",
-                   "python3 -m dynamo.trtllm --kv-block-size ${B:-16} &\nwait"]}),
-        ];
-        for container in cases {
-            let command = command(&container);
-            assert_eq!(command.module, Some(Module::Engine(Backend::TrtLlm)), "{container}");
-            let found = command.flag(&["--kv-block-size"]).unwrap();
-            assert_eq!(found.value, Some("32"), "{container}");
+/// Returns the modules that a text names, in order.
+fn modules_in(text: &str) -> Vec<Module> {
+    let words: Vec<&str> = text
+        .split(|letter: char| letter.is_whitespace() || "\"'\\;".contains(letter))
+        .filter(|word| !word.is_empty())
+        .collect();
+    let pairs = words.windows(2).filter(|pair| pair[0] == "-m");
+    let mut found = Vec::new();
+    for module in pairs.filter_map(|pair| Module::named(pair[1])) {
+        if !found.contains(&module) {
+            found.push(module);
         }
     }
-
-    #[test]
-    fn a_container_that_starts_two_modules_has_two_commands() {
-        let script = "python3 -m dynamo.frontend --http-port 8001 & python3 -m dynamo.vllm";
-        let found = Command::all_of(&json!({"command": ["sh", "-c", script]}), &Env::default());
-
-        assert_eq!(found.len(), 2);
-        assert_eq!(found[0].flag(&["--http-port"]).unwrap().value, Some("8001"));
-    }
+    found
 }
+
+#[cfg(test)]
+mod tests;

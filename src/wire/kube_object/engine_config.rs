@@ -1,10 +1,14 @@
-//! An engine's own configuration, as YAML of a file or JSON of an argument. The keys are those of
-//! TensorRT-LLM's `LlmArgs`; Dynamo's other engines are configured by flags.
+//! An engine's own configuration, as YAML of a file or JSON of an argument.
+//!
+//! The keys of TensorRT-LLM are those of its `LlmArgs`. Files of vLLM and `SGLang` hold their flags, without
+//! dashes; true gives the flag, false gives nothing (vLLM 0.11 `utils/argparse_utils.py`, `SGLang` 0.5
+//! `server_args_config_parser.py`).
 
 use serde_json::Value;
 
+use super::settings::flag_settings;
 use super::{raw, shared};
-use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Setting};
+use crate::domain::{Backend, ClaimOf, ClaimValue, ClaimWhat, Setting};
 
 /// Largest configuration that is read; real ones have some kilobytes.
 const CONFIG_LIMIT: usize = 1 << 20;
@@ -21,6 +25,16 @@ const KEYS: &[(&str, ClaimWhat)] = &[
     ("max_batch_size", ClaimWhat::MaxNumSeqs),
 ];
 
+/// Returns the settings that it can hold.
+pub(super) fn keys() -> impl Iterator<Item = ClaimWhat> {
+    KEYS.iter().map(|(_, what)| *what)
+}
+
+/// Returns true for settings that it can hold.
+pub(super) fn is_key(what: ClaimWhat) -> bool {
+    KEYS.iter().any(|(_, known)| *known == what)
+}
+
 /// A file that is no YAML, or too much of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
@@ -32,7 +46,29 @@ pub(super) fn from_yaml(text: &str) -> Result<Option<Vec<Setting>>, Unreadable> 
     }
     // The parser bounds depth, nodes and what aliases expand to.
     let value: Value = serde_saphyr::from_str(text).map_err(|_| Unreadable)?;
-    Ok(value.is_object().then(|| settings(&value)))
+    let of_flags = [Backend::Vllm, Backend::SgLang];
+    Ok(value.is_object().then(|| {
+        let mut all = settings(&value);
+        all.extend(of_flags.into_iter().flat_map(|engine| flags(&value, engine)));
+        all
+    }))
+}
+
+/// Returns what flags in a file set.
+fn flags(config: &Value, engine: Backend) -> Vec<Setting> {
+    let entries = config.as_object().into_iter().flatten();
+    let all = entries.filter_map(|(key, value)| {
+        let text = match value {
+            Value::Bool(true) => None,
+            Value::Null | Value::Bool(false) | Value::Array(_) => return None,
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Object(_) => Some(value.to_string()),
+        };
+        let flag = format!("--{}", key.replace('_', "-"));
+        Some((flag, text, raw(&format!("{key}: {value}"))))
+    });
+    flag_settings(engine, &all.collect::<Vec<_>>())
 }
 
 /// Reads the JSON of an argument; none when it is no object.
@@ -49,6 +85,7 @@ fn settings(config: &Value) -> Vec<Setting> {
         let found = path.split('.').try_fold(config, |value, key| value.get(key))?;
         let value = value_of(found)?;
         Some(Setting {
+            engine: Backend::TrtLlm,
             what: *what,
             of: ClaimOf::Engine,
             value,
@@ -89,7 +126,8 @@ mod tests {
                        "free_gpu_memory_fraction": 0.85, "enable_block_reuse": false}}"#;
 
         let values = |settings: Option<Vec<Setting>>| -> Vec<_> {
-            settings.unwrap().into_iter().map(|setting| (setting.what, setting.value)).collect()
+            let read = settings.unwrap().into_iter().filter(|it| it.engine == Backend::TrtLlm);
+            read.map(|setting| (setting.what, setting.value)).collect()
         };
 
         let expected = [

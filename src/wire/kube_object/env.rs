@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::shell::Variables as Words;
+use super::shell::{HIDDEN_MARK, Outer, Started, Variable};
 use super::{list, shared, string};
 use crate::domain::{ConfigMapUse, ConfigMaps, SECRET_PARTS, SecretRef, VariableKeys};
 
@@ -25,6 +25,8 @@ pub(super) enum EnvValue {
     Secret(SecretRef),
     /// From somewhere that is not shown, or not yet.
     Elsewhere,
+    /// A field of the pod that is not known here; one word whatever it is.
+    Field,
 }
 
 /// The key of a `ConfigMap` that a variable comes from.
@@ -40,8 +42,8 @@ pub(super) struct Env {
     values: BTreeMap<String, EnvValue>,
     lenders: BTreeMap<String, Lender>,
     wanted: BTreeMap<Arc<str>, VariableKeys>,
-    /// True when variables come from a `ConfigMap` that is not known: any may be set.
-    unseen: bool,
+    /// Where variables come from that are not known: any may be set.
+    unseen: Option<Arc<str>>,
     /// The `ConfigMap`s that are not known.
     unread: BTreeSet<Arc<str>>,
     /// Secrets whose keys are variables.
@@ -91,7 +93,7 @@ impl Env {
 
     /// Any variable may come from where nothing is shown, those of earlier sources included.
     fn hide(&mut self, name: &str) {
-        self.unseen = true;
+        self.unseen = Some(format!("ConfigMap {name}").into());
         self.unread.insert(shared(name));
         self.lenders.clear();
         self.values.values_mut().for_each(|value| *value = EnvValue::Elsewhere);
@@ -109,8 +111,9 @@ impl Env {
             let Some(name) = string(entry, "name") else { continue };
             let from = &entry["valueFrom"];
             if let Some(value) = string(entry, "value") {
-                let value = EnvValue::Plain(self.expanded(value));
-                self.set(name, value);
+                let value = self.expanded(value);
+                let known = !value.contains(HIDDEN_MARK);
+                self.set(name, if known { EnvValue::Plain(value) } else { EnvValue::Elsewhere });
             } else if from["configMapKeyRef"].is_object() {
                 self.add_key(name, &from["configMapKeyRef"], maps);
             } else {
@@ -176,9 +179,70 @@ impl Env {
         true
     }
 
-    /// Sets a variable as a script does.
-    pub(super) fn assign(&mut self, name: &str, value: String) {
-        self.set(name, EnvValue::Plain(value));
+    /// Returns the environment that a script with this one gave to a process that it started.
+    pub(super) fn of_started(&self, started: &Started) -> Self {
+        let mut env = self.clone();
+        let any = started.any_variable.as_ref();
+        for name in self.values.keys().filter(|name| !started.variables.contains_key(*name)) {
+            match any {
+                Some(_) => env.set(name, EnvValue::Elsewhere),
+                None => env.remove(name),
+            }
+        }
+        for (name, variable) in &started.variables {
+            match variable {
+                Variable::Text(text) if self.plain(name) == Some(text) => {}
+                Variable::Text(text) => env.set(name, EnvValue::Plain(text.to_string())),
+                Variable::Unset => env.remove(name),
+                Variable::Hidden { .. } => {
+                    if self.values.get(name).is_none_or(|value| matches!(value, EnvValue::Plain(_)))
+                    {
+                        env.set(name, EnvValue::Elsewhere);
+                    }
+                }
+            }
+        }
+        env.unseen = any.cloned();
+        env
+    }
+
+    /// Returns what is the same in both.
+    pub(super) fn common(mut self, other: &Self) -> Self {
+        let names: BTreeSet<String> =
+            self.values.keys().chain(other.values.keys()).cloned().collect();
+        for name in names {
+            if self.values.get(&name) != other.values.get(&name) {
+                self.set(&name, EnvValue::Elsewhere);
+            }
+        }
+        self.unseen = self.unseen.or_else(|| other.unseen.clone());
+        self
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.lenders.remove(name);
+        self.values.remove(name);
+    }
+
+    /// Returns it as a script begins with it, in a working directory.
+    pub(super) fn outer(&self, directory: Option<&str>) -> Outer {
+        let variable = |(name, value): (&String, &EnvValue)| {
+            let by = || format!("${name}").into();
+            let variable = match value {
+                EnvValue::Plain(value) => Variable::Text(value.as_str().into()),
+                EnvValue::Secret(_) | EnvValue::Elsewhere => {
+                    Variable::Hidden { by: by(), one: false }
+                }
+                EnvValue::Field => Variable::Hidden { by: by(), one: true },
+            };
+            (name.clone(), variable)
+        };
+        Outer {
+            variables: self.values.iter().map(variable).collect(),
+            any: self.unseen.clone(),
+            directory: directory.map(str::to_owned),
+            files: BTreeMap::new(),
+        }
     }
 
     pub(super) fn get(&self, name: &str) -> Option<&EnvValue> {
@@ -197,9 +261,9 @@ impl Env {
         self.lenders.get(name)
     }
 
-    /// Returns true when any variable that is not known may be set all the same.
-    pub(super) fn may_hide(&self) -> bool {
-        self.unseen
+    /// Returns where any variable may be set that is not known.
+    pub(super) fn hidden(&self) -> Option<&Arc<str>> {
+        self.unseen.as_ref()
     }
 
     /// Returns the Secrets whose keys are variables.
@@ -221,30 +285,47 @@ impl Env {
         self.wanted.iter().map(one).collect()
     }
 
-    /// Replaces `$(NAME)` as Kubernetes does: by variables that stand before, else not at all.
+    /// Replaces `$(NAME)` as Kubernetes does: by variables that stand before, else not at all; `$$` is one
+    /// dollar (`third_party/forked/golang/expansion/expand.go`). A mark stands for what is not shown.
     pub(super) fn expanded(&self, text: &str) -> String {
         let mut out = String::new();
         let mut rest = text;
-        while let Some(start) = rest.find("$(") {
-            let Some(length) = rest[start..].find(')') else { break };
-            let name = &rest[start + 2..start + length];
+        while let Some(start) = rest.find('$') {
             out.push_str(&rest[..start]);
-            match self.plain(name) {
-                Some(value) if out.len() + value.len() < TEXT_LIMIT => out.push_str(value),
-                _ => out.push_str(&rest[start..=start + length]),
+            rest = &rest[start + 1..];
+            if let Some(after) = rest.strip_prefix('$') {
+                out.push('$');
+                rest = after;
+                continue;
             }
-            rest = &rest[start + length + 1..];
+            let inside = rest.strip_prefix('(').and_then(|inside| inside.split_once(')'));
+            let value = inside.map(|(name, after)| (self.values.get(name), name, after));
+            match value {
+                Some((Some(EnvValue::Plain(value)), _, after))
+                    if out.len() + value.len() < TEXT_LIMIT =>
+                {
+                    out.push_str(value);
+                    rest = after;
+                }
+                Some((Some(_), _, after)) => {
+                    out.push(HIDDEN_MARK);
+                    rest = after;
+                }
+                Some((None, _, after)) if self.unseen.is_some() => {
+                    out.push(HIDDEN_MARK);
+                    rest = after;
+                }
+                Some((None, name, after)) => {
+                    out.push_str("$(");
+                    out.push_str(name);
+                    out.push(')');
+                    rest = after;
+                }
+                None => out.push('$'),
+            }
         }
         out.push_str(rest);
         out
-    }
-
-    pub(super) fn variables(&self) -> Words {
-        let plain = |(name, value): (&String, &EnvValue)| match value {
-            EnvValue::Plain(value) => Some((name.clone(), value.clone())),
-            EnvValue::Secret(_) | EnvValue::Elsewhere => None,
-        };
-        self.values.iter().filter_map(plain).collect()
     }
 }
 
@@ -253,8 +334,11 @@ fn referred(from: &Value, field: &impl Fn(&str) -> Option<String>) -> EnvValue {
     if let (Some(name), Some(key)) = (string(secret, "name"), string(secret, "key")) {
         return EnvValue::Secret(SecretRef { name: shared(name), key: shared(key) });
     }
-    let path = string(&from["fieldRef"], "fieldPath");
-    path.and_then(field).map_or(EnvValue::Elsewhere, EnvValue::Plain)
+    if from["fieldRef"].is_object() || from["resourceFieldRef"].is_object() {
+        let path = string(&from["fieldRef"], "fieldPath");
+        return path.and_then(field).map_or(EnvValue::Field, EnvValue::Plain);
+    }
+    EnvValue::Elsewhere
 }
 
 /// Returns true for names that hold a credential.

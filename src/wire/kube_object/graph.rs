@@ -5,10 +5,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::command::{Command, Module};
+use super::engine_file;
 use super::env::Env;
 use super::image::{self, Version};
 use super::manifest;
-use super::pod::{dynamo_namespace, engine_file, main_container};
+use super::pod::{dynamo_namespace, main_container};
 use super::settings::{Process, role_of};
 use super::{Object, list, shared, string};
 use crate::domain::{
@@ -140,6 +141,7 @@ fn read(
         nodes: part.value["multinode"]["nodeCount"].as_u64(),
         ready: part.status["readyReplicas"].as_u64(),
         engine_file: None,
+        hidden: Vec::new(),
         variables_from: env.sources(),
         manifest: part.manifest.clone(),
     };
@@ -151,7 +153,7 @@ fn read(
         };
         let backend = backend.filter(|_| role.is_worker());
         let version = image::version(image).and_then(Version::parse);
-        let file = engine_file(command, part.container, part.volumes, backend, version);
+        let config = engine_file::find(command, part.container, part.volumes, backend);
         let process = Process {
             subject: subject.clone(),
             place: format!("DynamoGraphDeployment {}, {}", object.name, component.name),
@@ -160,12 +162,14 @@ fn read(
             backend,
             version,
             command,
-            engine_file: file.as_ref(),
+            config: &config,
         };
-        claims.extend(process.claims());
+        let said = process.said();
+        claims.extend(said.claims);
         claims.extend(process.version_claim(image));
         if position == 0 {
-            (component.role, component.backend, component.engine_file) = (role, backend, file);
+            (component.role, component.backend) = (role, backend);
+            (component.engine_file, component.hidden) = (said.engine_file, said.hidden);
         }
     }
     (component, claims)

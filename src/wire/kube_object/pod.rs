@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::command::{Command, Module};
+use super::command::{Command, Module, Reading};
+use super::engine_file;
 use super::env::Env;
 use super::image::{self, Version};
 use super::settings::{Process, role_of};
-use super::volume::{Mounted, mounted};
 use super::{Object, list, raw, shared, string};
 use crate::domain::{
-    Backend, Basis, Claim, ConfigMaps, ConfigSource, Container, EngineFile, EngineSocket, Fact,
-    Pod, Port, Role, Seat, Subject,
+    Backend, Basis, Claim, ConfigMaps, Container, EngineSocket, Fact, Pod, Port, Role, Seat,
+    Subject,
 };
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
@@ -41,7 +41,7 @@ pub(super) fn decode_with(
         facts.other.push(Fact::PodGone { name: object.name });
         return Ok(());
     }
-    let (mut pod, claims) = Reading::of(&object, maps).finish();
+    let (mut pod, claims) = PodReader::of(&object, maps).finish();
     status::read(&object.value, &mut pod);
     facts.other.push(Fact::Pod(Box::new(pod)));
     facts.other.extend(claims.into_iter().map(Fact::Claim));
@@ -49,14 +49,14 @@ pub(super) fn decode_with(
 }
 
 /// A pod while its containers are read.
-struct Reading<'a> {
+struct PodReader<'a> {
     object: &'a Object,
     maps: &'a ConfigMaps,
     pod: Pod,
     claims: Vec<Claim>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> PodReader<'a> {
     fn of(object: &'a Object, maps: &'a ConfigMaps) -> Self {
         let metadata = &object.value["metadata"];
         let spec = &object.value["spec"];
@@ -142,7 +142,7 @@ impl<'a> Reading<'a> {
         let backend = backend.filter(|_| role.is_worker());
         let volumes = &self.object.value["spec"]["volumes"];
         let version = image::version(image).and_then(Version::parse);
-        let file = engine_file(command, container, volumes, backend, version);
+        let config = engine_file::find(command, container, volumes, backend);
         let process = Process {
             subject: Subject::Pod(Arc::clone(&self.object.name)),
             place: format!("pod {}", self.object.name),
@@ -151,13 +151,15 @@ impl<'a> Reading<'a> {
             backend,
             version,
             command,
-            engine_file: file.as_ref(),
+            config: &config,
         };
-        self.claims.extend(process.claims());
+        let said = process.said();
+        self.claims.extend(said.claims);
         self.claims.extend(process.version_claim(image));
         if is_main {
             self.pod.backend = backend;
-            self.pod.engine_file = file;
+            self.pod.engine_file = said.engine_file;
+            self.pod.hidden = said.hidden;
             self.pod.event_plane = command.env().plain("DYN_EVENT_PLANE").map(shared);
             self.pod.engine_events = engine_socket(command, backend, version, role);
             let brokers = command.env().plain("DYN_ZMQ_BROKER_URL");
@@ -203,21 +205,26 @@ fn engine_socket(
     version: Option<Version>,
     role: Role,
 ) -> Option<EngineSocket> {
-    if let Some(config) = command.flag(&["--kv-events-config"]) {
-        return Some(EngineSocket { port: port_of(config.value?)?, by: "--kv-events-config" });
+    match command.flag(&["--kv-events-config"]) {
+        Reading::Set(config) => {
+            return Some(EngineSocket { port: port_of(config.value?)?, by: "--kv-events-config" });
+        }
+        Reading::Hidden(_) => return None,
+        Reading::Unset => {}
     }
     let by_itself = backend == Some(Backend::Vllm)
         && version.is_some_and(|version| version < Version::new(1, 1))
         && role != Role::Decode
-        && command.flag(&["--no-enable-prefix-caching"]).is_none();
+        && command.flag(&["--no-enable-prefix-caching"]) == Reading::Unset;
     if !by_itself {
         return None;
     }
     match command.variable(&[VLLM_PORT]) {
-        Some(found) => {
+        Reading::Set(found) => {
             Some(EngineSocket { port: found.value?.trim().parse().ok()?, by: VLLM_PORT })
         }
-        None => Some(EngineSocket { port: 20080, by: "the default port of vLLM" }),
+        Reading::Hidden(_) => None,
+        Reading::Unset => Some(EngineSocket { port: 20080, by: "the default port of vLLM" }),
     }
 }
 
@@ -245,8 +252,8 @@ fn read_container(container: &Value, commands: &[Command], role: Role) -> Contai
     };
     let set = |flags: &[&str], names: &[&str]| {
         commands.iter().find_map(|command| {
-            let found = command.flag(flags).or_else(|| command.variable(names))?;
-            found.value?.trim().parse().ok()
+            let reading = command.flag(flags).or(|| command.variable(names));
+            reading.value()?.trim().parse().ok()
         })
     };
     let tls = ["--tls-cert-path", "--tls-key-path"];
@@ -258,7 +265,7 @@ fn read_container(container: &Value, commands: &[Command], role: Role) -> Contai
         http_port: set(&["--http-port"], &["DYN_HTTP_PORT"]),
         system_port: set(&[], &["DYN_SYSTEM_PORT"]),
         tls: commands.iter().any(|command| {
-            command.flag(&tls).or_else(|| command.variable(&["DYN_TLS_CERT_PATH"])).is_some()
+            command.flag(&tls).or(|| command.variable(&["DYN_TLS_CERT_PATH"])).is_set()
         }),
     }
 }
@@ -283,32 +290,6 @@ pub(super) fn main_container(containers: &Value) -> Option<&Value> {
 /// Returns the Dynamo namespace that the operator derives (`ComputeDynamoNamespace`).
 pub(super) fn dynamo_namespace(namespace: &str, graph: &str) -> Arc<str> {
     shared(&format!("{namespace}-{graph}").replace('.', "-"))
-}
-
-/// Returns the configuration file that TensorRT-LLM was told to read.
-pub(super) fn engine_file(
-    command: &Command,
-    container: &Value,
-    volumes: &Value,
-    backend: Option<Backend>,
-    version: Option<Version>,
-) -> Option<EngineFile> {
-    if backend != Some(Backend::TrtLlm) {
-        return None;
-    }
-    let found = command.flag(&["--extra-engine-args"]);
-    let found = found.or_else(|| command.variable(&["DYN_TRTLLM_EXTRA_ENGINE_ARGS"]));
-    let path = found?.value.filter(|path| !path.is_empty())?;
-    let source = match mounted(path, container, volumes) {
-        Some(Mounted::ConfigMap { name, key }) => {
-            ConfigSource::ConfigMap { name: shared(name), key: shared(&key) }
-        }
-        Some(Mounted::Secret { .. }) | None => ConfigSource::Image,
-    };
-    let overrides = command.flag(&["--override-engine-args"]).and_then(|found| found.value);
-    let overridden = overrides.is_some_and(|json| json.contains("tokens_per_block"));
-    let followed = version.is_some_and(|version| version >= Version::new(1, 4));
-    Some(EngineFile { path: raw(path), source, decides_block_size: !overridden, followed })
 }
 
 #[cfg(test)]

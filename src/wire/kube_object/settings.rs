@@ -6,14 +6,19 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::command::{Command, Form, Found, Module};
+use super::command::{Command, Form, Found, Module, Reading};
 use super::engine_config::{self, millionths};
+use super::engine_file::EngineConfig;
 use super::image::{self, Version};
 use super::{raw, shared};
 use crate::domain::{
-    Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, EngineFile, Role, Setting, Subject,
+    Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, ConfigSource, EngineFile, HiddenSetting,
+    Role, Setting, Subject,
 };
 use tables::{Kind, Row, Variable};
+
+/// The flag whose JSON is stronger than the configuration file of TensorRT-LLM.
+const OVERRIDE: &str = "--override-engine-args";
 
 /// A process, and whom its claims are about.
 pub(super) struct Process<'a> {
@@ -32,54 +37,206 @@ pub(super) struct Process<'a> {
     /// What it runs.
     pub(super) command: &'a Command,
     /// The configuration file of its engine.
-    pub(super) engine_file: Option<&'a EngineFile>,
+    pub(super) config: &'a EngineConfig,
+}
+
+/// What the settings of a process say.
+#[derive(Default)]
+pub(super) struct Said {
+    pub(super) claims: Vec<Claim>,
+    /// Settings that it may have been given where kvtop cannot read.
+    pub(super) hidden: Vec<HiddenSetting>,
+    /// The configuration file of its engine, with what it decides.
+    pub(super) engine_file: Option<EngineFile>,
+}
+
+/// What an engine's configuration says, given with the command.
+enum Overrides {
+    Known(Vec<Setting>),
+    Hidden(Arc<str>),
 }
 
 impl Process<'_> {
     /// Returns every claim that its settings make, and those of its version's defaults.
-    pub(super) fn claims(&self) -> Vec<Claim> {
-        let mut claims = Vec::new();
-        let rows = tables::rows(self.role, self.backend);
-        let overrides = self.overrides();
+    #[expect(clippy::too_many_lines, reason = "the order of what is stronger, in one place")]
+    pub(super) fn said(&self) -> Said {
+        let mut said = Said::default();
+        let mut otherwise = Vec::new();
+        let mut overridden = Vec::new();
+        // Stronger than the file and the flags.
+        let overrides = match self.overrides() {
+            Overrides::Known(overrides) => overrides,
+            Overrides::Hidden(by) => {
+                self.hide_engine(&by, &mut said.hidden);
+                Vec::new()
+            }
+        };
         for setting in &overrides {
-            claims.push(self.claim_of(setting, "--override-engine-args"));
+            said.claims.push(self.claim_of(setting, OVERRIDE));
+            overridden.push((setting.what, setting.of));
         }
-        for row in rows.iter().flat_map(|table| table.iter()) {
+        let blind = !said.hidden.is_empty();
+        let written = match self.config {
+            EngineConfig::Written { path, settings } => {
+                let own = settings.iter().filter(|setting| Some(setting.engine) == self.backend);
+                let label = format!("{path}, which its command writes");
+                own.map(|setting| (setting, self.claim_of(setting, &label))).collect()
+            }
+            _ => Vec::new(),
+        };
+        let file_first = self.backend == Some(Backend::TrtLlm);
+        for row in tables::rows(self.role, self.backend).iter().flat_map(|table| table.iter()) {
             if row.until.is_some_and(|until| self.version.is_some_and(|version| version >= until)) {
                 continue;
             }
-            let set = |what, of| overrides.iter().any(|known| (known.what, known.of) == (what, of));
-            for of in row.of.iter().filter(|of| !set(row.what, **of)) {
-                claims.extend(self.claim(row, *of));
+            for of in row.of {
+                let key = (row.what, *of);
+                if overridden.contains(&key) {
+                    continue;
+                }
+                let engine = blind && engine_config::is_key(row.what) && *of == ClaimOf::Engine;
+                let in_file = written.iter().find(|(known, _)| (known.what, known.of) == key);
+                let may_file =
+                    file_first && engine_config::is_key(row.what) && *of == ClaimOf::Engine
+                        || self.config_is_flags();
+                let reading = self.reading(row);
+                let set = reading.is_set();
+                if engine {
+                    continue;
+                }
+                match (in_file, &reading) {
+                    (Some((_, claim)), _) if file_first || reading == Reading::Unset => {
+                        said.claims.push(claim.clone());
+                        continue;
+                    }
+                    _ => {}
+                }
+                let hides =
+                    |by: &Arc<str>| HiddenSetting { what: row.what, of: *of, by: Arc::clone(by) };
+                let made = match reading {
+                    Reading::Set(found) => self.claim(row, *of, &found),
+                    Reading::Unset => self.default_claim(row, *of),
+                    Reading::Hidden(by) => {
+                        said.hidden.push(hides(&by));
+                        overridden.push(key);
+                        continue;
+                    }
+                };
+                match self.config {
+                    // A flag of vLLM and SGLang is stronger than their file, one of TensorRT-LLM weaker.
+                    EngineConfig::File { .. } if may_file && (file_first || !set) => {
+                        otherwise.extend(made);
+                        self.hide_in_image(row.what, *of, &mut said.hidden);
+                    }
+                    EngineConfig::Hidden(by) if may_file && (file_first || !set) => {
+                        said.hidden.push(hides(by));
+                    }
+                    _ => {
+                        if set {
+                            overridden.push(key);
+                        }
+                        said.claims.extend(made);
+                    }
+                }
             }
         }
-        if self.role == Role::Frontend && self.hashes_with_declared() {
-            claims.extend(self.router_of_declared(&claims));
+        let unset = |what, of| {
+            let same = |claim: &Claim| (claim.what, claim.of) == (what, of);
+            !said.claims.iter().any(same)
+        };
+        let rest = written.iter().filter(|(known, _)| {
+            unset(known.what, known.of) && !overridden.contains(&(known.what, known.of))
+        });
+        let rest: Vec<Claim> = rest.map(|(_, claim)| claim.clone()).collect();
+        said.claims.extend(rest);
+        if self.role == Role::Frontend {
+            self.own_processor(&mut said);
         }
-        if self.backend == Some(Backend::TrtLlm) && self.role.is_worker() {
-            self.trtllm_block_sizes(&mut claims, &overrides);
+        if self.backend == Some(Backend::TrtLlm) && self.role.is_worker() && !blind {
+            self.trtllm_block_sizes(&mut said, &mut otherwise);
         }
-        claims
+        if blind {
+            return said;
+        }
+        if let EngineConfig::File { path, source } = self.config
+            && let Some(engine) = self.backend
+        {
+            said.engine_file = Some(EngineFile {
+                path: Arc::clone(path),
+                source: source.clone(),
+                engine,
+                overridden,
+                otherwise,
+                followed: engine == Backend::TrtLlm && self.follows_engine(),
+            });
+        }
+        said
     }
 
-    /// Returns true for frontends that hash requests with the size which they declare: those that let the
-    /// engine's own code process chats (`kv_cache_block_size or 16`, ai-dynamo 1.0.0 to 1.2.1, `frontend/`).
-    fn hashes_with_declared(&self) -> bool {
-        let since = Version::new(1, 0);
-        let until = Version::new(1, 3);
-        let flag = self.command.flag(&["--dyn-chat-processor"]).and_then(|found| found.value);
-        let chat = flag.or_else(|| self.command.env().plain("DYN_CHAT_PROCESSOR"));
-        self.version.is_some_and(|version| version >= since && version < until)
-            && chat.is_some_and(|chat| !chat.is_empty() && chat != "dynamo")
+    /// From 1.0 to 1.2 a frontend in which the engine's own code processes chats hashes with the size that it
+    /// declares (`kv_cache_block_size or 16`, ai-dynamo 1.0.0 to 1.2.1, `frontend/`).
+    fn own_processor(&self, said: &mut Said) {
+        let hashes = Version::new(1, 0)..Version::new(1, 3);
+        if !self.version.is_some_and(|version| hashes.contains(&version)) {
+            return;
+        }
+        let flag = self.command.flag(&["--dyn-chat-processor"]);
+        let by = match flag.or(|| self.command.variable(&["DYN_CHAT_PROCESSOR"])) {
+            Reading::Set(found) => match found.value {
+                None | Some("" | "dynamo") => return,
+                Some(_) => None,
+            },
+            Reading::Unset => return,
+            Reading::Hidden(by) => Some(by),
+        };
+        let (what, of) = (ClaimWhat::BlockSize, ClaimOf::Router);
+        let declared = (what, ClaimOf::Declared);
+        let claim = said.claims.iter().find(|claim| (claim.what, claim.of) == declared);
+        match (by, claim) {
+            (None, Some(claim)) => said.claims.push(self.router_of_declared(claim)),
+            (None, None) => {
+                let hidden = said.hidden.iter().find(|known| (known.what, known.of) == declared);
+                let hidden = hidden.map(|known| HiddenSetting { of, ..known.clone() });
+                said.hidden.extend(hidden);
+            }
+            (Some(by), _) => said.hidden.push(HiddenSetting { what, of, by }),
+        }
+    }
+
+    /// The engine's settings may be anything.
+    fn hide_engine(&self, by: &Arc<str>, hidden: &mut Vec<HiddenSetting>) {
+        for what in engine_config::keys() {
+            hidden.push(HiddenSetting { what, of: ClaimOf::Engine, by: Arc::clone(by) });
+        }
+        if self.follows_engine() {
+            for of in [ClaimOf::Publisher, ClaimOf::Card] {
+                hidden.push(HiddenSetting { what: ClaimWhat::BlockSize, of, by: Arc::clone(by) });
+            }
+        }
+    }
+
+    /// A file of the image is never read.
+    fn hide_in_image(&self, what: ClaimWhat, of: ClaimOf, hidden: &mut Vec<HiddenSetting>) {
+        if let EngineConfig::File { path, source: ConfigSource::Image } = self.config {
+            hidden.push(HiddenSetting { what, of, by: Arc::clone(path) });
+        }
+    }
+
+    /// Returns true for engines whose file holds flags.
+    fn config_is_flags(&self) -> bool {
+        matches!(self.backend, Some(Backend::Vllm | Backend::SgLang))
+    }
+
+    /// From 1.4 publisher and card of TensorRT-LLM follow the engine, before that nothing does
+    /// (ai-dynamo 1.4.0, `trtllm/workers/llm_worker.py:171`).
+    fn follows_engine(&self) -> bool {
+        self.version.is_some_and(|version| version >= Version::new(1, 4))
     }
 
     /// Returns what a frontend declares as what its router hashes with. A default is in effect there.
-    fn router_of_declared(&self, claims: &[Claim]) -> Option<Claim> {
-        let declared =
-            |claim: &&Claim| (claim.what, claim.of) == (ClaimWhat::BlockSize, ClaimOf::Declared);
-        let declared = claims.iter().find(declared)?;
+    fn router_of_declared(&self, declared: &Claim) -> Claim {
         let unset = declared.basis == Basis::Default;
-        Some(Claim {
+        Claim {
             of: ClaimOf::Router,
             basis: if unset { self.basis } else { declared.basis },
             source: if unset {
@@ -88,7 +245,7 @@ impl Process<'_> {
                 Arc::clone(&declared.source)
             },
             ..declared.clone()
-        })
+        }
     }
 
     /// Returns the claim of Dynamo's version that an image's tag makes.
@@ -106,38 +263,62 @@ impl Process<'_> {
         })
     }
 
-    /// The engine's size is in its own configuration; from 1.4 publisher and card follow it, before
-    /// that nothing does (ai-dynamo 1.4.0, `trtllm/workers/llm_worker.py:171`).
-    fn trtllm_block_sizes(&self, claims: &mut Vec<Claim>, overrides: &[Setting]) {
-        let followed = self.version.is_some_and(|version| version >= Version::new(1, 4));
-        let set = overrides.iter().find(|setting| setting.what == ClaimWhat::BlockSize);
+    /// The engine's size is in its own configuration, and has a default.
+    fn trtllm_block_sizes(&self, said: &mut Said, otherwise: &mut Vec<Claim>) {
         let followers: &[ClaimOf] =
-            if followed { &[ClaimOf::Publisher, ClaimOf::Card] } else { &[] };
-        match set {
-            Some(setting) => {
-                for of in followers {
-                    let setting = Setting { of: *of, ..setting.clone() };
-                    claims.push(self.claim_of(&setting, "--override-engine-args"));
+            if self.follows_engine() { &[ClaimOf::Publisher, ClaimOf::Card] } else { &[] };
+        let is_size =
+            |claim: &&Claim| (claim.what, claim.of) == (ClaimWhat::BlockSize, ClaimOf::Engine);
+        if let Some(claim) = said.claims.iter().find(is_size).cloned() {
+            let follow = followers.iter().map(|of| Claim { of: *of, ..claim.clone() });
+            return said.claims.extend(follow);
+        }
+        let all = [ClaimOf::Engine].iter().chain(followers);
+        match self.config {
+            EngineConfig::None | EngineConfig::Written { .. } => {
+                said.claims.extend(all.map(|of| default_block_size(*of, &self.subject)));
+            }
+            EngineConfig::File { path, source } => {
+                let source = match source {
+                    ConfigSource::ConfigMap { name, key } => format!("ConfigMap {name}, {key}"),
+                    ConfigSource::Image => path.to_string(),
+                };
+                let source: Arc<str> = source.into();
+                otherwise.extend(all.map(|of| Claim {
+                    source: Arc::clone(&source),
+                    raw: raw(
+                        "not set: kv_cache_config.tokens_per_block, TensorRT-LLM's default holds",
+                    ),
+                    ..default_block_size(*of, &self.subject)
+                }));
+                for of in [ClaimOf::Engine].iter().chain(followers) {
+                    self.hide_in_image(ClaimWhat::BlockSize, *of, &mut said.hidden);
                 }
             }
-            // A file may set it. One in a ConfigMap is read when it comes; of one in the image
-            // nothing is known.
-            None if self.engine_file.is_some() || self.command.env().may_hide() => {}
-            None => {
-                for of in [ClaimOf::Engine].iter().chain(followers) {
-                    claims.push(default_block_size(*of, &self.subject));
-                }
+            EngineConfig::Hidden(by) => {
+                said.hidden.extend(all.map(|of| HiddenSetting {
+                    what: ClaimWhat::BlockSize,
+                    of: *of,
+                    by: Arc::clone(by),
+                }));
             }
         }
     }
 
-    fn overrides(&self) -> Vec<Setting> {
+    fn overrides(&self) -> Overrides {
         if self.backend != Some(Backend::TrtLlm) {
-            return Vec::new();
+            return Overrides::Known(Vec::new());
         }
-        let found = self.command.flag(&["--override-engine-args"]);
-        let found = found.or_else(|| self.command.variable(&["DYN_TRTLLM_OVERRIDE_ENGINE_ARGS"]));
-        found.and_then(|found| engine_config::from_json(found.value?)).unwrap_or_default()
+        let reading = self.command.flag(&[OVERRIDE]);
+        let reading = reading.or(|| self.command.variable(&["DYN_TRTLLM_OVERRIDE_ENGINE_ARGS"]));
+        match reading {
+            Reading::Set(found) => {
+                let read = found.value.and_then(engine_config::from_json);
+                Overrides::Known(read.unwrap_or_default())
+            }
+            Reading::Unset => Overrides::Known(Vec::new()),
+            Reading::Hidden(by) => Overrides::Hidden(by),
+        }
     }
 
     fn claim_of(&self, setting: &Setting, name: &str) -> Claim {
@@ -153,14 +334,8 @@ impl Process<'_> {
         }
     }
 
-    fn claim(&self, row: &Row, of: ClaimOf) -> Option<Claim> {
-        let found = self.flag(row).or_else(|| self.variable(row));
-        let Some(found) = found else { return self.default_claim(row, of) };
+    fn claim(&self, row: &Row, of: ClaimOf, found: &Found<'_>) -> Option<Claim> {
         let off = row.off.iter().any(|name| found.name.replace('_', "-") == **name);
-        if found.form == Form::Variable && found.value.is_none() {
-            // It is set from somewhere that the object does not show.
-            return None;
-        }
         let given = found.value.filter(|_| found.is_for(row));
         let value = row.kind.read(given, off).or_else(|| row.kind.as_given(given))?;
         let label = match found.form {
@@ -187,17 +362,27 @@ impl Process<'_> {
         })
     }
 
+    /// Flags win over variables.
+    fn reading(&self, row: &Row) -> Reading<'_> {
+        // Plugins of gateways have none of Dynamo's flags.
+        if self.role == Role::GatewayPlugin {
+            return self.variable(row);
+        }
+        self.flag(row).or(|| self.variable(row))
+    }
+
     /// The last flag wins, but a model's served name comes before its path.
-    fn flag(&self, row: &Row) -> Option<Found<'_>> {
+    fn flag(&self, row: &Row) -> Reading<'_> {
         if row.what == ClaimWhat::Model {
-            return row.flags.iter().find_map(|name| self.command.flag(&[*name]));
+            let flags = row.flags.iter().map(|name| self.command.flag(&[*name]));
+            return flags.fold(Reading::Unset, |known, next| known.or(|| next));
         }
         let flags: Vec<&str> = row.flags.iter().chain(row.off).copied().collect();
         self.command.flag(&flags)
     }
 
     /// Variables were renamed at 1.0; the name of the other era is not read.
-    fn variable(&self, row: &Row) -> Option<Found<'_>> {
+    fn variable(&self, row: &Row) -> Reading<'_> {
         let old = self.version.map(|version| version < Version::new(1, 0));
         let read = |variable: &&Variable| match variable {
             Variable::Always(_) => true,
@@ -208,12 +393,9 @@ impl Process<'_> {
         self.command.variable(&names)
     }
 
-    /// Returns what holds where nothing is set; nothing when a `ConfigMap` that is not known may set it.
+    /// Returns what holds where nothing is set.
     fn default_claim(&self, row: &Row, of: ClaimOf) -> Option<Claim> {
         let env = self.command.env();
-        if env.may_hide() && !row.env.is_empty() {
-            return None;
-        }
         let value = row.default.value(self.version)?;
         let who = match self.version {
             Some(version) => format!("default of Dynamo {version}"),
@@ -354,6 +536,31 @@ pub fn router_settings() -> Vec<RouterSetting> {
     tables::routing().map(setting).collect()
 }
 
+/// Returns what flags in the configuration file of an engine set: names, values and how they stand there.
+pub(super) fn flag_settings(
+    engine: Backend,
+    flags: &[(String, Option<String>, Arc<str>)],
+) -> Vec<Setting> {
+    let rows = tables::rows(Role::Worker, Some(engine)).into_iter().flatten();
+    let mut settings = Vec::new();
+    for row in rows {
+        // A model's served name comes before its path.
+        let names = row.flags.iter().chain(row.off);
+        let mut found = names.filter_map(|name| flags.iter().find(|(flag, ..)| flag == name));
+        let Some((flag, value, raw)) = found.next() else { continue };
+        let off = row.off.contains(&flag.as_str());
+        let Some(value) = row.kind.read(value.as_deref(), off) else { continue };
+        settings.extend(row.of.iter().map(|of| Setting {
+            engine,
+            what: row.what,
+            of: *of,
+            value: value.clone(),
+            raw: Arc::clone(raw),
+        }));
+    }
+    settings
+}
+
 /// Returns what a process does, by what it runs, by its labels and by its flags.
 pub(super) fn role_of(command: &Command, kind: &str, sub_kind: &str) -> Role {
     let by_module = match command.module {
@@ -381,9 +588,9 @@ pub(super) fn role_of(command: &Command, kind: &str, sub_kind: &str) -> Role {
 
 /// Returns whether a worker serves whole requests or a part of them.
 fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
-    let mode = command.flag(&["--disaggregation-mode"]).and_then(|found| found.value);
-    let mode = mode.or_else(|| command.env().plain("DYN_TRTLLM_DISAGGREGATION_MODE"));
-    let has = |name| command.flag(&[name]).is_some();
+    let mode = command.flag(&["--disaggregation-mode"]);
+    let mode = mode.or(|| command.variable(&["DYN_TRTLLM_DISAGGREGATION_MODE"])).value();
+    let has = |name| command.flag(&[name]).is_set();
     if has("--is-prefill-worker")
         || [kind, sub_kind].contains(&"prefill")
         || mode == Some("prefill")

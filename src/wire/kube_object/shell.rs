@@ -1,251 +1,178 @@
-//! Shell scripts as `sh -c` gets them, read as far as finding the processes they start needs.
+//! Shell scripts as `sh -c` gets them: which processes they start, with which words and environment.
 //!
-//! Knows quotes, comments, separators, assignments, `export` and plain variables. What it does not
-//! know (functions, loops, substitutions) it passes over as words; it never runs anything.
+//! The script is followed without running anything: branches whose condition is not known are merged, and
+//! what depends on something that is not shown is hidden, never guessed. Time is linear in the script and in
+//! what its variables expand to; nothing recurses on its nesting.
+
+mod builtin;
+mod env_words;
+mod expand;
+mod lex;
+mod run;
+mod skip;
+mod vars;
 
 use std::collections::BTreeMap;
-use std::iter::Peekable;
-use std::str::Chars;
+use std::sync::Arc;
 
-/// Longest script that is looked at, in bytes, and longest text that variables may expand to.
+pub(super) use env_words::env_words;
+pub(super) use run::run;
+
+/// Stands in a text for a value that is not shown.
+pub(super) const HIDDEN_MARK: char = '\u{E000}';
+
+/// Longest script that is looked at, in bytes.
 const SCRIPT_LIMIT: usize = 64 << 10;
 
-/// Variables by name.
-pub(super) type Variables = BTreeMap<String, String>;
-
-/// A simple command with the variables it would see.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Simple {
-    pub(super) words: Vec<String>,
-    pub(super) variables: Variables,
+/// A word of a command, as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Arg {
+    /// All of it.
+    Word(String),
+    /// One word of which only the start is known.
+    Partial { start: String, by: Arc<str> },
+    /// Any number of words, of which nothing is known.
+    Hidden { by: Arc<str> },
 }
 
-/// Returns the commands of `script` in order, without assignments and `exec`.
-pub(super) fn commands(script: &str, variables: &Variables) -> Vec<Simple> {
-    // What a source left in place of a secret must not look like a subshell.
-    let script = &script.replace("(redacted)", "redacted");
-    let mut end = script.len().min(SCRIPT_LIMIT);
-    while !script.is_char_boundary(end) {
-        end -= 1;
+impl Arg {
+    /// Returns the word, when all of it is known.
+    pub(super) fn known(&self) -> Option<&str> {
+        match self {
+            Self::Word(text) => Some(text),
+            Self::Partial { .. } | Self::Hidden { .. } => None,
+        }
     }
-    let mut reader = Reader {
-        letters: script[..end].chars().peekable(),
-        variables,
-        set: Variables::new(),
-        spent: 0,
+
+    /// Returns what is known of it.
+    pub(super) fn start(&self) -> &str {
+        match self {
+            Self::Word(text) | Self::Partial { start: text, .. } => text,
+            Self::Hidden { .. } => "",
+        }
+    }
+
+    /// Reads a text in which marks stand for what is not shown.
+    pub(super) fn of_text(text: String, by: &str) -> Self {
+        match text.find(HIDDEN_MARK) {
+            Some(at) => Self::Partial { start: text[..at].to_owned(), by: by.into() },
+            None => Self::Word(text),
+        }
+    }
+}
+
+/// A script with what it is given.
+pub(super) struct Script {
+    /// With marks where something is not shown.
+    pub(super) text: String,
+    /// `$0`.
+    pub(super) name: Arg,
+    /// `$1` and on.
+    pub(super) parameters: Vec<Arg>,
+    /// False for shells that know less than bash.
+    pub(super) bash: bool,
+}
+
+/// A variable as a process gets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Variable {
+    Text(Arc<str>),
+    /// Not known; `one` when it cannot be split into several words.
+    Hidden {
+        by: Arc<str>,
+        one: bool,
+    },
+    Unset,
+}
+
+/// A process that a script starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Started {
+    /// Its words.
+    pub(super) words: Vec<Arg>,
+    /// The variables that are exported, and those that were taken away.
+    pub(super) variables: BTreeMap<String, Variable>,
+    /// Why any other variable may be set too.
+    pub(super) any_variable: Option<Arc<str>>,
+    /// The working directory, when it is known.
+    pub(super) directory: Option<String>,
+    /// Files that the script wrote, by path, with what is in them when that is known.
+    pub(super) files: BTreeMap<String, Option<Arc<str>>>,
+}
+
+/// The environment that a script begins with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outer {
+    pub(super) variables: BTreeMap<String, Variable>,
+    /// Why any other variable may be set too.
+    pub(super) any: Option<Arc<str>>,
+    pub(super) directory: Option<String>,
+    pub(super) files: BTreeMap<String, Option<Arc<str>>>,
+}
+
+/// Returns the script that `words` hand to a shell, when they do, and the place of that shell.
+pub(super) fn script_in(words: &[Arg]) -> Option<(Script, usize)> {
+    let shells = ["sh", "bash", "dash", "ash"];
+    let is_shell = |arg: &Arg| {
+        let name = arg.known().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+        shells.contains(&name)
     };
-    let mut found = Vec::new();
-    while let Some(words) = reader.command() {
-        found.extend(reader.finish(words));
-    }
-    found
+    let at = words.iter().position(is_shell)?;
+    let program = words.get(at)?.known()?;
+    let (mut command, mut rest) = (false, words.get(at + 1..)?.iter());
+    let script = loop {
+        let arg = rest.next()?;
+        let text = arg.known().unwrap_or("?");
+        match text {
+            "--" | "-" => break rest.next()?,
+            "--rcfile" | "--init-file" => _ = rest.next(),
+            _ if text.starts_with("--") => {}
+            _ if text.starts_with(['-', '+']) => {
+                command |= text.starts_with('-') && text.contains('c');
+                for _ in text.matches(['o', 'O']) {
+                    rest.next();
+                }
+            }
+            _ => break arg,
+        }
+    };
+    let text = match script {
+        Arg::Word(text) if command => text.clone(),
+        // The rest may be anything.
+        Arg::Partial { start, .. } if command => format!("{start}{HIDDEN_MARK}"),
+        _ => return None,
+    };
+    let name = rest.next().cloned().unwrap_or_else(|| Arg::Word(program.to_owned()));
+    let bash = program.ends_with("bash");
+    let shown = |arg: &Arg| match arg {
+        Arg::Word(text) => Arg::of_text(text.clone(), "a value that is not shown"),
+        arg => arg.clone(),
+    };
+    // No word or several in the place of `$0` move all others.
+    let parameters = match &name {
+        Arg::Hidden { .. } => vec![name.clone()],
+        _ => rest.map(shown).collect(),
+    };
+    Some((Script { text, name: shown(&name), parameters, bash }, at))
 }
 
-struct Reader<'a> {
-    letters: Peekable<Chars<'a>>,
-    variables: &'a Variables,
-    /// What the script itself set so far.
-    set: Variables,
-    /// Bytes that variables expanded to.
-    spent: usize,
-}
-
-/// A word while it is read: none until its first letter or quote.
-type Word = Option<String>;
-
-impl Reader<'_> {
-    /// Reads up to the next separator; none at the end of the script.
-    fn command(&mut self) -> Option<Vec<String>> {
-        self.letters.peek()?;
-        let mut words = Vec::new();
-        let mut word: Word = None;
-        while let Some(letter) = self.letters.next() {
-            match letter {
-                ';' | '|' | '&' | '\n' | '(' | ')' => break,
-                ' ' | '\t' | '\r' => words.extend(word.take()),
-                '#' if word.is_none() => while self.letters.next_if(|l| *l != '\n').is_some() {},
-                '\'' => self.quoted_plainly(word.get_or_insert_default()),
-                '"' => self.quoted(word.get_or_insert_default()),
-                '\\' => match self.letters.next() {
-                    None | Some('\n') => {}
-                    Some(escaped) => word.get_or_insert_default().push(escaped),
-                },
-                '$' => self.unquoted_variable(&mut words, &mut word),
-                '>' | '<' => {
-                    let word = word.get_or_insert_default();
-                    word.push(letter);
-                    // In `2>&1` the ampersand separates nothing.
-                    word.extend(self.letters.next_if_eq(&'&'));
-                }
-                letter => word.get_or_insert_default().push(letter),
+/// Returns `path` from the root on, without `.`, `..` and doubled slashes.
+pub(super) fn absolute(path: &str, directory: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    let base = if path.starts_with('/') { "" } else { directory };
+    for part in base.split('/').chain(path.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
             }
-        }
-        words.extend(word);
-        Some(words)
-    }
-
-    fn quoted_plainly(&mut self, word: &mut String) {
-        word.extend(self.letters.by_ref().take_while(|letter| *letter != '\''));
-    }
-
-    fn quoted(&mut self, word: &mut String) {
-        while let Some(letter) = self.letters.next() {
-            match letter {
-                '"' => return,
-                '\\' => match self.letters.next() {
-                    Some(escaped @ ('"' | '\\' | '$' | '`')) => word.push(escaped),
-                    Some('\n') | None => {}
-                    Some(other) => word.extend(['\\', other]),
-                },
-                '$' => {
-                    let value = self.variable();
-                    word.push_str(&value);
-                }
-                letter => word.push(letter),
-            }
+            part => parts.push(part),
         }
     }
-
-    /// Outside quotes the value of a variable is split into words.
-    fn unquoted_variable(&mut self, words: &mut Vec<String>, word: &mut Word) {
-        let value = self.variable();
-        let mut parts = value.split_whitespace();
-        if value.starts_with(char::is_whitespace) {
-            words.extend(word.take());
-        }
-        if let Some(first) = parts.next() {
-            word.get_or_insert_default().push_str(first);
-        }
-        for part in parts {
-            words.extend(word.replace(part.to_owned()));
-        }
-        if value.ends_with(char::is_whitespace) {
-            words.extend(word.take());
-        }
-    }
-
-    /// Returns what stands for the variable that follows a `$`.
-    fn variable(&mut self) -> String {
-        let value = match self.letters.peek() {
-            Some('{') => {
-                self.letters.next();
-                let inside: String = self.letters.by_ref().take_while(|l| *l != '}').collect();
-                let (name, default) = inside.split_once(":-").unwrap_or((&inside, ""));
-                let default = default.trim_matches('"').to_owned();
-                self.lookup(name).filter(|value| !value.is_empty()).unwrap_or(default)
-            }
-            Some('(') => {
-                // A substitution: its result is not known.
-                let mut depth = 0_usize;
-                for letter in self.letters.by_ref() {
-                    depth = depth.saturating_add(usize::from(letter == '('));
-                    depth = depth.saturating_sub(usize::from(letter == ')'));
-                    if depth == 0 {
-                        break;
-                    }
-                }
-                return "$()".to_owned();
-            }
-            Some(letter) if is_name(*letter) => {
-                let mut name = String::new();
-                while let Some(letter) = self.letters.next_if(|letter| is_name(*letter)) {
-                    name.push(letter);
-                }
-                self.lookup(&name).unwrap_or_default()
-            }
-            _ => return "$".to_owned(),
-        };
-        self.spent = self.spent.saturating_add(value.len());
-        if self.spent > SCRIPT_LIMIT { String::new() } else { value }
-    }
-
-    fn lookup(&self, name: &str) -> Option<String> {
-        self.set.get(name).or_else(|| self.variables.get(name)).cloned()
-    }
-
-    /// Takes the assignments off `words`; what is left is a command.
-    fn finish(&mut self, words: Vec<String>) -> Option<Simple> {
-        let mut local = self.set.clone();
-        let mut exported = false;
-        let mut rest = words.into_iter().peekable();
-        while let Some(word) = rest.peek() {
-            match (word.as_str(), assignment(word)) {
-                ("exec" | "env" | "{" | "then" | "do" | "else" | "time" | "nohup", _) => {}
-                ("export", _) => exported = true,
-                (_, Some((name, value))) => {
-                    local.insert(name.to_owned(), value.to_owned());
-                }
-                _ => break,
-            }
-            rest.next();
-        }
-        let words: Vec<String> = rest.collect();
-        if words.is_empty() || exported {
-            self.set = local;
-            return None;
-        }
-        let mut variables = self.variables.clone();
-        variables.extend(local);
-        Some(Simple { words, variables })
-    }
-}
-
-fn is_name(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || letter == '_'
-}
-
-/// Reads `NAME=value`.
-fn assignment(word: &str) -> Option<(&str, &str)> {
-    let (name, value) = word.split_once('=')?;
-    let named = name.chars().all(is_name) && !name.starts_with(|l: char| l.is_ascii_digit());
-    (named && !name.is_empty()).then_some((name, value))
+    format!("/{}", parts.join("/"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(script: &str) -> Vec<String> {
-        let outer = Variables::from([("B".to_owned(), "32".to_owned())]);
-        commands(script, &outer).into_iter().map(|simple| simple.words.join("|")).collect()
-    }
-
-    #[test]
-    fn scripts_are_split_as_a_shell_would() {
-        let cases: &[(&str, &[&str])] = &[
-            ("exec python3 -m x --a 1", &["python3|-m|x|--a|1"]),
-            ("cd /w && python3 -m x", &["cd|/w", "python3|-m|x"]),
-            ("a 2>&1 | tee log; b", &["a|2>&1", "tee|log", "b"]),
-            ("a \\\n  --b 1 # no\nc", &["a|--b|1", "c"]),
-            (r#"a --j '{"k": 1}' "x y""#, &[r#"a|--j|{"k": 1}|x y"#]),
-            (r#"a "{\"k\":16}""#, &[r#"a|{"k":16}"#]),
-            ("a $B ${B} '$B' ${C:-7} \"$B\"x", &["a|32|32|$B|7|32x"]),
-            ("A='1 2'; b $A", &["b|1|2"]),
-            ("export A=5\nb --c=$A", &["b|--c=5"]),
-            ("A=9 b $A$(date)$A", &["b|$()"]),
-            ("", &[]),
-            ("'open", &["open"]),
-            ("K=(redacted) a --key (redacted) --b 1", &["a|--key|redacted|--b|1"]),
-            ("export K=(redacted); a --b 1", &["a|--b|1"]),
-        ];
-        for (script, expected) in cases {
-            assert_eq!(words(script), *expected, "{script:?}");
-        }
-    }
-
-    #[test]
-    fn assignments_reach_the_command_they_stand_before() {
-        let simple = commands("A=1 exec b", &Variables::new()).remove(0);
-
-        assert_eq!(simple.variables.get("A").map(String::as_str), Some("1"));
-    }
-
-    #[test]
-    fn variables_cannot_blow_a_script_up() {
-        let outer = Variables::from([("B".to_owned(), "x".repeat(40_000))]);
-
-        let found = commands("a $B$B$B$B$B$B", &outer);
-
-        assert!(found[0].words[1].len() <= SCRIPT_LIMIT);
-    }
-}
+mod against_bash;
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::shell::absolute;
 use super::{list, string};
 
 /// What a mounted file is of.
@@ -57,22 +58,6 @@ fn key_of(items: &Value, inside: &str) -> Option<String> {
         return string(item, "key").map(str::to_owned);
     }
     (!inside.is_empty() && !inside.contains('/')).then(|| inside.to_owned())
-}
-
-/// Returns `path` from the root on, without `.`, `..` and doubled slashes.
-fn absolute(path: &str, directory: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    let base = if path.starts_with('/') { "" } else { directory };
-    for part in base.split('/').chain(path.split('/')) {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }
 
 #[cfg(test)]

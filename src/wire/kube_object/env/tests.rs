@@ -36,7 +36,7 @@ fn later_sources_win_and_own_variables_win_over_all() {
     assert_eq!(read.lender("SIZE"), Some(&expected));
     assert_eq!(read.get("BIG"), Some(&EnvValue::Elsewhere));
     assert_eq!(read.get("0"), None);
-    assert!(!read.may_hide());
+    assert_eq!(read.hidden(), None);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn what_is_not_shown_may_set_anything() {
             {"configMapRef": {"name": name, "optional": optional}}]);
         let read = env(&from, &json!([{"name": "OWN", "value": "1"}]));
         assert_eq!(read.plain("OWN"), Some("1"));
-        (read.may_hide(), read.plain("MODE").map(str::to_owned))
+        (read.hidden().is_some(), read.plain("MODE").map(str::to_owned))
     };
 
     assert_eq!(hidden("new", true), (true, None));

@@ -23,7 +23,7 @@ pub(super) fn access(env: &Env, container: &Value, volumes: &Value) -> NatsAcces
     }
     let mut reference = |name: &str| match env.get(name) {
         Some(EnvValue::Secret(secret)) => Some(secret.clone()),
-        Some(EnvValue::Plain(_) | EnvValue::Elsewhere) => {
+        Some(EnvValue::Plain(_) | EnvValue::Elsewhere | EnvValue::Field) => {
             access.inline.push(shared(name));
             None
         }

@@ -1,0 +1,76 @@
+//! The configuration file that an engine was told to read.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::command::{Command, Reading, Written};
+use super::engine_config;
+use super::volume::{Mounted, mounted};
+use super::{raw, shared};
+use crate::domain::{Backend, ConfigSource, Setting};
+
+/// What is known of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum EngineConfig {
+    /// There is none.
+    None,
+    /// The script that starts the engine wrote it.
+    Written { path: Arc<str>, settings: Vec<Setting> },
+    /// It is somewhere else.
+    File { path: Arc<str>, source: ConfigSource },
+    /// There may be one.
+    Hidden(Arc<str>),
+}
+
+/// Returns the flags and variables that name the file.
+const fn names(backend: Backend) -> (&'static [&'static str], &'static [&'static str]) {
+    match backend {
+        Backend::TrtLlm => (&["--extra-engine-args"], &["DYN_TRTLLM_EXTRA_ENGINE_ARGS"]),
+        Backend::Vllm | Backend::SgLang => (&["--config"], &[]),
+        Backend::Mocker => (&["--extra-engine-args"], &[]),
+    }
+}
+
+/// Finds the configuration file that an engine was told to read.
+pub(super) fn find(
+    command: &Command,
+    container: &Value,
+    volumes: &Value,
+    backend: Option<Backend>,
+) -> EngineConfig {
+    let Some(backend) = backend.filter(|backend| *backend != Backend::Mocker) else {
+        return EngineConfig::None;
+    };
+    let (flags, variables) = names(backend);
+    let path = match command.flag(flags).or(|| command.variable(variables)) {
+        Reading::Unset => return EngineConfig::None,
+        Reading::Hidden(by) => return EngineConfig::Hidden(by),
+        Reading::Set(found) => match found.value.filter(|path| !path.is_empty()) {
+            Some(path) => path,
+            None => return EngineConfig::None,
+        },
+    };
+    let full = command.path(path);
+    match full.as_deref().map_or(Written::Nothing, |full| command.written(full)) {
+        Written::Nothing => {}
+        Written::Hidden => return EngineConfig::Hidden(raw(path)),
+        Written::Text(text) => {
+            return match engine_config::from_yaml(text) {
+                Ok(settings) => {
+                    let settings = settings.unwrap_or_default();
+                    EngineConfig::Written { path: raw(path), settings }
+                }
+                Err(_) => EngineConfig::Hidden(raw(path)),
+            };
+        }
+    }
+    let full = full.as_deref().unwrap_or(path);
+    let source = match mounted(full, container, volumes) {
+        Some(Mounted::ConfigMap { name, key }) => {
+            ConfigSource::ConfigMap { name: shared(name), key: shared(&key) }
+        }
+        Some(Mounted::Secret { .. }) | None => ConfigSource::Image,
+    };
+    EngineConfig::File { path: raw(path), source }
+}
