@@ -14,7 +14,7 @@ pub use command::{
     StatArgs, ThemesArgs, ThemesCommand,
 };
 pub use shared::{ColorChoice, GlyphChoice, MAX_MEMORY, NatsFile, ScreenArgs, SourceArgs};
-pub use value::{SPEEDS, bytes, duration, label, place, subject};
+pub use value::{Endpoint, SPEEDS, bytes, duration, label, place, subject};
 
 /// kvtop: what NVIDIA Dynamo's KV router knows, live. Read-only.
 #[derive(Debug, Parser)]

@@ -140,3 +140,8 @@ pub struct SourceHandle {
     /// Its task.
     pub task: tokio::task::JoinHandle<()>,
 }
+
+/// Returns how kvtop names itself to servers: with its version and what a request is for.
+pub(crate) fn user_agent(purpose: &str) -> String {
+    format!("kvtop/{} ({purpose})", env!("CARGO_PKG_VERSION"))
+}

@@ -89,7 +89,12 @@ async fn each_missing_right_is_named_with_what_is_less_without_it() {
         ("watch", "pods", "watch on pods", "once they change"),
         ("list", "configmaps", "list on configmaps", "configuration files"),
         ("get", "pods/log", "get on pods/log", "no warnings"),
-        ("create", "pods/portforward", "create on pods/portforward", "rbac --port-forward"),
+        (
+            "create",
+            "pods/portforward",
+            "create on pods/portforward",
+            "rbac -n gtc-demo --port-forward",
+        ),
         (
             "list",
             "dynamographdeployments",
@@ -155,7 +160,9 @@ async fn with_the_printed_roles_everything_is_reached_and_without_one_it_is_name
     assert_eq!((code, failed(&report)), (1, vec!["get on services", "nats"]), "{report:#}");
     let (_, seen, advice) = check(&report, "get on services");
     assert!(seen.contains("in namespace `dynamo-system`"), "{seen}");
-    assert!(advice.contains("`kvtop rbac --port-forward --nats-namespace dynamo-system`"));
+    assert!(
+        advice.contains("`kvtop rbac -n gtc-demo --port-forward --nats-namespace dynamo-system`")
+    );
     // What is open says nothing of what is refused.
     let (verdict, seen, _) = check(&report, "create on pods/portforward");
     assert!(verdict == "ok" && !seen.contains("needs"), "{seen}");

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= indexer-url= discovery-dir= dynamo-namespace= max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= frontend-url= indexer-url= discovery-dir= dynamo-namespace= max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -43,6 +43,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l zmq -d 'Address of a ZMQ pu
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -127,6 +128,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l zmq -d 'Address o
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -176,6 +178,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l zmq -d 'Address
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -215,6 +218,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l zmq -d 'Address of 
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -257,6 +261,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l zmq -d 'Address of
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -298,6 +303,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l zmq -d 'Address o
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -336,6 +342,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l zmq -d 'Address o
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -380,6 +387,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l zmq -d 'Address o
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-user -d 'User of etcd' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-password-file -d 'File with the password of etcd' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r

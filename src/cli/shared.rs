@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
-use super::value::{bytes, duration, place, subject};
+use super::value::{Endpoint, bytes, duration, endpoint, place, subject};
 
 /// Which deployment, and where its events come from.
 #[derive(Args, Clone, Debug, Default)]
@@ -77,6 +77,10 @@ pub struct SourceArgs {
     /// File with the password of etcd
     #[arg(long, global = true, value_name = "FILE", requires = "etcd_user")]
     pub etcd_password_file: Option<PathBuf>,
+    /// Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does
+    /// not lead to them; may be repeated
+    #[arg(long, global = true, value_name = "URL", value_parser = endpoint)]
+    pub frontend_url: Vec<Endpoint>,
     /// Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump
     /// tells the past on Dynamo 1.1 and later
     #[arg(long, global = true, value_name = "URL")]

@@ -36,6 +36,35 @@ pub fn place(text: &str) -> Result<String, String> {
         .to_owned())
 }
 
+/// Where an HTTP server is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its host, without brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// The path of its metrics.
+    pub path: String,
+}
+
+/// Reads the address of an HTTP server; `/metrics` where it names no path.
+pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
+    let none = || "no address such as http://localhost:8000; without TLS and login".to_owned();
+    let rest = text.strip_prefix("http://").ok_or_else(none)?;
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let printable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
+    if authority.contains('@') || !printable(rest) {
+        return Err(none());
+    }
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| none())?),
+        _ => (authority, 80),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
+    let path = if path.len() > 1 { path } else { "/metrics" }.to_owned();
+    if host.is_empty() { Err(none()) } else { Ok(Endpoint { host, port, path }) }
+}
+
 /// Reads the name of a Dynamo namespace: part of subjects of NATS, so without spaces and wildcards.
 pub fn subject(text: &str) -> Result<String, String> {
     let bad = |letter: char| letter.is_whitespace() || letter.is_control() || "*>".contains(letter);
@@ -138,6 +167,16 @@ mod tests {
         assert_eq!(address(":9478"), Ok(SocketAddr::from(([0, 0, 0, 0], 9478))));
         assert!(address("localhost").is_err());
         assert_eq!(size("80x24"), Ok((80, 24)));
+        let at = |host: &str, port, path: &str| {
+            Ok(Endpoint { host: host.to_owned(), port, path: path.to_owned() })
+        };
+        assert_eq!(endpoint("http://localhost:8000"), at("localhost", 8000, "/metrics"));
+        assert_eq!(endpoint("http://[::1]:9090/m"), at("::1", 9090, "/m"));
+        assert_eq!(endpoint("http://frontend/"), at("frontend", 80, "/metrics"));
+        for wrong in ["https://a", "http://u:pw@a", "a:8000", "http://", "http://a:x", "http://a b"]
+        {
+            assert!(endpoint(wrong).is_err(), "{wrong}");
+        }
         assert!(size("80").is_err() && size("0x9").is_err() && size("9999x9").is_err());
     }
 }

@@ -31,8 +31,9 @@ pub(super) use etcd::EtcdOptions;
 use etcd::Etcd;
 use targets::{log_target, scrape_target};
 
-/// How long after a NATS server could not be reached it is tried again.
-const REACH_AGAIN: Duration = Duration::from_secs(5);
+/// How long after a NATS server could not be reached it is tried again: first, and at most.
+const REACH_FIRST: Duration = Duration::from_secs(5);
+const REACH_LAST: Duration = Duration::from_secs(60);
 
 /// What a cluster is opened with.
 pub(super) struct ClusterSpec {
@@ -80,8 +81,8 @@ struct Cluster {
     scrapes: watch::Sender<Vec<ScrapeTarget>>,
     /// The NATS source, with what it was opened for.
     nats: Option<(NatsTarget, SourceHandle)>,
-    /// True while a wanted NATS server could not be reached.
-    unreached: bool,
+    /// How often in a row a wanted NATS server could not be reached.
+    unreached: u32,
 }
 
 impl Cluster {
@@ -128,7 +129,7 @@ impl Cluster {
             logs,
             scrapes,
             nats: None,
-            unreached: false,
+            unreached: 0,
         }
     }
 
@@ -136,8 +137,8 @@ impl Cluster {
         self.shown.send_replace(SourceState::Live);
         loop {
             let again = async {
-                if self.unreached {
-                    tokio::time::sleep(REACH_AGAIN).await;
+                if self.unreached > 0 {
+                    tokio::time::sleep(reach_again(self.unreached)).await;
                 } else {
                     std::future::pending::<()>().await;
                 }
@@ -213,10 +214,10 @@ impl Cluster {
                 if let Some((_, old)) = self.nats.replace((target, handle)) {
                     ending::end(&[&old]).await;
                 }
-                self.unreached = false;
+                self.unreached = 0;
             }
             Err(why) => {
-                self.unreached = true;
+                self.unreached = self.unreached.saturating_add(1);
                 self.tell(&why);
             }
         }
@@ -283,23 +284,41 @@ impl Cluster {
         let object = self.client.get_json(&path).await.map_err(|error| {
             format!(
                 "the login of NATS is in Secret `{}`: {error}; give it with --nats-user, or \
-                 see `kvtop rbac --secret`",
-                secret.name
+                 see `kvtop rbac -n {} --secret={}`",
+                secret.name, target.secrets_in, secret.name
             )
         })?;
-        let encoded = object["data"][secret.key.as_ref()].as_str().unwrap_or_default();
-        let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).unwrap_or_default();
-        String::from_utf8(bytes)
-            .map_err(|_| format!("Secret `{}` holds no text under that key", secret.name))
+        secret_text(&object["data"], secret)
     }
 
     fn tell(&self, why: &str) {
-        let again = u64::try_from(REACH_AGAIN.as_millis()).unwrap_or(u64::MAX);
+        let again = u64::try_from(reach_again(self.unreached).as_millis()).unwrap_or(u64::MAX);
         let down = SourceNote::new("nats", SourceState::Down, why, clock::now());
         let note = SourceNote { retry_ms: Some(again), ..down };
         // With nobody to hear it the task ends by itself.
         self.emitter.note(&note);
     }
+}
+
+/// Returns the text under the key of a Secret. One that is empty would log in as nobody.
+fn secret_text(data: &serde_json::Value, secret: &SecretRef) -> Result<String, String> {
+    let SecretRef { name, key } = secret;
+    let encoded = data[key.as_ref()].as_str();
+    let encoded = encoded.ok_or_else(|| format!("Secret `{name}` has no key `{key}`"))?;
+    let bytes = base64::engine::general_purpose::STANDARD
+        .decode(encoded)
+        .map_err(|_| format!("key `{key}` of Secret `{name}` is not base64"))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| format!("key `{key}` of Secret `{name}` is not text"))?;
+    if text.trim().is_empty() {
+        return Err(format!("key `{key}` of Secret `{name}` is empty"));
+    }
+    Ok(text)
+}
+
+/// Returns how long to wait after so many attempts in a row that failed.
+fn reach_again(failures: u32) -> Duration {
+    REACH_FIRST.saturating_mul(1 << failures.saturating_sub(1).min(8)).min(REACH_LAST)
 }
 
 /// Puts `new` into `known` and returns true, when it differs.

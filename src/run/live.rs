@@ -14,7 +14,7 @@ use super::publishers::Publishers;
 use super::records;
 use super::thresholds;
 use crate::attach::{self, Choice, Seen, Wanted};
-use crate::cli::SourceArgs;
+use crate::cli::{self, SourceArgs};
 use crate::clock;
 use crate::domain::{SourceNote, SourceState};
 use crate::engine::{Engine, EngineOptions};
@@ -24,6 +24,7 @@ use crate::record::RecordedTarget;
 use crate::source::etcd;
 use crate::source::indexer::{self, BadIndexerUrl, IndexerSpec};
 use crate::source::kube::{self, KubeClient, KubeOptions};
+use crate::source::metrics::{self, ScrapeTarget};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
@@ -136,11 +137,12 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     }
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
     let emitter = Emitter::new(sender);
+    let mut sources = Vec::new();
+    sources.extend(frontends(args, &emitter));
     if args.deep {
         tell("kvtop: --deep does nothing here: engines are found in Kubernetes; pass --namespace");
     }
     let label = label(args, nats.as_ref(), records.as_ref());
-    let mut sources = Vec::new();
     sources.extend(indexer(args, &emitter)?);
     if let Some(resolved) = nats {
         sources.push(nats::spawn(nats_spec(args, resolved), emitter.clone()));
@@ -187,6 +189,11 @@ pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
     let emitter = Emitter::new(sender);
     let namespace = Arc::clone(client.namespace());
     let (wanted, followed) = watch::channel(Wanted::default());
+    if !args.frontend_url.is_empty() {
+        tell(
+            "kvtop: --frontend-url is not used: the frontends of the namespace are found by themselves",
+        );
+    }
     let nats_named = names_nats(args);
     let mut sources = Vec::new();
     sources.extend(indexer(args, &emitter)?);
@@ -267,6 +274,22 @@ fn names_nats(args: &SourceArgs) -> bool {
     let given = [&args.nats_url, &args.nats_context, &file.url, &file.context];
     let set = |name| std::env::var(name).is_ok_and(|value| !value.trim().is_empty());
     given.iter().any(|it| it.is_some()) || set("KVTOP_NATS_URL") || set("KVTOP_NATS_CONTEXT")
+}
+
+/// Starts to scrape the frontends that `args` name.
+fn frontends(args: &SourceArgs, emitter: &Emitter) -> Option<SourceHandle> {
+    let target = |url: &cli::Endpoint| ScrapeTarget {
+        namespace: "".into(),
+        pod: format!("{}:{}", url.host, url.port).into(),
+        ip: url.host.as_str().into(),
+        port: url.port,
+        path: url.path.as_str().into(),
+    };
+    let targets: Vec<ScrapeTarget> = args.frontend_url.iter().map(target).collect();
+    // They stay as they are; nobody is left to change them.
+    let (_, known) = watch::channel(targets);
+    let named = !args.frontend_url.is_empty();
+    named.then(|| metrics::spawn(Reach::default(), emitter.clone(), known))
 }
 
 /// Starts to read the indexer that `args` name, before anything else is heard.

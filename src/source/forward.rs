@@ -7,6 +7,7 @@
 mod gate;
 mod listener;
 mod owner;
+mod pace;
 mod place;
 mod stream;
 

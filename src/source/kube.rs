@@ -5,6 +5,7 @@
 //! out, before they become frames.
 
 mod account;
+mod certificate;
 mod client;
 mod condition;
 mod config_map;

@@ -122,7 +122,7 @@ async fn missing_rights_are_named_and_the_rest_goes_on() {
     let mut watched = watched(&kube).await;
 
     let needs = "no permission: needs list on endpointslices.discovery.k8s.io, \
-                 watch on dynamoworkermetadatas.nvidia.com: `kvtop rbac` prints the Role";
+                 watch on dynamoworkermetadatas.nvidia.com: `kvtop rbac -n gtc-demo` prints the Role";
     let note = watched.note("rights", |note| &*note.why == needs).await;
 
     assert_eq!(note.state, SourceState::Live);
@@ -149,7 +149,7 @@ async fn rights_that_are_revoked_show_when_they_are_next_needed() {
     watched.change("Pod", Added, "new").await;
     kube.end_streams();
 
-    watched.note("revoked", |note| note.why.contains("on pods: `kvtop rbac`")).await;
+    watched.note("revoked", |note| note.why.contains("on pods: `kvtop rbac -n gtc-demo`")).await;
     // What is forbidden is not gone.
     let frames = watched.during(Duration::from_millis(300)).await;
     assert!(frames.iter().filter_map(change).all(|it| it.1 != Deleted));

@@ -51,21 +51,24 @@ pub(super) async fn checks(client: &KubeClient, seen: &Seen) -> Vec<Check> {
     if let Some(target) = wanted.logs.first() {
         all.push(log_right(client, &target.namespace, &target.pod, &target.container).await);
     }
-    if refused_credentials(&all) {
-        let why = Refusal::Unauthorized.to_string();
+    if let Some(why) = refused_credentials(&all) {
         checks.push(Check::new(AREA, "credentials", Verdict::Failed, why));
         return checks;
     }
     checks.extend(installed(&all));
     checks.extend(all.iter().filter_map(of_right));
-    checks.extend(unasked(seen, &all));
+    checks.extend(unasked(seen, &all, client.namespace()));
     checks.extend(deployment(client, seen, &all));
     checks
 }
 
-fn refused_credentials(all: &[Right]) -> bool {
-    let refused = |right: &Right| right.standing == Standing::Failed(Refusal::Unauthorized);
-    all.iter().any(refused)
+fn refused_credentials(all: &[Right]) -> Option<String> {
+    all.iter().find_map(|right| match &right.standing {
+        Standing::Failed(why @ (Refusal::Unauthorized | Refusal::NoCredentials(_))) => {
+            Some(why.to_string())
+        }
+        _ => None,
+    })
 }
 
 /// Returns which resources of Dynamo's the cluster has.
@@ -98,9 +101,10 @@ fn of_right(right: &Right) -> Option<Check> {
     Some(match &right.standing {
         Standing::Granted => check(Verdict::Ok, place),
         Standing::Missing => check(Verdict::Failed, format!("missing {place}")).advise(format!(
-            "{}{}; `kvtop rbac` prints the Role",
+            "{}{}; `kvtop rbac -n {}` prints the Role",
             less(&right.right.resource),
-            if right.right.verb == "watch" { " once they change" } else { "" }
+            if right.right.verb == "watch" { " once they change" } else { "" },
+            right.right.namespace
         )),
         Standing::NotInstalled => return None,
         Standing::Failed(why) => check(Verdict::Unknown, why.to_string()),
@@ -112,7 +116,7 @@ fn less(resource: &str) -> &'static str {
 }
 
 /// Returns what was not asked, since nothing called for it, and what only the sources have asked.
-fn unasked(seen: &Seen, all: &[Right]) -> Vec<Check> {
+fn unasked(seen: &Seen, all: &[Right], home: &str) -> Vec<Check> {
     let asked = |resource: &str| all.iter().any(|right| *right.right.resource == *resource);
     let mut checks = Vec::new();
     for (resource, why) in
@@ -123,7 +127,7 @@ fn unasked(seen: &Seen, all: &[Right]) -> Vec<Check> {
             checks.push(Check::new(RIGHTS, name, Verdict::Unknown, format!("not asked: {why}")));
         }
     }
-    checks.extend(forwarding(seen));
+    checks.extend(forwarding(seen, home));
     checks
 }
 
@@ -131,7 +135,7 @@ fn unasked(seen: &Seen, all: &[Right]) -> Vec<Check> {
 const ENDPOINTS: &str = "`list endpointslices`";
 
 /// Returns what became of port-forwards: of the right to them, and of that to find where they lead.
-fn forwarding(seen: &Seen) -> Vec<Check> {
+fn forwarding(seen: &Seen, home: &str) -> Vec<Check> {
     let name = "create on pods/portforward";
     let Some(row) = row(&seen.snapshot, "port-forward") else {
         return vec![Check::new(RIGHTS, name, Verdict::Unknown, "not asked: nothing needed it")];
@@ -143,7 +147,7 @@ fn forwarding(seen: &Seen) -> Vec<Check> {
     if let Some(why) = refused.first() {
         let advice = format!(
             "a server behind a service is reached directly or not at all; {}",
-            role_for(why)
+            role_for(why, home)
         );
         let missing = format!("missing, as is list on endpointslices: {why}");
         let services = "get on services";
@@ -153,7 +157,7 @@ fn forwarding(seen: &Seen) -> Vec<Check> {
     checks.push(if open.contains("pods/portforward") {
         Check::new(RIGHTS, name, Verdict::Failed, open.as_str()).advise(format!(
             "addresses of the cluster are reached directly or not at all; {}",
-            role_for(&open)
+            role_for(&open, home)
         ))
     } else if open.is_empty() {
         Check::new(RIGHTS, name, Verdict::Unknown, "not asked: no pod to connect to was found")
@@ -167,13 +171,15 @@ fn forwarding(seen: &Seen) -> Vec<Check> {
 
 /// Returns which Role gives the right that `why` asks for. A deployment's own namespace may be named
 /// as that of NATS as well: then there is one Role.
-fn role_for(why: &str) -> String {
+fn role_for(why: &str, home: &str) -> String {
     let place = why.split_once("in namespace `").and_then(|(_, rest)| rest.split('`').next());
     match place {
         Some(place) => {
-            format!("`kvtop rbac --port-forward --nats-namespace {place}` prints the Role")
+            format!(
+                "`kvtop rbac -n {home} --port-forward --nats-namespace {place}` prints the Role"
+            )
         }
-        None => "`kvtop rbac --port-forward` prints the Role".to_owned(),
+        None => format!("`kvtop rbac -n {home} --port-forward` prints the Role"),
     }
 }
 

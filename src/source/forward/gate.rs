@@ -101,7 +101,8 @@ impl<T> Gate<T> {
     pub(super) fn refusal(&self, now: Instant) -> Option<(&str, Duration)> {
         self.rights.values().find_map(|right| match right {
             Right::Refused { at, why } => {
-                Some((why.as_str(), BELIEVED.saturating_sub(now.duration_since(*at))))
+                let left = BELIEVED.saturating_sub(now.duration_since(*at));
+                (!left.is_zero()).then_some((why.as_str(), left))
             }
             Right::Asking(_) | Right::Granted => None,
         })

@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::gate::{Answer, Gate, Key, Turn};
+use super::pace::Pace;
 use super::stream::{Forwarded, Open};
 use super::{
     Command, Destination, Forward, ForwardError, Forwarder, Listening, PodPort, listener, place,
@@ -39,6 +40,7 @@ struct Waiting {
 enum Report {
     Opened {
         key: Key,
+        to: Destination,
         answer: Answer,
         forward: Option<(Forward, Weak<Open>)>,
         why: String,
@@ -56,6 +58,7 @@ pub(super) struct Owner {
     shown: watch::Sender<Vec<Forward>>,
     wanted: watch::Receiver<Desired>,
     gate: Gate<Waiting>,
+    pace: Pace<Waiting>,
     open: BTreeMap<u64, (Forward, Weak<Open>)>,
     opened: u64,
     listeners: HashMap<Destination, SocketAddr>,
@@ -82,6 +85,7 @@ impl Owner {
             shown,
             wanted,
             gate: Gate::new(),
+            pace: Pace::new(),
             open: BTreeMap::new(),
             opened: 0,
             listeners: HashMap::new(),
@@ -101,6 +105,11 @@ impl Owner {
             }
             self.prune();
             self.say(wanted);
+            while let Some(next) = self.pace.next(Instant::now(), |it| !it.reply.is_closed()) {
+                self.admit(next);
+            }
+            let pause =
+                self.pace.wait().map_or(self.notes.next(), |turn| turn.min(self.notes.next()));
             let closed = Arc::clone(&self.closed);
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { break },
@@ -110,7 +119,7 @@ impl Owner {
                 },
                 Some(report) = self.tasks.join_next() => self.note(report.unwrap_or(Report::Done)),
                 () = closed.notified() => {}
-                () = tokio::time::sleep(self.notes.next()) => {}
+                () = tokio::time::sleep(pause) => {}
             }
         }
         drop(self.tasks);
@@ -122,7 +131,7 @@ impl Owner {
 
     fn obey(&mut self, command: Command) {
         match command {
-            Command::Open { to, local, reply } => self.admit(Waiting { to, local, reply }),
+            Command::Open { to, local, reply } => self.take_turn(Waiting { to, local, reply }),
             Command::Listen { to, reply } => {
                 let forwarder = self.forwarder.clone();
                 let existing = self.listeners.get(&to).copied();
@@ -134,6 +143,22 @@ impl Owner {
                 self.interruptions += 1;
                 self.failure = Some((Instant::now(), why.to_string()));
             }
+        }
+    }
+
+    /// Lets a connection be opened now or in its turn, unless its destination has just failed.
+    fn take_turn(&mut self, waiting: Waiting) {
+        self.asked = true;
+        let now = Instant::now();
+        if let Some((left, why)) = self.pace.pause(&waiting.to, now) {
+            let why = format!("{why}; next attempt in {} s", left.as_secs() + 1);
+            return drop(waiting.reply.send(Err(ForwardError::Failed(why))));
+        }
+        // Whatever everything else depends on does not queue.
+        let first = !matches!(waiting.to, Destination::Pod(_));
+        let admitted = if first { Some(waiting) } else { self.pace.admit(now, waiting) };
+        if let Some(waiting) = admitted {
+            self.admit(waiting);
         }
     }
 
@@ -162,8 +187,11 @@ impl Owner {
             Report::Listens(to, local) => {
                 self.listeners.insert(to, local);
             }
-            Report::Opened { key, answer, forward, why } => {
+            Report::Opened { key, to, answer, forward, why } => {
                 let now = Instant::now();
+                if matches!(to, Destination::Pod(_)) {
+                    self.pace.ended(&to, now, (!why.is_empty()).then_some(why.as_str()));
+                }
                 self.failure = (!why.is_empty()).then_some((now, why));
                 if let Some(forward) = forward {
                     self.opened += 1;
@@ -248,8 +276,9 @@ async fn answer(client: KubeClient, key: Key, waiting: Waiting, open: Arc<Open>)
         .ok()
         .map(|forwarded| (Forward { pod: forwarded.pod.clone(), local: waiting.local }, alive));
     // Whoever asked may have given up; then the connection closes at once.
+    let to = waiting.to;
     drop(waiting.reply.send(tried));
-    Report::Opened { key, answer, forward, why }
+    Report::Opened { key, to, answer, forward, why }
 }
 
 async fn attempt(

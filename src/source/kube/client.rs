@@ -159,6 +159,13 @@ impl KubeClient {
         let after = response.headers().get(header::RETRY_AFTER);
         let after = after.and_then(|value| value.to_str().ok()?.parse().ok());
         let body = response.into_body().collect_bytes().await.unwrap_or_default();
+        if status == 401
+            && let Some(at) = self.options.expired(crate::clock::now())
+        {
+            return Err(Refusal::NoCredentials(format!(
+                "the client certificate in the kubeconfig expired on {at}: log in again, or renew it"
+            )));
+        }
         Err(Refusal::of_answer(status, after.map(Duration::from_secs), &body))
     }
 }

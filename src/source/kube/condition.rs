@@ -173,8 +173,9 @@ impl Board {
         if !rights.is_empty() {
             let list: Vec<String> = rights.iter().map(ToString::to_string).collect();
             complaints.push(format!(
-                "no permission: needs {}: `kvtop rbac` prints the Role",
-                list.join(", ")
+                "no permission: needs {}: `kvtop rbac -n {}` prints the Role",
+                list.join(", "),
+                rights[0].namespace
             ));
         }
         for condition in self.conditions() {

@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
 use kube::config::{Config, ExecInteractiveMode, KubeConfigOptions, Kubeconfig, KubeconfigError};
 
 use super::account;
+use super::certificate;
 use super::error::KubeConfigError;
+use crate::domain::Timestamp;
+use crate::source::user_agent;
 
 /// How long a request other than a watch may take by default.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,6 +62,9 @@ impl KubeOptions {
             if exec.interactive_mode != Some(ExecInteractiveMode::Always) {
                 exec.interactive_mode = Some(ExecInteractiveMode::Never);
             }
+        }
+        if let Ok(agent) = http::HeaderValue::from_str(&user_agent("cluster watch")) {
+            config.headers.push((http::header::USER_AGENT, agent));
         }
         // The source waits and tries again by itself, and says so.
         config.default_retry = false;
@@ -118,6 +125,28 @@ impl KubeOptions {
         }
         let of_context = found.and_then(|found| found.context.as_ref()?.namespace.clone());
         Ok(self.namespace.clone().or(of_context).filter(|name| !name.is_empty()))
+    }
+
+    /// Returns when the client certificate of the kubeconfig ended, if it had by `now`.
+    pub(super) fn expired(&self, now: Timestamp) -> Option<String> {
+        let kubeconfig = self.kubeconfig().ok()??;
+        let context = self.context.as_ref().or(kubeconfig.current_context.as_ref())?;
+        let context = kubeconfig.contexts.iter().find(|known| known.name == *context)?;
+        let user = context.context.as_ref()?.user.as_ref()?;
+        let user = kubeconfig.auth_infos.iter().find(|known| known.name == *user)?;
+        let user = user.auth_info.as_ref()?;
+        let pem = match (&user.client_certificate_data, &user.client_certificate) {
+            (Some(data), _) => {
+                let bytes = base64::engine::general_purpose::STANDARD.decode(data.trim()).ok()?;
+                String::from_utf8(bytes).ok()?
+            }
+            (None, Some(path)) => std::fs::read_to_string(path).ok()?,
+            (None, None) => return None,
+        };
+        let end = certificate::not_after(&pem)?;
+        let passed = end < i64::try_from(now.0 / 1_000_000).ok()?;
+        let at = jiff::Timestamp::from_second(end).ok()?;
+        passed.then(|| at.strftime("%-d %B %Y, %H:%M UTC").to_string())
     }
 
     async fn select(&self, kubeconfig: Kubeconfig) -> Result<Config, KubeConfigError> {

@@ -60,11 +60,14 @@ pub fn role(namespace: &str, parts: &RbacParts) -> String {
          # namespace, and that of a deployment in the namespaces that the kubeconfig names.\n"
     );
     let subject = if let Some(user) = &parts.user {
-        format!("- kind: User\n  name: {}\n  apiGroup: {GROUP}\n", quote(user))
+        let lines = format!("- kind: User\n  name: {}\n  apiGroup: {GROUP}\n", quote(user));
+        Bound { lines, suffix: format!("-{}", suffix(user)) }
     } else {
         text.push_str(&object("v1", "ServiceAccount", "kvtop", namespace));
         text.push_str("---\n");
-        format!("- kind: ServiceAccount\n  name: kvtop\n  namespace: {}\n", quote(namespace))
+        let place = quote(namespace);
+        let lines = format!("- kind: ServiceAccount\n  name: kvtop\n  namespace: {place}\n");
+        Bound { lines, suffix: String::new() }
     };
     let mut roles = vec![("kvtop", "", LOOK.to_owned())];
     if parts.port_forward {
@@ -92,7 +95,7 @@ pub fn role(namespace: &str, parts: &RbacParts) -> String {
 }
 
 /// Returns the rights in the namespace of NATS; comments, when it is not known which one that is.
-fn of_nats(home: &str, named: Option<&str>, subject: &str) -> String {
+fn of_nats(home: &str, named: Option<&str>, subject: &Bound) -> String {
     let role = |place: &str| bound("kvtop-nats", place, &format!("{FIND}{FORWARD}"), subject);
     match named {
         Some(place) if place == home => String::new(),
@@ -115,10 +118,31 @@ fn of_nats(home: &str, named: Option<&str>, subject: &str) -> String {
     }
 }
 
+/// Who gets the rights, and what tells the bindings of one from those of another.
+struct Bound {
+    lines: String,
+    suffix: String,
+}
+
+/// Longest part of a user's name in the name of a binding.
+const NAME: usize = 40;
+
+/// Returns a part of a name that is `user`'s alone: the letters that names may have, and a digest.
+fn suffix(user: &str) -> String {
+    let letter = |letter: char| match letter.to_ascii_lowercase() {
+        letter @ ('a'..='z' | '0'..='9') => letter,
+        _ => '-',
+    };
+    let name: String = user.chars().take(NAME).map(letter).collect();
+    let digest = xxhash_rust::xxh3::xxh3_64(user.as_bytes()) & 0xff_ffff;
+    format!("{}-{digest:06x}", name.trim_matches('-')).trim_start_matches('-').to_owned()
+}
+
 /// Returns a Role with its binding.
-fn bound(name: &str, namespace: &str, rules: &str, subject: &str) -> String {
+fn bound(name: &str, namespace: &str, rules: &str, subject: &Bound) -> String {
     let head = object(RBAC, "Role", name, namespace);
-    let binding = object(RBAC, "RoleBinding", name, namespace);
+    let Bound { lines: subject, suffix } = subject;
+    let binding = object(RBAC, "RoleBinding", &format!("{name}{suffix}"), namespace);
     format!(
         "{head}rules:{rules}---\n{binding}roleRef:\n  apiGroup: {GROUP}\n  kind: Role\n  \
          name: {name}\nsubjects:\n{subject}"
@@ -193,6 +217,14 @@ mod tests {
         let text = role("7", &parts);
 
         assert!(!text.contains("portforward") && !text.contains("secrets"), "{text}");
+        let other = RbacParts { user: Some("a; b".to_owned()), ..RbacParts::default() };
+        let bindings = |text: &str| -> Vec<String> {
+            let parts = text.split("kind: RoleBinding\nmetadata:\n  name: ").skip(1);
+            parts.map(|part| part.lines().next().unwrap_or_default().to_owned()).collect()
+        };
+        // A second user must not take the binding of the first.
+        assert_ne!(bindings(&text), bindings(&role("7", &other)));
+        assert!(bindings(&text)[0].starts_with("kvtop-a--b-"), "{text}");
         assert!(text.contains("namespace: \"7\"") && text.contains("name: \"a: b\""), "{text}");
     }
 }

@@ -67,6 +67,17 @@ pub enum Refusal {
         /// Why.
         why: String,
     },
+    /// The certificate of the server has ended.
+    #[error(
+        "the certificate of the API server at {server} has expired ({why}): renew it, or set the clock \
+         of this machine"
+    )]
+    Expired {
+        /// Its address.
+        server: Arc<str>,
+        /// Why.
+        why: String,
+    },
     /// No answer came in time.
     #[error("the API server at {server} did not answer within {limit:?}")]
     Slow {
@@ -108,6 +119,9 @@ impl Refusal {
         }
         let server = Arc::clone(server);
         let why = clip(&deepest(error));
+        if why.contains("certificate") && why.to_ascii_lowercase().contains("expired") {
+            return Self::Expired { server, why };
+        }
         if why.contains("certificate") {
             return Self::Untrusted { server, why };
         }
@@ -119,6 +133,7 @@ impl Refusal {
         match self {
             Self::Unreachable { .. }
             | Self::Untrusted { .. }
+            | Self::Expired { .. }
             | Self::Slow { .. }
             | Self::Cut(_) => true,
             Self::Unauthorized

@@ -17,7 +17,7 @@ use crate::frame::{Frame, Origin};
 use crate::source::forward::PodPort;
 use crate::source::kube::deepest;
 use crate::source::reach::{Reach, bracketed};
-use crate::source::{Desired, Emitter};
+use crate::source::{Desired, Emitter, user_agent};
 
 /// How the scrapes of one endpoint are doing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +32,10 @@ pub(super) enum Standing {
     /// It was told to pause.
     Paused,
 }
+
+/// An endpoint that keeps failing is asked every eighth period: twice as long a pause after each failure,
+/// up to two to this power.
+const LONGEST_PAUSE: u32 = 3;
 
 /// The scrapes of one endpoint.
 pub(super) struct Scraper {
@@ -57,11 +61,17 @@ impl Drop for Kept {
     }
 }
 
+/// Returns how many periods to wait after so many scrapes in a row that failed.
+fn periods_after(failures: u32) -> u32 {
+    1 << failures.saturating_sub(1).min(LONGEST_PAUSE)
+}
+
 impl Scraper {
     /// Scrapes at once, and then at the endpoint's own moment of each period, so that many endpoints
     /// are spread over it and each is asked at even distances.
     pub(super) async fn run(mut self) {
         let mut kept = None;
+        let mut failures = 0_u32;
         let phase = self.phase();
         let mut ticks = interval_at(Instant::now() + phase, self.limits.period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -86,14 +96,23 @@ impl Scraper {
             };
             match scraped {
                 Ok(false) => return,
-                Ok(true) => self.stand(&Standing::Fresh),
+                Ok(true) => {
+                    failures = 0;
+                    self.stand(&Standing::Fresh);
+                }
                 Err(why) => {
                     kept = None;
+                    failures += 1;
                     self.stand(&Standing::Failed(why));
                 }
             }
+            let pause = async {
+                for _ in 0..periods_after(failures) {
+                    ticks.tick().await;
+                }
+            };
             tokio::select! {
-                _ = ticks.tick() => {}
+                () = pause => {}
                 changed = wanted.changed() => if changed.is_err() { return },
             }
         }
@@ -155,7 +174,7 @@ impl Scraper {
         let request = http::Request::get(&**path)
             .header(http::header::HOST, format!("{host}:{port}"))
             .header(http::header::ACCEPT, "text/plain")
-            .header(http::header::USER_AGENT, "kvtop")
+            .header(http::header::USER_AGENT, user_agent("metrics scrape"))
             .body(Empty::new())
             .map_err(|error| error.to_string())?;
         let response = sender.send_request(request).await.map_err(words)?;

@@ -261,7 +261,11 @@ fn reason(
         said.push(text::cut(&text::clean(&row.why), longest, glyphs.ellipsis));
     }
     if let Some(retry) = row.retry_at {
-        said.push(format!("retry {}s", retry.since(now).as_secs()));
+        // A moment that has passed is the present attempt.
+        said.push(match retry.since(now).as_secs() {
+            0 => String::from("retrying"),
+            seconds => format!("retry {seconds}s"),
+        });
     }
     if row.gaps > 0 {
         said.push(format!("{} missing", text::count(row.gaps)));
