@@ -7,6 +7,9 @@ use kvtop::cli::{Cli, Command};
 use kvtop::{exit, run};
 
 fn main() -> ExitCode {
+    if run::terminal::stand_guard(std::env::args_os()) {
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(refused(&error)),

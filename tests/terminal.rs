@@ -206,6 +206,29 @@ fn a_panic_of_a_task_is_told_and_the_ui_goes_on() {
 }
 
 #[test]
+fn a_kill_that_cannot_be_caught_leaves_a_usable_terminal() {
+    let mut pty = demo();
+
+    signal(&pty, Signal::KILL);
+
+    assert_restored(&pty);
+    pty.wait_for("the reason", |screen| screen.contains("kvtop: ended unexpectedly"));
+    assert_ne!(pty.exit_code(), 0);
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn an_abort_and_a_stack_overflow_leave_a_usable_terminal() {
+    for what in ["abort", "overflow"] {
+        let vars = [("KVTOP_TEST_PANIC", what)];
+        let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo"], &vars, SIZE);
+        pty.wait_for("the reason", |screen| screen.contains("kvtop: ended unexpectedly"));
+        assert_restored(&pty);
+        assert_ne!(pty.exit_code(), 0, "{what}");
+    }
+}
+
+#[test]
 fn the_title_is_ours_while_it_runs_and_given_back_after() {
     let mut pty = demo();
     pty.wait_for_bytes("the title to be kept", b"\x1b[22;2t");

@@ -6,10 +6,13 @@
 mod clipboard;
 mod export;
 mod ground;
+mod guard;
 mod panics;
 mod screen;
 mod signals;
 mod ui;
+
+pub use guard::stand as stand_guard;
 
 use std::future::Future;
 use std::io;
@@ -18,6 +21,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 
+use crate::domain::steers;
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::tui::command::Action;
 use crate::tui::keymap::Keymap;
@@ -72,7 +76,7 @@ pub enum Notify {
 impl Notify {
     /// Returns what asks for it; nothing when it is off. `text` loses what a terminal would obey.
     fn sequence(self, text: &str) -> String {
-        let text: String = text.chars().filter(|letter| !letter.is_control()).collect();
+        let text: String = text.chars().filter(|letter| !steers(*letter)).collect();
         match self {
             Self::Off => String::new(),
             Self::Osc9 => format!("\u{1b}]9;kvtop: {text}\u{7}"),

@@ -17,6 +17,8 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal};
 
+use super::guard;
+
 /// Room for one frame of any usual size, so that it is one write.
 const FRAME_BYTES: usize = 64 * 1024;
 
@@ -29,6 +31,13 @@ pub(super) fn restore() {
     if !ENTERED.swap(false, Ordering::SeqCst) {
         return;
     }
+    leave();
+    drop(disable_raw_mode());
+    guard::given_back();
+}
+
+/// Writes the sequences that undo those of [`Screen::enter`].
+pub(super) fn leave() {
     let mut out = io::stdout();
     drop(execute!(
         out,
@@ -41,7 +50,6 @@ pub(super) fn restore() {
         LeaveAlternateScreen,
         Show
     ));
-    drop(disable_raw_mode());
 }
 
 /// Gives the terminal its usual modes back, without writing to it.
@@ -90,6 +98,7 @@ impl Screen {
         let writer = FrameWriter { out: io::stdout(), bytes, held: Arc::clone(&held) };
         let terminal = Terminal::new(CrosstermBackend::new(writer))?;
         let mut screen = Self { terminal, held };
+        guard::taken();
         ENTERED.store(true, Ordering::SeqCst);
         enable_raw_mode()?;
         execute!(

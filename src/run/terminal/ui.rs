@@ -415,6 +415,15 @@ fn panic_for_tests() {
     match std::env::var("KVTOP_TEST_PANIC").as_deref() {
         Ok("ui") => panic!("asked for by a test"),
         Ok("task") => drop(tokio::spawn(async { panic!("asked for by a test") })),
+        Ok("abort") => drop(std::thread::spawn(std::process::abort)),
+        Ok("overflow") => drop(std::thread::spawn(|| std::hint::black_box(deeper(1)))),
         _ => {}
     }
+}
+
+/// Overflows the stack.
+#[cfg(debug_assertions)]
+#[expect(unconditional_recursion, reason = "that is its purpose")]
+fn deeper(level: u64) -> u64 {
+    std::hint::black_box(deeper(level + 1)) + level
 }
