@@ -32,8 +32,13 @@ impl Exporter {
     }
 
     fn ask(&self, request: &str) -> String {
+        self.ask_within(request, Duration::from_secs(20))
+    }
+
+    /// Fails when the answer takes longer.
+    fn ask_within(&self, request: &str, limit: Duration) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream.set_read_timeout(Some(limit)).unwrap();
         write!(stream, "{request} HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
@@ -107,4 +112,24 @@ fn an_address_that_is_taken_is_named() {
     assert_eq!(output.status.code(), Some(1));
     let text = String::from_utf8(output.stderr).unwrap();
     assert!(text.contains(&format!("could not listen on {address}")), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_that_never_ask_do_not_keep_a_scrape_from_its_answer() {
+    let server = NatsServer::with_jetstream();
+    let exporter = Exporter::of(&server.url());
+    let connect = || TcpStream::connect(&exporter.address).unwrap();
+    let silent: Vec<_> = (0..300).map(|_| connect()).collect();
+    let half: Vec<_> = (0..100)
+        .map(|_| {
+            let mut stream = connect();
+            stream.write_all(b"GET /metrics HTTP/1.1\r\nHost").unwrap();
+            stream
+        })
+        .collect();
+
+    let answer = exporter.ask_within("GET /healthz", Duration::from_secs(4));
+
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    drop((silent, half));
 }

@@ -1,10 +1,13 @@
 //! `kvtop export`: metrics over HTTP, for a Prometheus in the cluster.
 //!
-//! One page, computed once a second whoever asks; GET only. Connections are few and short-lived, and a
-//! reader that stalls holds up nobody.
+//! One page, computed once a second whoever asks; GET only. Connections are short-lived, and clients that
+//! stall or never ask do not keep a scrape from its answer.
+
+mod connections;
 
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +19,9 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
+
+use connections::Connections;
 
 use super::RunError;
 use super::ending;
@@ -32,12 +37,10 @@ use crate::snapshot::ViewQuery;
 
 /// How often the page is computed.
 const EVERY: Duration = Duration::from_secs(1);
-/// Connections at once; more wait.
-const CONNECTIONS: usize = 16;
 /// How long a request may take to arrive.
 const HEADERS_WITHIN: Duration = Duration::from_secs(5);
-/// How long a connection may stay: longer than a scrape, shorter than for ever.
-const CONNECTION_FOR: Duration = Duration::from_secs(120);
+/// How long a connection may stay: longer than a scrape, which takes 10 s at most unless configured otherwise.
+const CONNECTION_FOR: Duration = Duration::from_secs(30);
 /// The format of Prometheus.
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -79,26 +82,25 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
     Ok(exit)
 }
 
-/// Takes connections, some at once.
+/// Takes connections for as long as it is polled.
 async fn serve(listener: TcpListener, pages: watch::Receiver<Bytes>) {
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut connections = Connections::default();
     loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, client)) = listener.accept().await else {
             // Out of file handles, which passes.
             tokio::time::sleep(EVERY).await;
             continue;
         };
-        let pages = pages.clone();
-        tokio::spawn(async move {
-            connection(stream, pages).await;
-            drop(permit);
-        });
+        connections.make_room();
+        let asked = Arc::new(AtomicBool::new(false));
+        let task = tokio::spawn(connection(stream, pages.clone(), Arc::clone(&asked)));
+        connections.add(client.ip(), asked, task);
     }
 }
 
-async fn connection(stream: TcpStream, pages: watch::Receiver<Bytes>) {
+async fn connection(stream: TcpStream, pages: watch::Receiver<Bytes>, asked: Arc<AtomicBool>) {
     let answer = service_fn(move |request: Request<Incoming>| {
+        asked.store(true, Ordering::Relaxed);
         let answer = answer(request.method(), request.uri().path(), &pages);
         async move { Ok::<_, Infallible>(answer) }
     });
