@@ -13,6 +13,7 @@ mod kv;
 mod manifest;
 mod secret;
 mod source;
+mod steering;
 mod tree;
 mod unit;
 mod variables;
@@ -35,6 +36,7 @@ pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier
 pub use manifest::{GraphApi, ManifestList, ManifestPart};
 pub use secret::{SECRET_PARTS, SECRET_WORDS};
 pub use source::{HistoryNote, Peers, SourceNote, SourceState};
+pub use steering::steers;
 pub use tree::{
     BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeMatch, TreeNode, TreePlace, TreeRow,
     TreeRowKind, TreeSearch, TreeSharing, TreeSort,

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use super::Config;
 use super::setting::{CONTEXT_COLOR, Kind, SETTINGS, Setting};
+use crate::domain::steers;
 
 /// A threshold of the rules, for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +110,7 @@ pub fn listing(config: &Config) -> String {
 /// Returns a value that is fit to be shown: addresses without what stands before the host, and
 /// nothing that a terminal would obey.
 pub(super) fn shown(kind: Kind, value: &str) -> String {
-    let clean: String = value.chars().filter(|letter| !letter.is_control()).collect();
+    let clean: String = value.chars().filter(|letter| !steers(*letter)).collect();
     if kind != Kind::Url {
         return clean;
     }

@@ -6,7 +6,7 @@ mod metrics;
 use serde::Serialize;
 
 use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
-use crate::domain::{EVENTS_BY_ZMQ, Timestamp};
+use crate::domain::{EVENTS_BY_ZMQ, Timestamp, steers};
 use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Quiet, Severity, Snapshot};
 pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
@@ -141,7 +141,7 @@ pub fn text_failed(why: &str) -> String {
 
 /// Returns `text` as it fits in the line: a bar begins the performance data, a line break ends it.
 fn line(text: &str) -> String {
-    text.replace('|', "/").chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.replace('|', "/").chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }
 
 fn missing(snapshot: &Snapshot) -> String {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::json::CONTRACT;
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, steers};
 use crate::lint::{Edit, Flaw, Spot, Verdicts};
 
 /// Exit code when something is worth mending.
@@ -60,12 +60,6 @@ pub fn text(found: &Verdicts) -> String {
     // Manifests may hold anything; what could steer a terminal stays off it.
     page.retain(|letter| letter == '\n' || letter == '\t' || !steers(letter));
     page
-}
-
-/// Returns true for control characters, and for those that reorder a line.
-fn steers(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
 fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut BTreeSet<(&'a str, (usize, usize))>) {

@@ -1,5 +1,6 @@
 //! Tables of workers: text, CSV and Markdown, over the same cells.
 
+use crate::domain::steers;
 use crate::snapshot::{Knowledge, Snapshot, WorkerRow};
 
 /// The columns, in order.
@@ -41,9 +42,9 @@ fn counted(count: u64, told: bool) -> String {
     if told { count.to_string() } else { "-".to_owned() }
 }
 
-/// Returns `text` without control characters: a terminal would obey them.
+/// Returns `text` without characters that a terminal would obey.
 fn plain(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).collect()
+    text.chars().filter(|letter| !steers(*letter)).collect()
 }
 
 fn percent(share: f64) -> String {

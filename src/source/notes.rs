@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::domain::{Peers, SourceNote, SourceState, Timestamp};
+use crate::domain::{Peers, SourceNote, SourceState, Timestamp, steers};
 use crate::source::Emitter;
 
 /// A note is made at least this often.
@@ -136,7 +136,7 @@ impl Notes {
 pub(super) fn shortened(text: &str) -> String {
     let mut clean: String = text
         .chars()
-        .map(|letter| if letter.is_control() { ' ' } else { letter })
+        .map(|letter| if steers(letter) { ' ' } else { letter })
         .take(LONGEST_WHY + 1)
         .collect();
     if clean.chars().count() > LONGEST_WHY {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use ratatui::style::Style;
 use ratatui::text::Span;
 
-use crate::domain::Timestamp;
 pub use crate::domain::thousands;
+use crate::domain::{Timestamp, steers};
 pub use wrap::{after, pieces, wrap};
 
 /// Returns `text` without anything that moves the cursor, reorders or hides text.
@@ -25,18 +25,9 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.collect())
 }
 
-/// Control characters, bidirectional overrides, and characters without a width of their own.
+/// Returns true for characters that steer the terminal, and for those without a width of their own.
 fn is_hostile(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e0fff}')
+    steers(c) || matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0080}'..='\u{e0fff}')
 }
 
 /// Returns the columns that `text` takes.

@@ -2,15 +2,17 @@
 
 use std::borrow::Cow;
 
+use crate::domain::steers;
+
 /// Returns `text` without terminal escape sequences and control characters, at most `limit`
-/// characters long. Bidirectional overrides count as control characters: they reorder a line.
+/// characters long. Format characters of Unicode count too: they reorder or hide text.
 pub fn printable(text: &str, limit: usize) -> Cow<'_, str> {
     let clean = text.len() <= limit && text.bytes().all(|byte| (0x20..0x7F).contains(&byte));
     if clean {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len().min(limit));
-    for letter in strip_ansi(text).chars().filter(|letter| !is_control(*letter)).take(limit) {
+    for letter in strip_ansi(text).chars().filter(|letter| !steers(*letter)).take(limit) {
         out.push(letter);
     }
     Cow::Owned(out)
@@ -46,11 +48,6 @@ pub(super) fn strip_ansi(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn is_control(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +60,7 @@ mod tests {
             ("\u{1b}]0;owned\u{7}after", "after"),
             ("\u{1b}]52;c;aGk=\u{1b}\\after", "after"),
             ("bell\u{7} and \u{202e}evil", "bell and evil"),
+            ("\u{61c}a\u{2028}b\u{e0041}c\u{ad}", "abc"),
             ("cut \u{1b}[", "cut "),
             ("naïve ✓", "naïve ✓"),
         ];

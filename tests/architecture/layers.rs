@@ -148,7 +148,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer { name: "cli", layers: &[], crates: &["clap", "jiff"], std: CORE_STD, in_tests: &[] },
     Layer {
         name: "config",
-        layers: &["cli"],
+        layers: &["domain", "cli"],
         crates: &["strsim", "toml"],
         std: CORE_STD,
         in_tests: &[],

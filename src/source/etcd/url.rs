@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::domain::steers;
+
 /// Port of etcd where nobody says otherwise.
 const PORT: u16 = 2379;
 
@@ -40,7 +42,7 @@ pub fn addresses(text: &str) -> Result<Vec<EtcdAddress>, BadEtcdAddress> {
 fn address(text: &str) -> Result<EtcdAddress, BadEtcdAddress> {
     // A password in it is not shown.
     let shown = text.rsplit_once('@').map_or(text, |(_, host)| host);
-    let shown: String = shown.chars().filter(|letter| !letter.is_control()).collect();
+    let shown: String = shown.chars().filter(|letter| !steers(*letter)).collect();
     let bad = || BadEtcdAddress::NoAddress(shown.clone());
     let rest = match text.split_once("://") {
         Some(("http", rest)) => rest,

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::domain::steers;
+
 /// An address such as `tcp://10.42.0.17:41857`, checked.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Endpoint {
@@ -21,7 +23,7 @@ impl Endpoint {
     pub fn parse(text: &str) -> Result<Self, BadEndpoint> {
         // A password in it is not shown.
         let shown = text.rsplit_once('@').map_or(text, |(_, host)| host);
-        let bad = || BadEndpoint(shown.chars().filter(|letter| !letter.is_control()).collect());
+        let bad = || BadEndpoint(shown.chars().filter(|letter| !steers(*letter)).collect());
         let rest = text.strip_prefix("tcp://").ok_or_else(bad)?;
         let (host, port) = rest.rsplit_once(':').ok_or_else(bad)?;
         let port = port.parse().ok().filter(|port| *port != 0).ok_or_else(bad)?;
