@@ -47,6 +47,39 @@ impl Frame {
     }
 }
 
+/// Frames that are taken in at once, bounded in number and in bytes: a recording may hold frames of many
+/// megabytes.
+#[derive(Debug, Default)]
+pub struct Burst {
+    frames: Vec<Frame>,
+    bytes: usize,
+}
+
+impl Burst {
+    /// Most frames of a burst.
+    const FRAMES: usize = 1024;
+    /// Bytes of payload after which a burst is full.
+    const BYTES: usize = 4 << 20;
+
+    /// Adds `frame`. Returns true when the burst is full.
+    pub fn push(&mut self, frame: Frame) -> bool {
+        self.bytes += frame.len();
+        self.frames.push(frame);
+        self.frames.len() >= Self::FRAMES || self.bytes >= Self::BYTES
+    }
+
+    /// Returns the frames.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// Forgets the frames, keeps the memory of the list.
+    pub fn clear(&mut self) {
+        self.frames.clear();
+        self.bytes = 0;
+    }
+}
+
 /// The payload of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body {

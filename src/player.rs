@@ -10,12 +10,9 @@ use crate::cli::SPEEDS;
 use crate::diagnose::Thresholds;
 use crate::domain::Timestamp;
 use crate::engine::{Engine, EngineOptions};
-use crate::frame::{Frame, Origin};
+use crate::frame::{Burst, Frame, Origin};
 use crate::record::{RecordError, Recording};
 use crate::snapshot::Playback;
-
-/// Frames that are taken in at once.
-const CHUNK: usize = 1024;
 
 /// A recording with the engine it is played into.
 pub struct Player {
@@ -178,16 +175,15 @@ impl Player {
     }
 
     fn play_to(&mut self, target: Timestamp) -> Result<(), RecordError> {
-        let mut chunk = Vec::with_capacity(CHUNK);
+        let mut burst = Burst::default();
         while let Some(frame) = self.next.take_if(|frame| frame.at <= target) {
-            chunk.push(frame);
-            self.next = self.recording.next_frame()?;
-            if chunk.len() == CHUNK {
-                self.engine.ingest(&chunk);
-                chunk.clear();
+            if burst.push(frame) {
+                self.engine.ingest(burst.frames());
+                burst.clear();
             }
+            self.next = self.recording.next_frame()?;
         }
-        self.engine.ingest(&chunk);
+        self.engine.ingest(burst.frames());
         self.position = self.position.max(target);
         self.engine.advance(self.position);
         Ok(())

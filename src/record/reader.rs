@@ -11,7 +11,13 @@ use crate::frame::Frame;
 
 /// Longest line that is read. One line is one frame; the largest real ones are scrapes of some
 /// 100 KB.
-const MAX_LINE: usize = 64 << 20;
+const MAX_LINE: usize = 48 << 20;
+
+/// Longest header that is read. It is parsed into a tree of values, which takes many times its length.
+const MAX_HEADER: usize = 1 << 20;
+
+/// Largest window of a zstd stream that is accepted, as a power of two: what is held while it is read.
+const MAX_WINDOW: u32 = 26;
 
 /// Later times cannot be shown: the calendar ends with the year 9999.
 const LAST_TIME: Timestamp = Timestamp(253_402_207_200_000_000);
@@ -71,8 +77,9 @@ impl Recording {
         let magic = input.fill_buf().map_err(failed)?;
         let compressed = magic.starts_with(&ZSTD_MAGIC) || magic.starts_with(&GZIP_MAGIC);
         let input: Box<dyn BufRead + Send> = if magic.starts_with(&ZSTD_MAGIC) {
-            let decoder = zstd::Decoder::with_buffer(input)
-                .map_err(|source| RecordError::Read { path: path.clone(), source })?;
+            let failed = |source| RecordError::Read { path: path.clone(), source };
+            let mut decoder = zstd::Decoder::with_buffer(input).map_err(failed)?;
+            decoder.window_log_max(MAX_WINDOW).map_err(failed)?;
             Box::new(BufReader::with_capacity(1 << 20, decoder))
         } else if magic.starts_with(&GZIP_MAGIC) {
             let decoder = flate2::bufread::MultiGzDecoder::new(input);
@@ -99,8 +106,8 @@ impl Recording {
         let found = self.read_line();
         let none = || RecordError::NoHeader { path: self.path.clone() };
         match found {
-            Ok(Line::Whole | Line::Unfinished) => {}
-            Ok(Line::End | Line::TooLong) => return Err(none()),
+            Ok(Line::Whole | Line::Unfinished) if self.buffer.len() <= MAX_HEADER => {}
+            Ok(_) => return Err(none()),
             Err(source) => return Err(RecordError::Read { path: self.path.clone(), source }),
         }
         let value: serde_json::Value = serde_json::from_slice(&self.buffer).map_err(|_| none())?;

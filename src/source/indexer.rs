@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::clock;
-use crate::domain::SourceState;
+use crate::domain::{SourceState, steers};
 use crate::frame::{Frame, Origin};
 use crate::source::kube::deepest;
 use crate::source::notes::Notes;
@@ -26,7 +26,7 @@ use crate::source::{Desired, Emitter, SourceHandle};
 const NAME: &str = "indexer";
 
 /// Largest dump: about 600 000 blocks.
-const LARGEST: usize = 64 << 20;
+const LARGEST: usize = 32 << 20;
 
 /// How long connecting and answering may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -56,7 +56,7 @@ pub struct IndexerSpec {
 impl IndexerSpec {
     /// Reads `http://host:port`.
     pub fn parse(url: &str, reach: Reach) -> Result<Self, BadIndexerUrl> {
-        let shown: String = url.chars().filter(|letter| !letter.is_control()).collect();
+        let shown: String = url.chars().filter(|letter| !steers(*letter)).collect();
         let uri: http::Uri = url.parse().map_err(|_| BadIndexerUrl(shown.clone()))?;
         let plain = uri.scheme_str() == Some("http") && uri.path().trim_matches('/').is_empty();
         let host = uri.host().filter(|_| plain).ok_or(BadIndexerUrl(shown))?;

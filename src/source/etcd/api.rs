@@ -33,7 +33,7 @@ const AFTER: &[u8] = b"v10";
 const PAGE: u64 = 500;
 
 /// Largest answer, and largest line of a watch. etcd takes values of 1.5 MiB unless told otherwise.
-const LARGEST: usize = 64 << 20;
+const LARGEST: usize = 32 << 20;
 
 /// How long connecting may take: a second for a direct connection, then a forward.
 const CONNECT: Duration = Duration::from_secs(6);
@@ -206,7 +206,7 @@ impl Api {
         let asked = timeout(ANSWER, self.post("/v3/watch", &question)).await;
         let asked = asked.unwrap_or_else(|_| Err(late()));
         let response = asked.map_err(|why| format!("{}: {why}", self.host))?;
-        Ok(Watch { body: response.into_body(), buffer: BytesMut::new() })
+        Ok(Watch { body: response.into_body(), buffer: BytesMut::new(), searched: 0 })
     }
 
     async fn ask<T: for<'a> Deserialize<'a>>(
@@ -286,15 +286,18 @@ fn refusal(said: &str) -> String {
 pub(super) struct Watch {
     body: Incoming,
     buffer: BytesMut,
+    /// Bytes at the start of the buffer that hold no newline.
+    searched: usize,
 }
 
 impl Watch {
     /// Returns what comes next. May be dropped while it waits; nothing is lost.
     pub(super) async fn next(&mut self) -> Result<WatchResult, String> {
         loop {
-            if let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
-                let line = self.buffer.split_to(end);
+            if let Some(end) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
+                let line = self.buffer.split_to(self.searched + end);
                 self.buffer.advance(1);
+                self.searched = 0;
                 let watched: Watched = serde_json::from_slice(&line)
                     .map_err(|_| "the watch said something that is not etcd's".to_owned())?;
                 if let Some(error) = watched.error {
@@ -303,7 +306,8 @@ impl Watch {
                 }
                 return watched.result.ok_or_else(|| "the watch said nothing".to_owned());
             }
-            if self.buffer.len() > LARGEST {
+            self.searched = self.buffer.len();
+            if self.searched > LARGEST {
                 return Err(format!("the watch said more than {} MiB at once", LARGEST >> 20));
             }
             match self.body.frame().await {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Collected, LengthLimitError, Limited};
 use kube::client::{Body, ClientBuilder};
 use kube::{Client, Config};
 use serde_json::Value;
@@ -12,7 +13,13 @@ use tokio::sync::watch;
 
 use super::error::KubeConfigError;
 use super::options::KubeOptions;
-use super::refusal::Refusal;
+use super::refusal::{Refusal, clip};
+
+/// The longest answer that is read: a page of 500 pods has some 10 MB.
+const LARGEST: usize = 32 << 20;
+
+/// The longest answer that is read of a request that failed.
+const LARGEST_ERROR: usize = 64 << 10;
 
 /// A way to ask the Kubernetes API. Clones share their credentials.
 #[derive(Clone)]
@@ -135,8 +142,14 @@ impl KubeClient {
     pub async fn get(&self, path: &str) -> Result<Bytes, Refusal> {
         let whole = async {
             let response = self.open(path).await?;
-            let body = response.into_body().collect_bytes().await;
-            body.map_err(|error| Refusal::of_transport(&error, &self.server))
+            let body = Limited::new(response.into_body(), LARGEST).collect().await;
+            body.map(Collected::to_bytes).map_err(|error| match error.downcast::<kube::Error>() {
+                Ok(error) => Refusal::of_transport(&error, &self.server),
+                Err(error) if error.is::<LengthLimitError>() => {
+                    Refusal::Unreadable(format!("an answer of more than {} MiB", LARGEST >> 20))
+                }
+                Err(error) => Refusal::Cut(clip(&error.to_string())),
+            })
         };
         let limit = self.timeout();
         tokio::time::timeout(limit, whole)
@@ -158,7 +171,8 @@ impl KubeClient {
         let status = response.status().as_u16();
         let after = response.headers().get(header::RETRY_AFTER);
         let after = after.and_then(|value| value.to_str().ok()?.parse().ok());
-        let body = response.into_body().collect_bytes().await.unwrap_or_default();
+        let body = Limited::new(response.into_body(), LARGEST_ERROR).collect().await;
+        let body = body.map(Collected::to_bytes).unwrap_or_default();
         if status == 401
             && let Some(at) = self.options.expired(crate::clock::now())
         {

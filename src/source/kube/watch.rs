@@ -31,6 +31,12 @@ const SILENCE: Duration = Duration::from_secs(150);
 /// Objects in one answer.
 const PAGE: usize = 500;
 
+/// Objects of one list that are read. A list that does not end must not fill the memory.
+const MOST_OBJECTS: usize = 50_000;
+
+/// Pages of one list that are read.
+const MOST_PAGES: usize = 1000;
+
 /// A watch that lived for so long worked.
 const LIVED: Duration = Duration::from_secs(1);
 
@@ -189,6 +195,7 @@ impl Watch {
     ) -> Result<(Vec<Value>, String), Refused> {
         let mut objects = Vec::new();
         let mut token = String::new();
+        let mut pages = 0;
         loop {
             let asked = if std::mem::take(&mut self.from_cache) {
                 format!("{path}resourceVersion=0")
@@ -199,6 +206,16 @@ impl Watch {
             if let Value::Array(items) = page["items"].take() {
                 let trimmed = |item| trim(&self.resource, api_version, item);
                 objects.extend(items.into_iter().map(trimmed));
+            }
+            if objects.len() > MOST_OBJECTS {
+                let why = format!("a list of more than {MOST_OBJECTS} objects");
+                return Err(listing(Refusal::Unreadable(why)));
+            }
+            // A page may be empty and not the last one.
+            pages += 1;
+            if pages > MOST_PAGES {
+                let why = format!("a list of more than {MOST_PAGES} pages");
+                return Err(listing(Refusal::Unreadable(why)));
             }
             match page["metadata"]["continue"].as_str() {
                 Some(next) if !next.is_empty() => token = format!("&continue={next}"),

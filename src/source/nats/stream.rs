@@ -27,6 +27,9 @@ const IN_FLIGHT: usize = 256;
 /// Answers taken at a time: few, so that the next questions leave while these are passed on.
 const ANSWERS: usize = 32;
 
+/// Streams whose names are read. A list that claims to go on must not be followed for ever.
+const MOST_STREAMS: usize = 100_000;
+
 /// How often an unanswered request for one message is repeated before the read is given up.
 const ATTEMPTS: u32 = 3;
 
@@ -170,6 +173,9 @@ pub(super) async fn survey(client: Client, wanted: impl Fn(&str) -> bool) -> Sur
         }
         let page = names.streams.unwrap_or_default();
         seen += page.len();
+        if seen > MOST_STREAMS {
+            return Survey::Failed(format!("STREAM.NAMES: more than {MOST_STREAMS} streams"));
+        }
         let done = page.is_empty() || seen >= names.total;
         for name in page.into_iter().filter(|name| wanted(name)) {
             match extent(&client, &name).await {
