@@ -5,6 +5,7 @@
 //! out, before they become frames.
 
 mod account;
+mod allow;
 mod certificate;
 mod client;
 mod condition;

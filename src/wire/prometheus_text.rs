@@ -1,6 +1,7 @@
 //! Scrapes of `/metrics`: the few families that kvtop uses, by their names in each version and engine
 //! (PROTOCOL 8).
 
+mod labels;
 mod pairs;
 
 use std::collections::BTreeMap;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 
 use prometheus_parse::{Sample, Scrape, Value};
 
+pub use labels::kept_of_scrape;
 use pairs::Pairs;
 
 use super::text::printable;
@@ -82,8 +84,10 @@ fn is_wanted(line: &str) -> bool {
         || pairs::is_part(name)
 }
 
-/// Returns the line with `vllm:name` as `vllm_name`: the parser knows no colons in names.
+/// Returns the line with `vllm:name` as `vllm_name`, since the parser knows no colons in names, and with the
+/// labels that a source keeps.
 fn plain_name(line: &str) -> String {
+    let line = labels::known_labels(line);
     let end = line.find(['{', ' ']).unwrap_or(line.len());
     format!("{}{}", line[..end].replace(':', "_"), &line[end..])
 }

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::resource::Resource;
-use super::{config_map, redact};
+use super::{allow, config_map, redact};
 
 const METADATA: &[&str] = &[
     "name",
@@ -120,22 +120,25 @@ fn each(value: Value, change: impl FnMut(Value) -> Value) -> Value {
 
 fn metadata(value: Value) -> Value {
     let mut metadata = keep(value, METADATA);
-    at(&mut metadata, "annotations", |annotations| match annotations {
-        // Among them is the whole object once more, as it was applied, with its secrets.
-        Value::Object(map) => {
-            map.into_iter().filter(|(key, _)| key.starts_with("nvidia.com/")).collect()
-        }
-        other => other,
-    });
+    // Among them is the whole object once more, as it was applied, with its secrets.
+    at(&mut metadata, "annotations", allow::annotations);
     metadata
 }
 
 fn pod_spec(value: Value) -> Value {
     let mut spec = keep(value, POD_SPEC);
     for containers in ["containers", "initContainers"] {
-        at(&mut spec, containers, |it| each(it, |container| keep(container, CONTAINER)));
+        at(&mut spec, containers, |it| each(it, container));
     }
     spec
+}
+
+fn container(value: Value) -> Value {
+    let mut container = keep(value, CONTAINER);
+    at(&mut container, "env", allow::variables);
+    at(&mut container, "command", allow::arguments);
+    at(&mut container, "args", allow::arguments);
+    container
 }
 
 fn pod_status(value: Value) -> Value {

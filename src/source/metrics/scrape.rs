@@ -18,6 +18,7 @@ use crate::source::forward::PodPort;
 use crate::source::kube::deepest;
 use crate::source::reach::{Reach, bracketed};
 use crate::source::{Desired, Emitter, user_agent};
+use crate::wire::kept_of_scrape;
 
 /// How the scrapes of one endpoint are doing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -145,7 +146,7 @@ impl Scraper {
             pod: Arc::clone(&self.target.pod),
             url: Arc::clone(&self.target.path),
         };
-        Ok(self.emitter.emit(Frame::new(clock::now(), origin, body)))
+        Ok(self.emitter.emit(Frame::new(clock::now(), origin, kept_of_scrape(&body))))
     }
 
     async fn connect(&self) -> Result<Kept, String> {
