@@ -20,6 +20,7 @@ mod rbac;
 mod ready;
 mod recorder;
 mod records;
+mod removed;
 mod screen;
 mod session;
 pub mod settings;
@@ -191,6 +192,14 @@ pub enum RunError {
         /// What was typed.
         id: String,
     },
+    /// The process may open too few files.
+    #[error(
+        "the process may open only {limit} files, and kvtop needs {DESCRIPTORS}: raise the limit with `ulimit -n 256`"
+    )]
+    Descriptors {
+        /// The limit.
+        limit: u64,
+    },
     /// The runtime could not be started.
     #[error("could not start")]
     Start(#[source] io::Error),
@@ -223,6 +232,18 @@ impl RunError {
 /// threads of their own.
 const WORKERS: usize = 2;
 
+/// Open files that kvtop needs for the runtime, the terminal and a few sources. Libraries panic without them.
+const DESCRIPTORS: u64 = 32;
+
+/// Fails when the process may open too few files to work.
+fn enough_descriptors() -> Result<(), RunError> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    match limit {
+        Some(limit) if limit < DESCRIPTORS => Err(RunError::Descriptors { limit }),
+        _ => Ok(()),
+    }
+}
+
 /// Does what the command line asks.
 pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
     if let Some(done) = without_settings(&mut cli) {
@@ -235,6 +256,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
             _ => return Err(error.into()),
         },
     };
+    enough_descriptors()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()

@@ -26,7 +26,9 @@ use crate::domain::{ConfigMaps, Fact, KvBatch, Release, Releases};
 use crate::frame::{Body, Frame, Origin};
 
 pub use kube_object::{RouterSetting, backend_of_image, router_settings};
+pub use prometheus_text::kept_of_scrape;
 pub use readable::readable;
+pub use router_log::{begins_log_entry, described_log_line, kept_of_log_line};
 pub use text::printable;
 
 /// What frames say: KV events apart, because there are many and they are applied in bursts.
@@ -132,8 +134,27 @@ pub const DECODERS: &[Decoder] = &[
     Decoder { id: "health", accepts: is_health, decode: decode_health },
 ];
 
+/// Returns the longest body that is read, in bytes. JSON that becomes a tree of values takes some thirty
+/// times its length; a store of etcd, Kubernetes' own included, takes no object above 1.5 MiB.
+const fn longest(origin: &Origin) -> usize {
+    match origin {
+        Origin::Health { .. } => 64 << 10,
+        Origin::Kube { .. } | Origin::Etcd { .. } | Origin::File { .. } => 4 << 20,
+        Origin::Indexer { .. } => 48 << 20,
+        _ => 16 << 20,
+    }
+}
+
+fn not_too_long(frame: &Frame) -> Result<(), Reject> {
+    if frame.len() > longest(&frame.origin) {
+        return Err(Reject::new("the message is too long to be read"));
+    }
+    Ok(())
+}
+
 /// Adds to `facts` what `frame` says.
 pub fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
+    not_too_long(frame)?;
     match DECODERS.iter().find(|decoder| (decoder.accepts)(frame)) {
         Some(decoder) => (decoder.decode)(frame, facts),
         None => Ok(()),
@@ -143,6 +164,7 @@ pub fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
 /// Adds to `facts` what `frame` says, with the variables that its processes take from `maps`. A
 /// `ConfigMap` that is not among them may set anything: what it may set is unknown.
 pub fn decode_with(frame: &Frame, maps: &ConfigMaps, facts: &mut Facts) -> Result<(), Reject> {
+    not_too_long(frame)?;
     kube_object::decode_with(frame, maps, facts).unwrap_or_else(|| decode(frame, facts))
 }
 

@@ -358,3 +358,13 @@ fn an_option_without_effect_is_neither_listed_nor_taken() {
         assert!(stdout(&kvtop(&arguments)).contains("reads in namespace prod"));
     }
 }
+
+#[test]
+fn too_few_file_descriptors_are_an_error_with_advice() {
+    let command = format!("ulimit -n 12; exec {} demo", env!("CARGO_BIN_EXE_kvtop"));
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("may open only 12 files") && said.contains("ulimit -n"), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -1,6 +1,8 @@
 //! The logs source against a fake API that answers as a real one was recorded to.
 
 mod cuts;
+mod kept;
+pub(crate) mod planted;
 mod private;
 mod reasons;
 
@@ -8,7 +10,7 @@ use std::time::Duration;
 
 use kvtop::domain::SourceState;
 use kvtop::frame::Origin;
-use kvtop::source::logs::{LogLimits, LogStart, LogTarget, spawn_with};
+use kvtop::source::logs::{LogLimits, LogStart, LogTarget, LogText, spawn_with};
 use kvtop::source::{Desired, SourceHandle};
 use tokio::sync::watch;
 
@@ -45,6 +47,8 @@ async fn follow_with(
 ) -> Following {
     let (emitter, delivered) = Delivered::with_room(room);
     let (targets, list) = watch::channel(targets.to_vec());
+    // What is kept of a line is tested in `private`.
+    let limits = LogLimits { text: LogText::Whole, ..limits };
     let handle = spawn_with(kube.client().await, emitter, list, limits);
     Following { handle, targets, delivered }
 }

@@ -91,6 +91,10 @@ pub struct SourceArgs {
     /// Dynamo namespace to look at; all when not given
     #[arg(long, global = true, value_name = "NAME", value_parser = subject)]
     pub dynamo_namespace: Option<String>,
+    /// Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know
+    /// every prompt and secret: for files that stay with you
+    #[arg(long, global = true)]
+    pub keep_log_text: bool,
     /// Bound of the mirror's memory, such as 512MiB; 1GiB when not given
     #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
     pub max_memory: Option<usize>,

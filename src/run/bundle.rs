@@ -18,6 +18,7 @@ use super::headless::{ended, follow, reach_within, take_each, tell_damage};
 use super::live::{self, Live};
 use super::output::tell;
 use super::ready::{self, Stage};
+use super::removed;
 use super::thresholds;
 use super::waiting::Waiting;
 use crate::cli::{BundleArgs, SourceArgs};
@@ -26,14 +27,12 @@ use crate::config::{Config, page};
 use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::exit::Exit;
+use crate::frame::Burst;
 use crate::player::options_for;
 use crate::record::{FORMAT_VERSION, Header, Recording};
 use crate::report::{self, doctor::Check};
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::tui::text::wrap;
-
-/// Frames of a recording that are taken in at once.
-const LOT: usize = 1024;
 
 /// What goes into a bundle.
 struct Gathered {
@@ -98,22 +97,20 @@ fn of_recording(path: &Path, source: &SourceArgs) -> Result<Gathered, Failed> {
     let options = options_for(&recording, path, source.max_memory(), thresholds::of(source));
     let mut engine = Engine::new(options);
     let mut tape = Tape::start(recording.header()).map_err(Failed::Writing)?;
-    let mut lot = Vec::with_capacity(LOT);
+    let mut burst = Burst::default();
     let mut at = Timestamp::default();
-    loop {
-        let next = recording.next_frame()?;
-        let done = next.is_none();
-        at = next.as_ref().map_or(at, |frame| frame.at);
-        lot.extend(next);
-        if done || lot.len() == LOT {
-            engine.ingest(&lot);
-            tape.take(&lot);
-            lot.clear();
-        }
-        if done {
-            break;
+    while let Some(frame) = recording.next_frame()? {
+        at = frame.at;
+        // A recording of an earlier release holds whole lines, and a bundle is made to be passed on.
+        let frame = if source.keep_log_text { frame } else { removed::without_text(frame) };
+        if burst.push(frame) {
+            engine.ingest(burst.frames());
+            tape.take(burst.frames());
+            burst.clear();
         }
     }
+    engine.ingest(burst.frames());
+    tape.take(burst.frames());
     engine.settle();
     tell_damage(&recording);
     let snapshot = engine.snapshot(&ViewQuery::default(), at);
@@ -125,6 +122,7 @@ async fn of_deployment(length: Duration, source: &SourceArgs) -> Result<Gathered
     let mut live = live::start(source).await?;
     let header = Header {
         captured: format!("kvtop {} bundle", env!("CARGO_PKG_VERSION")),
+        redacted: removed::removed(source),
         ..Header::default()
     };
     let header = header.of_target(&live.target.recorded());

@@ -20,7 +20,7 @@ use crate::clock;
 use crate::domain::{ConfigMapUse, SecretRef, SourceNote, SourceState};
 use crate::source::forward::Forwarder;
 use crate::source::kube::{self, KubeClient, KubeHandle, KubeSpec};
-use crate::source::logs::{self, LogTarget};
+use crate::source::logs::{self, LogLimits, LogTarget, LogText};
 use crate::source::metrics::{self, ScrapeTarget};
 use crate::source::nats::{self, Credential, NatsOptions, NatsSpec, Secret};
 use crate::source::reach::{self, Reach};
@@ -48,6 +48,8 @@ pub(super) struct ClusterSpec {
     /// True when the user named ZMQ publishers, which then are the only ones.
     pub(super) zmq_named: bool,
     pub(super) port_forward: bool,
+    /// How much of log lines is kept.
+    pub(super) log_text: LogText,
     /// The Dynamo namespace to listen to, in place of the one that the pods have.
     pub(super) dynamo_namespace: Option<Arc<str>>,
     /// What is wanted, as the engine learns of it.
@@ -95,6 +97,7 @@ impl Cluster {
             etcd,
             zmq_named,
             port_forward,
+            log_text,
             dynamo_namespace,
             wanted,
         } = spec;
@@ -106,7 +109,8 @@ impl Cluster {
             forwarder
         });
         let (logs, log_targets) = watch::channel(Vec::new());
-        others.push(logs::spawn(client.clone(), emitter.clone(), log_targets));
+        let limits = LogLimits { text: log_text, ..LogLimits::default() };
+        others.push(logs::spawn_with(client.clone(), emitter.clone(), log_targets, limits));
         let (scrapes, scrape_targets) = watch::channel(Vec::new());
         let reach = Reach::new(forwarder.clone(), Arc::clone(client.namespace()));
         others.push(metrics::spawn(reach.clone(), emitter.clone(), scrape_targets));

@@ -13,6 +13,7 @@ use super::live::{self, Attach, Live, Target};
 use super::output::tell;
 use super::ready::{self, Patience, Stage};
 use super::recorder::Recorder;
+use super::removed;
 use super::thresholds;
 use super::waiting::Waiting;
 use crate::cli::{RecordArgs, SourceArgs};
@@ -20,7 +21,7 @@ use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::exit::Exit;
-use crate::frame::{Frame, Origin};
+use crate::frame::{Burst, Frame, Origin};
 use crate::player::options_for;
 use crate::record::{Header, Recording};
 use crate::snapshot::{Snapshot, ViewQuery};
@@ -72,21 +73,16 @@ pub(super) fn played(path: &Path, source: &SourceArgs) -> Result<(Engine, Timest
     let mut recording = Recording::open(path)?;
     let mut engine =
         Engine::new(options_for(&recording, path, source.max_memory(), thresholds::of(source)));
-    let mut lot: Vec<Frame> = Vec::with_capacity(LOT);
+    let mut burst = Burst::default();
     let mut at = Timestamp::default();
-    loop {
-        let next = recording.next_frame()?;
-        let done = next.is_none();
-        at = next.as_ref().map_or(at, |frame| frame.at);
-        lot.extend(next);
-        if done || lot.len() == LOT {
-            engine.ingest(&lot);
-            lot.clear();
-        }
-        if done {
-            break;
+    while let Some(frame) = recording.next_frame()? {
+        at = frame.at;
+        if burst.push(frame) {
+            engine.ingest(burst.frames());
+            burst.clear();
         }
     }
+    engine.ingest(burst.frames());
     engine.settle();
     tell_damage(&recording);
     Ok((engine, at))
@@ -184,10 +180,11 @@ pub(super) async fn take_each(
     }
 }
 
-fn header(args: &RecordArgs, target: &Target) -> Header {
+fn header(args: &RecordArgs, source: &SourceArgs, target: &Target) -> Header {
     let header = Header {
         captured: format!("kvtop {} record", env!("CARGO_PKG_VERSION")),
         note: args.note.clone(),
+        redacted: removed::removed(source),
         ..Header::default()
     };
     header.of_target(&target.recorded())
@@ -196,7 +193,7 @@ fn header(args: &RecordArgs, target: &Target) -> Header {
 pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exit, RunError> {
     // Of what cannot be looked at there is no recording.
     let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
-    let mut recorder = match Recorder::start(&args.output, &header(args, &target)) {
+    let mut recorder = match Recorder::start(&args.output, &header(args, source, &target)) {
         Ok(recorder) => recorder,
         Err(error) => {
             ending::stop(&sources).await;

@@ -12,6 +12,7 @@ use super::output::tell;
 use super::place::{self, Ambiguous, Found};
 use super::publishers::Publishers;
 use super::records;
+use super::removed;
 use super::thresholds;
 use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::{self, SourceArgs};
@@ -217,6 +218,7 @@ pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
         },
         zmq_named: !args.zmq.is_empty(),
         port_forward: !args.no_port_forward,
+        log_text: removed::log_text(args),
         dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),
         wanted: followed,
     }));

@@ -12,7 +12,7 @@ use crate::domain::Timestamp;
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
 use crate::snapshot::{Snapshot, ViewQuery};
-use crate::source::logs::SavedLog;
+use crate::source::logs::{LogText, SavedLog};
 use crate::wire::printable;
 
 /// Lines taken in at once.
@@ -79,12 +79,12 @@ impl Log {
     fn open(path: &Path) -> Result<Self, RunError> {
         let now = clock::now();
         let lines = if path.as_os_str() == "-" {
-            SavedLog::new("stdin", io::stdin(), now)
+            SavedLog::new("stdin", io::stdin(), now, LogText::Read)
         } else {
             let file = File::open(path)
                 .map_err(|source| RunError::Read { path: path.to_owned(), source })?;
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-            SavedLog::new(&printable(&name, NAME_LIMIT), file, now)
+            SavedLog::new(&printable(&name, NAME_LIMIT), file, now, LogText::Read)
         };
         let mut log = Self { path: path.to_owned(), lines, next: None };
         log.take()?;

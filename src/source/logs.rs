@@ -1,14 +1,15 @@
 //! The logs source: lines of the containers of a deployment, as `pods/log` has them.
 //!
-//! Owns which containers are followed and from where on. Reads of a line only the time that the
-//! kubelet puts before it, and removes that, secrets and prompts. A log is a file on its node: a follower that lags slows
-//! nobody, so history is paced; lines written from now on are passed on or dropped and counted.
+//! Owns which containers are followed and from where on. Takes the kubelet's time off each line, and keeps
+//! of the rest only the parts that a decoder reads ([`LogText`]). A log is a file on its node: a follower
+//! that lags slows nobody, so history is paced; newer lines are passed on, or dropped and counted.
 
 mod follow;
 mod join;
 mod lines;
 mod request;
 mod saved;
+mod text;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ use crate::source::{Desired, Emitter, SourceHandle};
 
 use follow::{Follow, Phase, Standing};
 pub use saved::SavedLog;
+pub use text::LogText;
 
 /// The name of the source in notes.
 const NAME: &str = "logs";
@@ -69,6 +71,8 @@ pub struct LogLimits {
     /// After so long without a line the log is asked for again: a connection that a laptop's sleep
     /// or a firewall has broken looks just as quiet.
     pub quiet: Duration,
+    /// How much of a line is kept.
+    pub text: LogText,
 }
 
 impl Default for LogLimits {
@@ -80,6 +84,7 @@ impl Default for LogLimits {
             recent_lines: 50_000,
             previous_bytes: 1 << 20,
             quiet: Duration::from_secs(120),
+            text: LogText::default(),
         }
     }
 }

@@ -3,18 +3,20 @@
 //! Lines are told apart by their message, never by their target: targets moved with every release.
 
 mod fields;
+mod kept;
 mod startup;
 
 use std::sync::Arc;
 
-use fields::Line;
+use fields::{Line, Reading, finite};
+pub use kept::{begins_log_entry, described_log_line, kept_of_log_line};
 
 use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     Basis, BlockSize, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
-    Fact, FormulaCredit, FormulaTerm, LogWarning, Overlap, Prompt, RouterStart, SequenceHash,
-    Subject, WarningKind, WorkerId, WorkerRank,
+    Fact, FormulaCredit, FormulaTerm, LogWarning, Overlap, Prompt, RouterStart, Subject,
+    WarningKind, WorkerId, WorkerRank,
 };
 use crate::frame::{Frame, Origin};
 
@@ -65,23 +67,48 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     // Containers write what they like; a line that is not UTF-8 is read as far as it is.
     let text = String::from_utf8_lossy(body);
     let text = strip_ansi(&text);
-    let Some((_, reader)) = READERS.iter().find(|(mark, _)| text.contains(mark)) else {
-        startup::read(&text, pod, &mut facts.other);
-        return Ok(());
-    };
-    let line = Line::new(&text);
-    // One line may say two things: 1.3 and 1.4 print the overlap where they forward a choice.
-    facts.other.extend(reader(&line, pod));
-    if line.text().contains("router_mode=\"direct\"") && line.text().contains("overlap_blocks=") {
-        facts.other.extend(overlap(&line, pod));
-    }
-    facts.other.extend(version_sign::of_line(&text, Subject::Pod(Arc::clone(pod))));
+    read(&text, &Reading::new(&text), pod, facts);
     Ok(())
+}
+
+/// Adds to `facts` what a line of `pod` says; `text` is the line as it was written. Facts quote the parts of
+/// the line that were read, so that they quote nothing else of a recording that holds whole lines.
+fn read(text: &str, reading: &Reading<'_>, pod: &Arc<str>, facts: &mut Facts) {
+    let before = facts.other.len();
+    read_parts(text, reading, pod, facts);
+    let quoted = |raw: &mut Arc<str>| {
+        *raw = printable(&kept::parts(text, reading), RAW_LIMIT).into();
+    };
+    for fact in &mut facts.other[before..] {
+        match fact {
+            Fact::Claim(claim) => quoted(&mut claim.raw),
+            Fact::BlockSizes(notice) => quoted(&mut notice.raw),
+            _ => {}
+        }
+    }
+}
+
+fn read_parts(text: &str, reading: &Reading<'_>, pod: &Arc<str>, facts: &mut Facts) {
+    let line = &reading.line();
+    let Some((mark, reader)) = READERS.iter().find(|(mark, _)| text.contains(mark)) else {
+        startup::read(line, pod, &mut facts.other);
+        return;
+    };
+    line.has(mark);
+    // One line may say two things: 1.3 and 1.4 print the overlap where they forward a choice.
+    facts.other.extend(reader(line, pod));
+    if line.has("router_mode=\"direct\"") && line.has("overlap_blocks=") {
+        facts.other.extend(overlap(line, pod));
+    }
+    // JSONL names the target apart from the message; text puts it before the message.
+    let target = reading.target();
+    let has = |mark: &str| line.has(mark) || target.contains(mark);
+    facts.other.extend(version_sign::of_line(has, Subject::Pod(Arc::clone(pod))));
 }
 
 /// `Selected worker: …` up to 1.2, `Selected worker` with fields from 1.3, `Selected pinned worker`.
 fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    let line = line.from("Selected worker").or_else(|| line.from("Selected pinned worker"))?;
+    let line = line.at("Selected worker").or_else(|| line.at("Selected pinned worker"))?;
     let cached = line
         .number("effective cached blocks: ")
         .or_else(|| line.number("cached blocks: "))
@@ -103,22 +130,18 @@ fn decision(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
 /// (dynamo-llm 0.9.0, `kv_router/scheduler.rs:533`), or with the terms of 1.6. Other texts are left
 /// alone.
 fn formula(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    let line = line.from("Formula for ")?;
-    let plain = line.text().split_once("prefill_blocks + decode_blocks = ");
-    let (sum, credit) = match plain {
-        Some((_, sum)) => (sum, None),
+    let line = line.at("Formula for ")?;
+    let (sum, credit) = match line.sum("prefill_blocks + decode_blocks = ") {
+        Some(sum) => (sum, None),
         None => credited(&line)?,
     };
     let (weight, sum) = sum.split_once(" * ")?;
     let (prefill, decode) = sum.split_once(" + ")?;
-    let (_, logit) = line.text().split_once("cached blocks")?;
-    let (logit, _) = logit.split_once(" = ")?;
-    let (_, logit) = logit.rsplit_once(": ")?;
     Some(Fact::Formula(FormulaTerm {
         router: Arc::clone(pod),
         request: line.word("request_id=").map(|id| printable(id, 64).into()),
         rank: line.worker_rank()?,
-        logit: finite(logit)?,
+        logit: line.at("cached blocks")?.number_between(": ", " = ")?,
         cached_blocks: line.number(" with ")?,
         weight: finite(weight)?,
         prefill_blocks: finite(prefill)?,
@@ -129,37 +152,31 @@ fn formula(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
 
 /// Returns the sum `S * P + D + A`, and what the line says of the credit behind it (dynamo-kv-router
 /// 1.6.1, `scheduling/selector/reference.rs:407`).
-fn credited<'a>(line: &'a Line<'_>) -> Option<(&'a str, Option<FormulaCredit>)> {
-    let (_, sum) = line.text().split_once("+ active_request_cost_blocks = ")?;
-    let (terms, _) = sum.split_once(" (")?;
-    let (_, request) = terms.rsplit_once(" + ")?;
+fn credited<'a>(line: &Line<'a>) -> Option<(&'a str, Option<FormulaCredit>)> {
+    let sum = line.sum("+ active_request_cost_blocks = ")?;
+    let (_, request) = sum.rsplit_once(" + ")?;
     let credit = FormulaCredit {
         raw_prefill_blocks: line.number("raw_prefill_blocks: ")?,
         credit_blocks: line.number("overlap_credit_blocks: ")?,
         decay: line.number("overlap_credit_decay: ")?,
         request_blocks: finite(request)?,
     };
-    terms.contains(" * ").then_some((sum, Some(credit)))
-}
-
-fn finite(text: &str) -> Option<f64> {
-    text.trim().parse().ok().filter(|value: &f64| value.is_finite())
+    sum.contains(" * ").then_some((sum, Some(credit)))
 }
 
 /// `route request completed … overlap_blocks=N … worker_id=N` (1.5 and later), and the forwarding
 /// line of 1.3 and 1.4.
 fn overlap(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
     // At the end of a request the span of the HTTP request comes first, the router's name for it last.
-    let text = line.text();
-    let named = if text.contains("route request completed") {
-        text.rfind("request_id=")
+    let named = if line.has("route request completed") {
+        line.last("request_id=")
     } else {
-        text.find("request_id=")
+        line.at("request_id=")
     };
-    let named = named.and_then(|start| line.tail(start).word("request_id=").map(str::to_owned));
+    let named = named.and_then(|line| line.word("request_id="));
     Some(Fact::Overlap(Overlap {
         router: Arc::clone(pod),
-        request: named.map(|id| printable(&id, 64).into()),
+        request: named.map(|id| printable(id, 64).into()),
         rank: line.worker_rank()?,
         overlap_blocks: line.integer("overlap_blocks=")?,
     }))
@@ -167,7 +184,7 @@ fn overlap(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
 
 /// `request completed request_id=… input_tokens=N` (dynamo-llm 1.6.1, `http/service/metrics.rs`).
 fn prompt(line: &Line<'_>, _pod: &Arc<str>) -> Option<Fact> {
-    let line = line.from("request completed request_id=")?;
+    let line = line.at("request completed request_id=")?;
     Some(Fact::Prompt(Prompt {
         request: printable(line.word("request_id=")?, 64).into(),
         tokens: line.integer("input_tokens=")?,
@@ -185,7 +202,7 @@ fn event_source(line: &Line<'_>, pod: &Arc<str>, publishes: bool) -> Option<Fact
         value: ClaimValue::Flag(publishes),
         basis: Basis::Observed,
         source: format!("log of {pod}").into(),
-        raw: printable(line.text(), RAW_LIMIT).into(),
+        raw: "".into(),
     }))
 }
 
@@ -199,21 +216,14 @@ fn departed(line: &Line<'_>, mark: &str) -> Option<Fact> {
 }
 
 fn parent_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    let parent = line.after("parent_hash=").and_then(hash_in);
+    let parent = line.hash("parent_hash=");
     let blocks = line.integer("num_blocks=");
     warn(line, pod, WarningKind::ParentMissing { parent, blocks })
 }
 
 fn remove_missing(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    let block = line.after("block_hash=").and_then(hash_in);
+    let block = line.hash("block_hash=");
     warn(line, pod, WarningKind::RemoveMissing { block })
-}
-
-/// Reads `Some(ExternalSequenceBlockHash(99))` and `ExternalSequenceBlockHash(99)`.
-fn hash_in(text: &str) -> Option<SequenceHash> {
-    let digits = text.strip_prefix("Some(").unwrap_or(text);
-    let digits = digits.strip_prefix("ExternalSequenceBlockHash(")?;
-    fields::leading_integer(digits).map(SequenceHash)
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "has the form of the other readers")]
@@ -224,29 +234,23 @@ fn warn(line: &Line<'_>, pod: &Arc<str>, kind: WarningKind) -> Option<Fact> {
 /// `Block not published. Block size must be P tokens to be published. Block size is: E`: E is the size that
 /// the engine names in its event (dynamo-llm 0.9.0, `kv_router/publisher.rs`).
 fn not_published(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    sizes(line, pod, line.integer("Block size must be ")?, line.integer("Block size is: ")?, true)
+    sizes(pod, line.integer("Block size must be ")?, line.integer("Block size is: ")?, true)
 }
 
 /// `Block … contains N tokens, which is greater than kv_block_size P`: N counts the tokens of one block,
 /// which is not full at the end of a prompt (ai-dynamo 0.9.0, `trtllm/publisher.py`).
 fn block_too_large(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
-    sizes(line, pod, line.integer("kv_block_size ")?, line.integer(" contains ")?, false)
+    sizes(pod, line.integer("kv_block_size ")?, line.integer(" contains ")?, false)
 }
 
-fn sizes(
-    line: &Line<'_>,
-    pod: &Arc<str>,
-    publisher: u64,
-    engine: u64,
-    whole: bool,
-) -> Option<Fact> {
+fn sizes(pod: &Arc<str>, publisher: u64, engine: u64, whole: bool) -> Option<Fact> {
     let size = |tokens: u64| BlockSize::new(u32::try_from(tokens).ok()?);
     Some(Fact::BlockSizes(BlockSizeNotice {
         pod: Arc::clone(pod),
         publisher: size(publisher)?,
         engine: size(engine)?,
         whole,
-        raw: printable(line.text(), RAW_LIMIT).into(),
+        raw: "".into(),
     }))
 }
 
@@ -277,7 +281,9 @@ mod tests {
                  8.250, overlap_credit_blocks: 4.000, overlap_credit_decay: 1.000) \
                  request_id=\"a-b\" worker_type=\"decode\""
             );
-            let Some(Fact::Formula(term)) = formula(&Line::new(&text), &"frontend".into()) else {
+            let Some(Fact::Formula(term)) =
+                formula(&Reading::new(&text).line(), &"frontend".into())
+            else {
                 panic!("{text}");
             };
             let credit = FormulaCredit {

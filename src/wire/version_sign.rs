@@ -66,21 +66,22 @@ pub(super) fn of_metrics(release: Option<Release>, subject: Subject) -> Option<F
     sign(subject, Releases { least: release, most: None }, "metrics")
 }
 
-/// Returns the sign of a line of a log that names a choice of the router, or a warning of its index.
-pub(super) fn of_line(text: &str, subject: Subject) -> Option<Fact> {
-    let releases = if text.contains("dynamo_llm::kv_router::indexer: ") {
+/// Returns the sign of a line of a log that names a choice of the router, or a warning of its index; `has`
+/// returns true for a text that is in the line.
+pub(super) fn of_line(has: impl Fn(&str) -> bool, subject: Subject) -> Option<Fact> {
+    let releases = if has("dynamo_llm::kv_router::indexer: ") {
         Releases::up_to(0, 9)
-    } else if text.contains("Selected worker") {
-        if text.contains("router_mode=") {
+    } else if has("Selected worker") {
+        if has("router_mode=") {
             Releases::from(1, 3)
-        } else if text.contains("dynamo_kv_router::scheduling::selector: ") {
+        } else if has("dynamo_kv_router::scheduling::selector: ") {
             Releases::from(1, 1)
-        } else if text.contains("dynamo_llm::kv_router::scheduler: ") {
+        } else if has("dynamo_llm::kv_router::scheduler: ") {
             Releases::up_to(1, 0)
         } else {
             return None;
         }
-    } else if text.contains("dynamo_kv_router::") {
+    } else if has("dynamo_kv_router::") {
         Releases::from(1, 0)
     } else {
         return None;

@@ -40,7 +40,8 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "source",
-        // Of `wire` only the encoder of health notes.
+        // Of `wire` only the encoder of health notes, and the functions that remove text from log lines and
+        // scrapes (`kept_of_…`).
         layers: &["domain", "clock", "frame", "simulator", "wire"],
         crates: &[
             "async_nats",

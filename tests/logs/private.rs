@@ -1,12 +1,7 @@
-//! What lines lose on their way: secrets and prompts, and nothing else.
+//! Secrets and prompts leave lines whose text is kept.
 
-use std::collections::BTreeMap;
-
-use kvtop::frame::{Body, Origin};
-
-use super::{FRONTEND, follow, frontend, write};
+use super::{FRONTEND, follow, frontend};
 use crate::support::kube_api::FakeKube;
-use crate::support::{captures, frames};
 
 #[tokio::test]
 async fn a_line_with_a_secret_or_a_prompt_arrives_without_it() {
@@ -24,31 +19,4 @@ async fn a_line_with_a_secret_or_a_prompt_arrives_without_it() {
         "{\"level\":\"DEBUG\",\"prompt\":\"(redacted)\",\"n\":1}",
     ];
     assert_eq!(it.delivered.lines(FRONTEND), expected);
-}
-
-#[tokio::test]
-async fn recorded_lines_of_every_version_arrive_as_they_were_written() {
-    // One line of each shape.
-    let mut shapes: BTreeMap<String, String> = BTreeMap::new();
-    for (_, path) in captures() {
-        for frame in frames(&path) {
-            let (Origin::Log { .. }, Body::Whole(body)) = (&frame.origin, &frame.body) else {
-                continue;
-            };
-            let line = String::from_utf8_lossy(body).into_owned();
-            let shape = line.replace(|letter: char| letter.is_ascii_digit(), "0");
-            shapes.entry(shape.chars().take(200).collect()).or_insert(line);
-        }
-    }
-    let lines: Vec<String> = shapes.into_values().collect();
-    assert!(lines.len() > 100, "{}", lines.len());
-    let kube = FakeKube::demo();
-    write(&kube, FRONTEND, &lines);
-
-    let mut it = follow(&kube, &[frontend()]).await;
-    it.until_lines(FRONTEND, lines.len()).await;
-
-    for (seen, line) in it.delivered.lines(FRONTEND).iter().zip(&lines) {
-        assert_eq!(seen, line);
-    }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use jiff::Timestamp;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
@@ -10,10 +11,11 @@ use tokio::time::Instant;
 use super::join::Joined;
 use super::lines::Stamped;
 use super::request::{self, Answer, From, Piece, Reading};
+use super::text::Sieve;
 use super::{LogLimits, LogStart, LogTarget};
 use crate::clock;
 use crate::frame::{Frame, Origin};
-use crate::source::kube::{KubeClient, Refusal, redacted_line};
+use crate::source::kube::{KubeClient, Refusal};
 use crate::source::{Desired, Emitter};
 
 /// The first wait after an end.
@@ -67,6 +69,7 @@ pub(super) struct Follow {
 /// What is remembered of a container between connections.
 #[derive(Default)]
 struct Past {
+    sieve: Sieve,
     joined: Joined,
     /// The start of the log has been read, or is not wanted.
     started: bool,
@@ -95,7 +98,11 @@ enum End {
 impl Follow {
     /// Follows until it is no longer wanted.
     pub(super) async fn run(mut self) {
-        let mut past = Past { started: self.target.start == LogStart::Recent, ..Past::default() };
+        let mut past = Past {
+            sieve: Sieve::new(self.limits.text),
+            started: self.target.start == LogStart::Recent,
+            ..Past::default()
+        };
         loop {
             let wanted = *self.wanted.borrow_and_update();
             match wanted {
@@ -280,7 +287,9 @@ impl Follow {
                 return Err(End::Unheard);
             }
             // From here on nothing waits: a line that is taken note of is passed on.
-            if past.joined.is_new(line) && !self.emitter.emit_if_room(self.frame(line)) {
+            if past.joined.is_new(line)
+                && !self.emitter.emit_if_room(self.frame(line, past.sieve.kept(&line.text)))
+            {
                 return Err(End::Unheard);
             }
         }
@@ -292,15 +301,13 @@ impl Follow {
         Ok(())
     }
 
-    fn frame(&self, line: &Stamped) -> Frame {
+    fn frame(&self, line: &Stamped, text: Bytes) -> Frame {
         let origin = Origin::Log {
             namespace: Arc::clone(&self.target.namespace),
             pod: Arc::clone(&self.target.pod),
             container: Arc::clone(&self.target.container),
         };
         let time = line.time.and_then(|time| u64::try_from(time.as_microsecond()).ok());
-        let clean = redacted_line(&String::from_utf8_lossy(&line.text));
-        let text = clean.map_or_else(|| line.text.clone(), Into::into);
         Frame { time: time.map(crate::domain::Timestamp), ..Frame::new(clock::now(), origin, text) }
     }
 

@@ -10,9 +10,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use super::lines::{Splitter, Stamped};
+use super::text::{LogText, Sieve};
 use crate::domain::Timestamp;
 use crate::frame::{Frame, Origin};
-use crate::source::kube::redacted_line;
 
 /// Bytes read at once.
 const CHUNK: usize = 64 << 10;
@@ -37,6 +37,7 @@ pub struct SavedLog {
     /// When it is read. No line is younger.
     read_at: Timestamp,
     splitter: Splitter,
+    sieve: Sieve,
     lines: VecDeque<Bytes>,
     begun: bool,
     ended: bool,
@@ -47,13 +48,15 @@ pub struct SavedLog {
 }
 
 impl SavedLog {
-    /// Returns the log in `input`, of the process `name`, which is read at `read_at`.
-    pub fn new(name: &str, input: impl Read + 'static, read_at: Timestamp) -> Self {
+    /// Returns the log in `input`, of the process `name`, which is read at `read_at`; of each line, `text` is
+    /// kept.
+    pub fn new(name: &str, input: impl Read + 'static, read_at: Timestamp, text: LogText) -> Self {
         Self {
             input: Box::new(input),
             name: name.into(),
             read_at,
             splitter: Splitter::default(),
+            sieve: Sieve::new(text),
             lines: VecDeque::new(),
             begun: false,
             ended: false,
@@ -124,8 +127,7 @@ impl SavedLog {
         let time = taken.time.map(|time| time.min(self.read_at));
         let at = time.max(self.last).unwrap_or(self.read_at);
         self.last = time.max(self.last);
-        let clean = redacted_line(&String::from_utf8_lossy(&taken.text));
-        let text = clean.map_or(taken.text, Into::into);
+        let text = self.sieve.kept(&taken.text);
         Frame { time, ..Frame::new(at, self.origin(taken.of), text) }
     }
 
@@ -221,7 +223,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_800_000_000_000_000);
 
     fn read(log: &'static str) -> Vec<(u64, String, String)> {
-        let mut saved = SavedLog::new("frontend", log.as_bytes(), NOW);
+        let mut saved = SavedLog::new("frontend", log.as_bytes(), NOW, LogText::Whole);
         let mut lines = Vec::new();
         while let Some(frame) = saved.next_frame().unwrap() {
             let (Origin::Log { pod, .. }, Body::Whole(text)) = (&frame.origin, &frame.body) else {
@@ -290,7 +292,7 @@ mod tests {
             (&b"\x1F\x8B\x08\x00"[..], "zcat"),
             (&b"\x28\xB5\x2F\xFD"[..], "decompress"),
         ] {
-            let error = SavedLog::new("x", bytes, NOW).next_frame().unwrap_err();
+            let error = SavedLog::new("x", bytes, NOW, LogText::Whole).next_frame().unwrap_err();
             assert!(error.to_string().contains(hint), "{error}");
         }
     }

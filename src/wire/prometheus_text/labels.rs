@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 /// Labels whose values are ids, sizes or names of parts of a deployment. A decoder sees no others.
-const KNOWN: [&str; 33] = [
+const KNOWN: [&str; 34] = [
     "block_size",
     "component",
     "dp_rank",
@@ -17,6 +17,7 @@ const KNOWN: [&str; 33] = [
     "finished_reason",
     "instance_id",
     "kv_cache_dtype",
+    "kv_cache_size_tokens",
     "le",
     "lora_name",
     "model",

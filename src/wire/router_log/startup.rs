@@ -3,14 +3,14 @@
 //! TensorRT-LLM and Dynamo's worker as in ai-dynamo 0.9.0 `trtllm/main.py`; vLLM
 //! `kv_cache_utils.py`, `config.py`; `SGLang` `scheduler.py`.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::RAW_LIMIT;
 use super::fields::Line;
-use super::{RAW_LIMIT, fields};
 use crate::domain::{
     Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, Placement, Subject, WorkerId,
 };
+
 use crate::wire::text::printable;
 
 type What = ClaimWhat;
@@ -151,12 +151,11 @@ const COMMON: [&str; 18] = [
 ];
 
 /// Adds what a line of a starting worker says.
-pub(super) fn read(text: &str, pod: &Arc<str>, facts: &mut Vec<Fact>) {
-    if !COMMON.iter().any(|mark| text.contains(mark)) {
+pub(super) fn read(line: &Line<'_>, pod: &Arc<str>, facts: &mut Vec<Fact>) {
+    if !COMMON.iter().any(|mark| line.has(mark)) {
         return;
     }
-    let line = Line::new(text);
-    let mut claim = |what, of, value, mark: &str| {
+    let mut claim = |what, of, value| {
         facts.push(Fact::Claim(Claim {
             what,
             of,
@@ -165,36 +164,34 @@ pub(super) fn read(text: &str, pod: &Arc<str>, facts: &mut Vec<Fact>) {
             value,
             basis: Basis::Observed,
             source: format!("log of {pod}").into(),
-            raw: excerpt(line.text(), mark).into(),
+            raw: "".into(),
         }));
     };
-    for (_, numbers) in LINES.iter().filter(|(mark, _)| line.text().contains(mark)) {
+    for (_, numbers) in LINES.iter().filter(|(mark, _)| line.has(mark)) {
         for number in *numbers {
-            if let Some(value) = grouped(&line, number.mark).filter(|value| *value > 0) {
-                claim(number.what, number.of, ClaimValue::Count(value), number.mark);
+            if let Some(value) = line.grouped(number.mark).filter(|value| *value > 0) {
+                claim(number.what, number.of, ClaimValue::Count(value));
             }
         }
     }
-    for (_, mark, what, of) in FLAGS.iter().filter(|(line_mark, ..)| text.contains(line_mark)) {
-        let Some(rest) = line.after(mark) else { continue };
-        if rest.starts_with("True") || rest.starts_with("False") {
-            claim(*what, *of, ClaimValue::Flag(rest.starts_with("True")), mark);
+    for (_, mark, what, of) in FLAGS.iter().filter(|(line_mark, ..)| line.has(line_mark)) {
+        if let Some(value) = line.flag(mark) {
+            claim(*what, *of, ClaimValue::Flag(value));
         }
     }
-    if let Some(mark) = UNCACHED.into_iter().find(|mark| line.text().contains(mark)) {
-        let off = ClaimValue::Flag(false);
-        claim(ClaimWhat::PrefixReuse, ClaimOf::Engine, off, mark);
+    if UNCACHED.into_iter().any(|mark| line.has(mark)) {
+        claim(ClaimWhat::PrefixReuse, ClaimOf::Engine, ClaimValue::Flag(false));
     }
-    for (_, mark, what) in AMOUNTS.iter().filter(|(line_mark, ..)| text.contains(line_mark)) {
+    for (_, mark, what) in AMOUNTS.iter().filter(|(line_mark, ..)| line.has(line_mark)) {
         if let Some(bytes) = line.number(mark).and_then(gibibytes) {
-            claim(*what, ClaimOf::Engine, ClaimValue::Count(bytes), mark);
+            claim(*what, ClaimOf::Engine, ClaimValue::Count(bytes));
         }
     }
-    if line.text().contains(ENDPOINT.0)
-        && let Some(endpoint) = line.after(ENDPOINT.1).and_then(|rest| rest.split('\'').next())
+    if line.has(ENDPOINT.0)
+        && let Some(endpoint) = line.quoted(ENDPOINT.1)
     {
         let endpoint = ClaimValue::Text(printable(endpoint, RAW_LIMIT).into());
-        claim(ClaimWhat::EventEndpoint, ClaimOf::Engine, endpoint, ENDPOINT.1);
+        claim(ClaimWhat::EventEndpoint, ClaimOf::Engine, endpoint);
     }
     if let Some(worker) = line.integer("KvEventPublisher for worker ") {
         let worker = WorkerId(worker);
@@ -207,30 +204,4 @@ fn gibibytes(amount: f64) -> Option<u64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 1 PiB")]
     let bytes = (amount * 1_073_741_824.0).round() as u64;
     (amount > 0.0 && amount < 1_048_576.0).then_some(bytes)
-}
-
-/// Returns the line, or of a long one what stands around `mark`.
-fn excerpt<'a>(line: &'a str, mark: &str) -> Cow<'a, str> {
-    const AROUND: usize = 60;
-    if line.len() <= RAW_LIMIT {
-        return printable(line, RAW_LIMIT);
-    }
-    let Some(start) = line.find(mark) else { return printable(line, RAW_LIMIT) };
-    let before = line[..start].char_indices().rev().take(AROUND).last().map_or(start, |(at, _)| at);
-    printable(&line[before..], 2 * AROUND + mark.len())
-}
-
-/// Returns the whole number after `mark`, which may have commas between groups of digits.
-fn grouped(line: &Line<'_>, mark: &str) -> Option<u64> {
-    let rest = line.after(mark)?;
-    let mut digits = String::new();
-    let mut rest = rest.bytes().peekable();
-    while let Some(byte) = rest.next() {
-        match byte {
-            b'0'..=b'9' => digits.push(char::from(byte)),
-            b',' if rest.peek().is_some_and(u8::is_ascii_digit) && !digits.is_empty() => {}
-            _ => break,
-        }
-    }
-    fields::leading_integer(&digits)
 }
