@@ -248,3 +248,21 @@ fn what_a_layer_may_name_is_no_violation() {
         assert_eq!(complaints(path, text), Vec::<String>::new(), "{path}: {text}");
     }
 }
+
+#[test]
+fn every_direct_dependency_has_a_reason_in_the_table() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let table = std::fs::read_to_string(root.join("docs/DEPENDENCIES.md")).unwrap();
+    let rows: BTreeSet<&str> = table
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split(" | ").next())
+        .flat_map(|names| names.split(", "))
+        .collect();
+    let manifest: toml::Table =
+        std::fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
+    let named = manifest["dependencies"].as_table().unwrap();
+    let missing: Vec<&String> = named.keys().filter(|name| !rows.contains(name.as_str())).collect();
+
+    assert!(missing.is_empty(), "no row in docs/DEPENDENCIES.md: {missing:?}");
+    assert_eq!(rows.len() - 1, named.len(), "rows without a dependency");
+}
