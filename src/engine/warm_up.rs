@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::Engine;
 use super::journal::Head;
 use super::kv::copy_event;
-use crate::domain::{KvBatch, SourceNote, SourceState, WorkerRank};
+use crate::domain::{Counters, KvBatch, SourceNote, SourceState, WorkerRank};
 use crate::frame::Frame;
 use crate::mirror::Semantics;
 use crate::snapshot::{EventKind, Gravity};
@@ -98,10 +98,9 @@ impl Engine {
         for rank in &ranks {
             if let Some(record) = self.workers.rank_mut(*rank) {
                 record.complete = true;
-                // Refused for want of what the dump tells: that proves nothing.
-                let counters = &mut record.counters;
-                (counters.refused_stores, counters.refused_blocks) = (0, 0);
-                counters.unknown_removals = 0;
+                // Their parents are in the dump, so that these rejections prove no loss.
+                absolve(&mut record.counters);
+                record.buckets.correct(|tally| absolve(&mut tally.counters));
             }
         }
         let head = Head {
@@ -117,4 +116,9 @@ impl Engine {
         let (blocks, count) = (dump.blocks().len(), ranks.len());
         self.journal.add(head, || format!("{blocks} blocks of {count} ranks were read"));
     }
+}
+
+fn absolve(counters: &mut Counters) {
+    (counters.refused_stores, counters.refused_blocks) = (0, 0);
+    counters.unknown_removals = 0;
 }

@@ -108,6 +108,14 @@ impl<T: Summed> Buckets<T> {
         }
     }
 
+    /// Calls `change` with the counts of every slot.
+    pub fn correct(&mut self, mut change: impl FnMut(&mut T)) {
+        change(&mut self.older);
+        for (_, counts) in &mut self.recent {
+            change(counts);
+        }
+    }
+
     /// Forgets what was counted up to `slot`, itself included.
     pub fn forget(&mut self, slot: Slot) {
         *self.older = T::default();
