@@ -93,6 +93,7 @@ pub enum Belongs {
 }
 
 /// One rank of a worker.
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 #[derive(Clone, Debug)]
 pub struct RankEvidence {
     /// The rank.
@@ -105,6 +106,8 @@ pub struct RankEvidence {
     pub role: Option<Arc<str>>,
     /// True once it left discovery.
     pub gone: bool,
+    /// True when discovery named it at some time: only then can it leave discovery.
+    pub was_named: bool,
     /// When it left.
     pub left: Option<Timestamp>,
     /// When it started, as far as that was seen.

@@ -71,7 +71,8 @@ impl Engine {
     /// Takes workers for gone that no live source registers and that did nothing since kvtop attached, and brings
     /// back those that act again.
     pub(super) fn part_from_the_past(&mut self, at: Timestamp) {
-        let follows = self.follows_discovery();
+        // While history is being read, what a worker did last is not known.
+        let follows = self.follows_discovery() && self.reads(at).is_none();
         let attached = self.times.watched.unwrap_or(at);
         let unregistered = |record: &&WorkerRecord| {
             record.joined.is_none() && (follows || record.gone) && !self.has_pod(record)

@@ -178,6 +178,7 @@ impl Engine {
                 alias: self.workers.alias(record.rank.worker).into(),
                 role: worker.and_then(|worker| worker.component.clone()),
                 gone: worker.is_some_and(|worker| worker.gone),
+                was_named: worker.is_some_and(|worker| worker.joined.is_some()),
                 left: worker.and_then(|worker| worker.left),
                 started: self.started(record, worker, shown),
                 backend: shown.and_then(|pod| pod.backend),

@@ -11,6 +11,9 @@ const EVENTS: [&str; 2] = ["nats", "zmq"];
 /// The longest time that verdicts wait for a source that has yet to tell what is there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long a source may take to name what follows from it.
+const SETTLING: Duration = Duration::from_secs(1);
+
 /// The longest time that they wait for history to be read.
 const READING: Duration = Duration::from_secs(60);
 
@@ -60,7 +63,15 @@ impl Engine {
             {
                 return Some(format!("{name}: connecting"));
             }
-            let Some(history) = note.history.as_ref().filter(|history| !history.complete) else {
+            // At first it names further sources, or the history that it is about to read, right after it connects.
+            let expected = EVENTS.contains(&name.as_ref()) || name.as_ref() == "kubernetes";
+            let expected = expected && note.history.is_none() && at.since(attached) < PATIENCE;
+            if expected && record.live_since.is_some_and(|since| at.since(since) < SETTLING) {
+                return Some(format!("{name}: just connected"));
+            }
+            let Some(history) =
+                note.history.as_ref().filter(|history| !history.complete && !record.has_read)
+            else {
                 continue;
             };
             let since = record.reading_since.unwrap_or(note.at);

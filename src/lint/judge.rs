@@ -225,6 +225,7 @@ fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
         missing: 0,
         unmatched: 0,
         born: None,
+        was_named: true,
         id_holes: 0,
         tally: Tally::default(),
         accepted: 0,

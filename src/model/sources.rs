@@ -60,6 +60,8 @@ pub struct SourceRecord {
     pub live_since: Option<Timestamp>,
     /// Since when it reads history; none while it does not.
     pub reading_since: Option<Timestamp>,
+    /// True once history was read to its end; later reads only fill in what came meanwhile.
+    pub has_read: bool,
     /// When the last frame arrived.
     pub last_frame: Option<Timestamp>,
     /// How far the histories of its streams are read.
@@ -127,6 +129,7 @@ impl SourceRecord {
         let live = hears && matches!(note.state, SourceState::Live | SourceState::Lossy);
         let since = self.live_since.filter(|_| self.interrupted != Some(note.at));
         self.live_since = live.then(|| since.unwrap_or(note.at));
+        self.has_read |= note.history.as_ref().is_some_and(|history| history.complete);
         let reads = note.history.as_ref().is_some_and(|history| !history.complete);
         self.reading_since = reads.then(|| self.reading_since.unwrap_or(note.at));
         let same = |before: &SourceNote| before.state == note.state && before.why == note.why;

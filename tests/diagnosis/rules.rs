@@ -118,6 +118,7 @@ fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
         missing: 0,
         unmatched: 0,
         born: None,
+        was_named: true,
         id_holes: 0,
         tally,
         accepted: 300,

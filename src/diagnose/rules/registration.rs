@@ -103,7 +103,7 @@ impl Rule for Registration {
 
 /// Returns true for a worker that left, and acts long after. Times ahead of kvtop's are of another clock.
 fn is_stale(evidence: &Evidence, rank: &RankEvidence) -> bool {
-    let late = rank.left.filter(|_| rank.gone).map(|left| left.after(GRACE));
+    let late = rank.left.filter(|_| rank.gone && rank.was_named).map(|left| left.after(GRACE));
     let acts = |late| last_act(rank).is_some_and(|last| last > late && last <= evidence.at);
     late.is_some_and(acts) && is_recent(evidence, rank)
 }
