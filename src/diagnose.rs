@@ -17,7 +17,10 @@ pub use evidence::{
     Regret, RouterEvidence, RouterKind, Setting, Settings, Silence, SizeByCosts, SizeClaim,
     TreeEvidence, Unheard, Unregistered, Window,
 };
-pub use fix::{Change, Fix, Part, Rendered, Target};
+pub use fix::{
+    Change, Changed, Edit, FileState, Fix, Objects, Part, Plan, PodState, Progress, Rendered,
+    Restart, SizesInUse,
+};
 pub use hysteresis::{Check, Diagnosis, Raised};
 pub use knobs::ROUTER_MODES;
 pub use rules::RULES;

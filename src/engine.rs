@@ -106,6 +106,8 @@ pub struct Engine {
     /// What rules say in the middle of a second, with that second and the frames known then.
     preview: Option<((u64, u64), Box<Diagnosis>)>,
     coverage: Coverage,
+    /// The objects that fixes change.
+    objects: judge::KnownObjects,
     /// How many findings came and went, and the last of them as rows.
     past: (u64, Arc<[FindingRow]>),
     prefixes: Prefixes,
@@ -237,6 +239,7 @@ impl Engine {
             diagnosis: Diagnosis::default(),
             preview: None,
             coverage: Coverage::default(),
+            objects: judge::KnownObjects::default(),
             past: (0, Arc::default()),
             prefixes: Prefixes::default(),
             lacks: Lacks::default(),

@@ -24,7 +24,7 @@ pub use buckets::{Buckets, Slot, Slots, Summed};
 pub use channels::Channels;
 pub use claims::{Claims, StoredClaim};
 pub(crate) use cluster::file_source;
-pub use cluster::{Cluster, PodRecord};
+pub use cluster::{Cluster, FileRecord, FileVersion, PodRecord};
 pub use config_maps::KnownMaps;
 pub use decisions::{DecisionRecord, Decisions, Overlap, OverlapBy, Overlaps};
 pub use fractions::Fractions;

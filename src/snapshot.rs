@@ -20,7 +20,9 @@ pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
 pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity};
 pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoState, Feed, Playback};
-pub use findings::{CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet};
+pub use findings::{
+    CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet, RolloutRow,
+};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
 pub use router::{DecisionRow, RouterSummary, RoutingDetail, ShareRow, TermRow};

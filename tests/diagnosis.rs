@@ -7,6 +7,7 @@ mod claims;
 mod commands;
 mod detection;
 mod fixes;
+pub(crate) mod gate;
 mod late;
 mod losses;
 mod mismatch;

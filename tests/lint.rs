@@ -1,6 +1,7 @@
 //! `kvtop lint`: what it finds in realistic manifests, that its corrections hold, and its exit codes.
 
 mod commands;
+mod generated;
 mod values;
 
 use std::collections::BTreeMap;

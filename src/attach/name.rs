@@ -85,6 +85,7 @@ mod tests {
             namespace: namespace.into(),
             api: None,
             generation: None,
+            changed: None,
             backend: None,
             dynamo_namespace: Some(dynamo.into()),
             components: Vec::new(),

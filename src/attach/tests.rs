@@ -263,6 +263,7 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
         namespace: "prod".into(),
         api: None,
         generation: None,
+        changed: None,
         backend: None,
         dynamo_namespace: None,
         components: vec![Component {

@@ -12,6 +12,7 @@ use std::time::Duration;
 pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
 pub use silence::Silence;
 
+use super::fix::Objects;
 use super::thresholds::Thresholds;
 use crate::domain::{Backend, DpRank, Peers, Releases, Timestamp, WorkerId, WorkerRank};
 use crate::model::{Heard, RouterTally, SizeByStores, Tally};
@@ -59,6 +60,8 @@ pub struct Evidence {
     pub tree: TreeEvidence,
     /// How events reach kvtop.
     pub plane: PlaneEvidence,
+    /// The objects that a fix would change.
+    pub objects: Arc<Objects>,
 }
 
 /// Somebody whose release is known to some extent.

@@ -3,6 +3,8 @@
 //! From `frontend/main.py` of ai-dynamo 0.9.0, `frontend/frontend_args.py` of 1.0.0,
 //! `common/configuration/groups/kv_router_args.py` of 1.6.1, and `backend_args.py` of each engine.
 
+use std::sync::Arc;
+
 use super::evidence::Evidence;
 use super::fix::{Change, Part};
 use crate::domain::{Backend, Release};
@@ -99,13 +101,7 @@ impl Evidence {
         value: &str,
     ) -> Option<Change> {
         let variable = Some(self.knob(names)?.to_owned());
-        Some(Change::Set {
-            on: Part::Frontend,
-            variable,
-            flags,
-            inside: None,
-            value: value.to_owned(),
-        })
+        Some(Change::Set { on: Part::Frontend, variable, flags, value: value.to_owned() })
     }
 
     /// Returns true in versions whose frontend forgets its index when it restarts: up to 0.9 unless
@@ -143,6 +139,45 @@ impl Evidence {
                 trtllm()
             ),
         }
+    }
+
+    /// Returns the change by which workers publish KV events, where one engine is in use.
+    pub(super) fn publish(&self, on: Part) -> Option<Change> {
+        let json = |enable: &str| {
+            format!(
+                "{{{enable}\"publisher\":\"zmq\",\"topic\":\"kv-events\",\"endpoint\":\"tcp://*:5557\"}}"
+            )
+        };
+        let value = match self.backend()? {
+            Backend::TrtLlm => {
+                let flags: &[&str] = match self.knob(TRTLLM_PUBLISHES)? {
+                    "--publish-kv-events" => {
+                        &["--publish-kv-events", "--publish-events-and-metrics"]
+                    }
+                    _ => &["--publish-events-and-metrics"],
+                };
+                return Some(Change::Switch { on, flags, present: true });
+            }
+            Backend::Vllm => json("\"enable_kv_cache_events\":true,"),
+            Backend::SgLang => json(""),
+            Backend::Mocker => return None,
+        };
+        Some(Change::Set { on, variable: None, flags: &["--kv-events-config"], value })
+    }
+
+    /// Returns the components of these workers' pods; none while one of them is not known.
+    pub(super) fn components<'a>(
+        &self,
+        pods: impl Iterator<Item = Option<&'a Arc<str>>>,
+    ) -> Option<Part> {
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for pod in pods {
+            let name = self.objects.component_of(pod?)?;
+            if !names.contains(name) {
+                names.push(Arc::clone(name));
+            }
+        }
+        (!names.is_empty()).then_some(Part::These(names))
     }
 
     /// Returns what the engine calls the sequences that it runs at once.

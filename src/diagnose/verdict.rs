@@ -116,16 +116,17 @@ impl Finding {
     /// Returns it with what mends it, and what restarts because of that.
     #[must_use]
     pub fn mended_by(mut self, sentence: impl Into<String>, restarts: impl Into<String>) -> Self {
-        let fix = Fix { sentence: sentence.into(), change: None, restarts: restarts.into() };
+        let (sentence, restarts) = (sentence.into(), restarts.into());
+        let fix = Fix { sentence, restarts, ..Fix::default() };
         self.fix = Some(fix);
         self
     }
 
     /// Returns it with what mends it in a form for machines, where that is known.
     #[must_use]
-    pub fn through(mut self, change: Option<Change>) -> Self {
+    pub fn through(mut self, changes: impl IntoIterator<Item = Change>) -> Self {
         if let Some(fix) = &mut self.fix {
-            fix.change = change;
+            fix.changes = changes.into_iter().collect();
         }
         self
     }

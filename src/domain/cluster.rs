@@ -266,6 +266,8 @@ pub struct Pod {
     pub variables_from: Vec<ConfigMapUse>,
     /// Those of them that are not known, so that what they may set is not.
     pub unread: Vec<Arc<str>>,
+    /// Variables and command of its main container, to be compared with those of its component.
+    pub manifest: ManifestPart,
 }
 
 /// The socket at which an engine publishes events of its own.
@@ -313,6 +315,8 @@ pub struct Graph {
     pub api: Option<GraphApi>,
     /// Its number, which grows with every change of its specification.
     pub generation: Option<u64>,
+    /// When its specification was last changed, as the API server says.
+    pub changed: Option<Timestamp>,
     /// The engine it names for all components.
     pub backend: Option<Backend>,
     /// Dynamo's namespace, when its manifest fixes one.
@@ -376,4 +380,8 @@ pub struct ConfigFile {
     pub key: Arc<str>,
     /// What it sets; none when the file is gone or cannot be read.
     pub settings: Option<Vec<Setting>>,
+    /// Its text, when it is whole and short enough to be kept.
+    pub text: Option<Arc<str>>,
+    /// When its `ConfigMap` was last changed, as the API server says.
+    pub changed: Option<Timestamp>,
 }

@@ -29,6 +29,9 @@ pub struct ManifestList {
     /// Its items: names of variables, words of a command. None when the manifest has no such list, or
     /// one that is too long to be kept.
     pub items: Option<Vec<Arc<str>>>,
+    /// Values of the variables, in the same order; none where another
+    /// object holds one, and of variables that are not Dynamo's.
+    pub values: Vec<Option<Arc<str>>>,
     /// True when it is there, kept or not.
     pub present: bool,
 }

@@ -26,6 +26,12 @@ impl Timestamp {
         Self(self.0.saturating_sub(u64::try_from(span.as_micros()).unwrap_or(u64::MAX)))
     }
 
+    /// Returns the UTC time of day: `14:39:02Z`.
+    pub fn time_of_day(self) -> String {
+        let second = self.seconds() % 86_400;
+        format!("{:02}:{:02}:{:02}Z", second / 3_600, second % 3_600 / 60, second % 60)
+    }
+
     /// Returns the whole seconds since the Unix epoch.
     pub const fn seconds(self) -> u64 {
         self.0 / 1_000_000

@@ -301,15 +301,17 @@ mod tests {
             cluster.set_pod(&pod, Timestamp(1));
         }
         for (name, namespace) in graphs {
-            cluster.set_graph(&Graph {
+            let graph = Graph {
                 name: (*name).into(),
                 namespace: "k".into(),
                 api: None,
                 generation: None,
+                changed: None,
                 backend: None,
                 dynamo_namespace: Some((*namespace).into()),
                 components: Vec::new(),
-            });
+            };
+            cluster.set_graph(&graph, Timestamp(1));
         }
         cluster
     }

@@ -2,6 +2,7 @@
 
 mod by_worker;
 mod models;
+mod objects;
 mod plane;
 mod rows;
 mod settings;
@@ -9,10 +10,12 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub(super) use objects::KnownObjects;
+
 use super::{Engine, MINUTE};
 use crate::diagnose::{
     Belongs, Diagnosis, Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts,
-    Target, TreeEvidence, Window,
+    TreeEvidence, Window,
 };
 use crate::domain::{ClaimWhat, FormulaTerm, Pod, Release, Releases, Subject, Timestamp, WorkerId};
 use crate::model::{
@@ -49,6 +52,7 @@ impl Engine {
         self.preview = None;
         self.times.judged = Some(at);
         self.part_from_the_past(at);
+        self.refresh_objects();
         let evidence = self.evidence(at);
         let mut diagnosis = std::mem::take(&mut self.diagnosis);
         diagnosis.judge(&evidence, &|from| self.window(from));
@@ -66,6 +70,7 @@ impl Engine {
             return;
         }
         self.part_from_the_past(at);
+        self.refresh_objects();
         let evidence = self.evidence(at);
         let mut diagnosis = Box::new(self.diagnosis.clone());
         diagnosis.judge(&evidence, &|from| self.window(from));
@@ -129,17 +134,8 @@ impl Engine {
             settings: self.settings(),
             tree: self.tree_evidence(),
             plane: self.plane_evidence(),
+            objects: self.objects.get(),
         }
-    }
-
-    /// Returns what a fix would be applied to: the graph deployment that is looked at, when it is one.
-    fn target(&self) -> Target<'_> {
-        let name = super::picture::looked_at(self);
-        let graph = self.cluster.graphs().find(|graph| name.as_deref() == Some(&*graph.name));
-        let mut namespaces = self.cluster.pods().map(|record| record.pod.namespace.as_ref());
-        let first = graph.map(|graph| graph.namespace.as_ref()).or_else(|| namespaces.next());
-        let namespace = first.filter(|name| !name.is_empty());
-        Target { namespace, graph, chosen: self.options.dgd.as_deref() }
     }
 
     /// Returns the releases that everybody may run.

@@ -276,7 +276,10 @@ impl Text<'_> {
 
     /// Returns what stands before the dashes of a list.
     fn indent_of(self, file: usize, list: &Node) -> String {
-        let first = list.items().first().map_or(list.line, |item| item.line);
+        let item = list.items().first().map_or(list.line, |item| item.line);
+        // A dash may stand on a line of its own above what it begins.
+        let dashed = |at: &usize| self.line(file, *at).trim_start().starts_with('-');
+        let first = (list.line..=item).rev().find(dashed).unwrap_or(item);
         let line = self.line(file, first);
         " ".repeat(line.len() - line.trim_start().len())
     }

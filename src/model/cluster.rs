@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::domain::{
     Basis, Claim, ClaimOf, ClaimWhat, ConfigFile, ConfigSource, Endpoints, EngineFile, Graph, Pod,
@@ -23,13 +24,53 @@ pub struct PodRecord {
     pub first: Timestamp,
 }
 
+/// Versions of a configuration file that are kept: the pods of one rollout started with one of the last.
+const VERSIONS: usize = 4;
+
+/// Times of containers are in whole seconds.
+const GRAIN: Duration = Duration::from_secs(1);
+
+/// A configuration file, with what it held before.
+#[derive(Clone, Debug, Default)]
+pub struct FileRecord {
+    /// Its versions, the present one last.
+    versions: Vec<FileVersion>,
+}
+
+/// What a configuration file held for a while.
+#[derive(Clone, Debug)]
+pub struct FileVersion {
+    /// From when on, as far as that is known.
+    pub since: Option<Timestamp>,
+    /// What it sets.
+    settings: Vec<Setting>,
+    /// Its text, when it is short enough to be kept.
+    pub text: Option<Arc<str>>,
+}
+
+impl FileRecord {
+    /// Returns what the file holds.
+    pub fn now(&self) -> Option<&FileVersion> {
+        self.versions.last()
+    }
+
+    /// Returns what a container read that started at `started`; none when the file was changed since, and
+    /// nobody saw what it held before.
+    fn at(&self, started: Timestamp) -> Option<&FileVersion> {
+        let before = |version: &&FileVersion| {
+            version.since.is_none_or(|since| since <= started.after(GRAIN))
+        };
+        self.versions.iter().rev().find(before)
+    }
+}
+
 /// Everything that Kubernetes shows.
 #[derive(Debug, Default)]
 pub struct Cluster {
     pods: BTreeMap<Arc<str>, PodRecord>,
     graphs: BTreeMap<Arc<str>, Graph>,
     slices: BTreeMap<Arc<str>, Endpoints>,
-    files: BTreeMap<(Arc<str>, Arc<str>), Vec<Setting>>,
+    files: BTreeMap<(Arc<str>, Arc<str>), FileRecord>,
     changes: u64,
 }
 
@@ -78,10 +119,17 @@ impl Cluster {
     }
 
     /// Notes a graph deployment.
-    pub fn set_graph(&mut self, graph: &Graph) {
-        self.changes += u64::from(self.graphs.get(&graph.name) != Some(graph));
-        if self.graphs.len() < OBJECT_LIMIT || self.graphs.contains_key(&graph.name) {
-            self.graphs.insert(Arc::clone(&graph.name), graph.clone());
+    pub fn set_graph(&mut self, graph: &Graph, at: Timestamp) {
+        let mut graph = graph.clone();
+        let before = self.graphs.get(&graph.name);
+        if graph.changed.is_none() {
+            let other = |known: &Graph| known.generation != graph.generation;
+            let seen = before.and_then(|known| if other(known) { Some(at) } else { known.changed });
+            graph.changed = seen;
+        }
+        self.changes += u64::from(before != Some(&graph));
+        if self.graphs.len() < OBJECT_LIMIT || before.is_some() {
+            self.graphs.insert(Arc::clone(&graph.name), graph);
         }
     }
 
@@ -114,30 +162,46 @@ impl Cluster {
         seen
     }
 
-    /// Notes a configuration file.
-    pub fn set_file(&mut self, file: &ConfigFile) {
+    /// Notes a configuration file, seen at `at`.
+    pub fn set_file(&mut self, file: &ConfigFile, at: Timestamp) {
         let key = (Arc::clone(&file.config_map), Arc::clone(&file.key));
-        match &file.settings {
-            Some(settings) if self.files.len() < OBJECT_LIMIT || self.files.contains_key(&key) => {
-                self.files.insert(key, settings.clone());
-            }
-            Some(_) => {}
-            None => {
-                self.files.remove(&key);
-            }
+        let Some(settings) = &file.settings else {
+            self.changes += u64::from(self.files.remove(&key).is_some());
+            return;
+        };
+        if self.files.len() >= OBJECT_LIMIT && !self.files.contains_key(&key) {
+            return;
         }
+        let versions = &mut self.files.entry(key).or_default().versions;
+        let same = |known: &FileVersion| (&known.settings, &known.text) == (settings, &file.text);
+        if versions.last().is_some_and(same) {
+            return;
+        }
+        // Who sees it for the first time did not see it change.
+        let since = file.changed.or((!versions.is_empty()).then_some(at));
+        versions.push(FileVersion { since, settings: settings.clone(), text: file.text.clone() });
+        if versions.len() > VERSIONS {
+            versions.remove(0);
+        }
+        self.changes += 1;
     }
 
-    /// Returns whoever was told to read a configuration file, with how.
-    fn readers(&self) -> impl Iterator<Item = (Subject, &EngineFile)> {
+    /// Returns a key of a `ConfigMap` that is a configuration file.
+    pub fn file(&self, config_map: &Arc<str>, key: &Arc<str>) -> Option<&FileRecord> {
+        self.files.get(&(Arc::clone(config_map), Arc::clone(key)))
+    }
+
+    /// Returns whoever was told to read a configuration file, with how, and when a process did.
+    fn readers(&self) -> impl Iterator<Item = (Subject, &EngineFile, Option<Timestamp>)> {
         let pods = self.pods.values().filter_map(|record| {
             let file = record.pod.engine_file.as_ref()?;
-            Some((Subject::Pod(Arc::clone(&record.pod.name)), file))
+            let started = record.pod.started.unwrap_or(record.first);
+            Some((Subject::Pod(Arc::clone(&record.pod.name)), file, Some(started)))
         });
         let components = self.graphs.values().flat_map(|graph| {
             graph.components.iter().filter_map(|component| {
                 let file = component.engine_file.as_ref()?;
-                Some((component_of(graph, &component.name), file))
+                Some((component_of(graph, &component.name), file, None))
             })
         });
         pods.chain(components)
@@ -147,16 +211,23 @@ impl Cluster {
     /// picks.
     pub fn file_claims(&self, about: impl Fn(&Subject, &EngineFile) -> bool) -> Vec<Claim> {
         self.readers()
-            .filter(|(subject, file)| about(subject, file))
-            .flat_map(|(subject, file)| self.claims_of(&subject, file))
+            .filter(|(subject, file, _)| about(subject, file))
+            .flat_map(|(subject, file, started)| self.claims_of(&subject, file, started))
             .collect()
     }
 
-    fn claims_of(&self, subject: &Subject, file: &EngineFile) -> Vec<Claim> {
+    fn claims_of(
+        &self,
+        subject: &Subject,
+        file: &EngineFile,
+        started: Option<Timestamp>,
+    ) -> Vec<Claim> {
         let ConfigSource::ConfigMap { name, key } = &file.source else { return Vec::new() };
-        let Some(settings) = self.files.get(&(Arc::clone(name), Arc::clone(key))) else {
-            return Vec::new();
-        };
+        let read = self.file(name, key).and_then(|record| match started {
+            Some(started) => record.at(started),
+            None => record.now(),
+        });
+        let Some(FileVersion { settings, .. }) = read else { return Vec::new() };
         let decided = |what, of| !file.overridden.contains(&(what, of));
         let claim = |of, setting: &Setting| Claim {
             what: setting.what,
@@ -186,7 +257,7 @@ impl Cluster {
 
     /// Returns true for claims that hold only as long as the file at `source` does not set the same.
     pub fn yields_to(&self, claim: &Claim, source: &ConfigSource) -> bool {
-        self.readers().any(|(subject, file)| {
+        self.readers().any(|(subject, file, _)| {
             file.source == *source && subject == claim.subject && file.otherwise.contains(claim)
         })
     }

@@ -3,11 +3,13 @@
 mod exporter;
 mod metrics;
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
-use crate::domain::{EVENTS_BY_ZMQ, Timestamp, steers};
-use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Quiet, Severity, Snapshot};
+use crate::domain::{EVENTS_BY_ZMQ, RESOLVED_AFTER, Timestamp, steers};
+use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Quiet, RolloutRow, Severity, Snapshot};
 pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
 
@@ -109,11 +111,12 @@ pub fn text(snapshot: &Snapshot) -> String {
         .filter(|finding| finding.severity > Severity::Info && !finding.advisory)
         .map(|finding| {
             format!(
-                "{} {} ({}): {}",
+                "{} {} ({}): {}{}",
                 finding.id,
                 finding.name,
                 finding.grade.name(),
-                finding.summary
+                finding.summary,
+                progress(finding, snapshot.at)
             )
         })
         .collect();
@@ -137,6 +140,20 @@ pub fn text(snapshot: &Snapshot) -> String {
 /// Returns the one line for a deployment that could not be looked at, and why.
 pub fn text_failed(why: &str) -> String {
     format!("KVTOP {} - {}\n", Status::Unknown.name(), line(why))
+}
+
+/// Returns how far the fix of a finding has come, as a sentence behind its summary.
+fn progress(row: &FindingRow, at: Timestamp) -> String {
+    let rollout = row.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
+    let mut said: Vec<String> = rollout.and_then(RolloutRow::text).into_iter().collect();
+    if let Some(rollout) = rollout.filter(|it| !said.is_empty() && !it.waiting.is_empty()) {
+        said.push(format!("still to restart: {}", rollout.waiting.join(", ")));
+    }
+    if let Some(since) = row.mending {
+        let (clean, needed) = (at.since(since).as_secs(), RESOLVED_AFTER.as_secs());
+        said.push(format!("no new evidence for {clean} of {needed} s"));
+    }
+    if said.is_empty() { String::new() } else { format!(" [{}]", said.join("; ")) }
 }
 
 /// Returns `text` as it fits in the line: a bar begins the performance data, a line break ends it.
@@ -298,6 +315,19 @@ struct Fix<'a> {
     kubectl: Option<&'a str>,
     restarts: &'a str,
     verify: &'a str,
+    rollout: Option<Rollout<'a>>,
+}
+
+#[derive(Serialize)]
+struct Rollout<'a> {
+    stage: &'static str,
+    applied: Option<String>,
+    restarted: usize,
+    pods: usize,
+    waiting: &'a [Arc<str>],
+    clean_since: Option<String>,
+    clean_seconds: Option<u64>,
+    clean_seconds_needed: u64,
 }
 
 #[derive(Serialize)]
@@ -323,7 +353,7 @@ pub fn json(snapshot: &Snapshot) -> String {
         target: Some(Target::of(snapshot)),
         incomplete: super::incomplete(snapshot),
         catching_up: Reading::of(snapshot),
-        findings: snapshot.findings.iter().map(finding).collect(),
+        findings: snapshot.findings.iter().map(|row| finding(row, snapshot.at)).collect(),
         checks: snapshot
             .checks
             .iter()
@@ -363,7 +393,20 @@ pub fn json_failed(why: &str, at: Timestamp) -> String {
     serde_json::to_string_pretty(&report).unwrap_or_default()
 }
 
-fn finding(row: &FindingRow) -> Finding<'_> {
+fn rollout(row: &RolloutRow, at: Timestamp) -> Rollout<'_> {
+    Rollout {
+        stage: row.stage.name(),
+        applied: row.applied.map(super::rfc3339),
+        restarted: row.restarted,
+        pods: row.pods,
+        waiting: &row.waiting,
+        clean_since: row.clean_since.map(super::rfc3339),
+        clean_seconds: row.clean_since.map(|since| at.since(since).as_secs()),
+        clean_seconds_needed: RESOLVED_AFTER.as_secs(),
+    }
+}
+
+fn finding(row: &FindingRow, at: Timestamp) -> Finding<'_> {
     Finding {
         id: row.id,
         name: row.name,
@@ -385,6 +428,7 @@ fn finding(row: &FindingRow) -> Finding<'_> {
         refuted_by: &row.refuted_by,
         competing: &row.competing,
         fix: row.fix.as_ref().map(|fix| Fix {
+            rollout: fix.rollout.as_ref().map(|it| rollout(it, at)),
             sentence: &fix.sentence,
             yaml: fix.yaml.as_deref(),
             kubectl: fix.kubectl.as_deref(),

@@ -1,8 +1,9 @@
 //! What is wrong, and what was checked.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Grade, Severity, Timestamp, WorkerId};
+use crate::domain::{Grade, RolloutStage, Severity, Timestamp, WorkerId};
 
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +33,40 @@ pub struct FixRow {
     pub restarts: String,
     /// How to see that it worked.
     pub verify: String,
+    /// How far it has come; none for a fix of which only the sentence is known.
+    pub rollout: Option<RolloutRow>,
+}
+
+/// How far a fix has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RolloutRow {
+    /// The stage.
+    pub stage: RolloutStage,
+    /// When the last of its objects was changed; none while that is not known.
+    pub applied: Option<Timestamp>,
+    /// Pods that run with it.
+    pub restarted: usize,
+    /// Pods that it is about.
+    pub pods: usize,
+    /// Pods that run without it.
+    pub waiting: Vec<Arc<str>>,
+    /// Since when nothing shows the fault any more, until it is resolved.
+    pub clean_since: Option<Timestamp>,
+}
+
+impl RolloutRow {
+    /// Returns how far the fix has come, in a few words; none while it is not applied.
+    pub fn text(&self) -> Option<String> {
+        if self.stage == RolloutStage::NotApplied {
+            return None;
+        }
+        let at = self.applied.map_or(String::new(), |at| format!(" at {}", at.time_of_day()));
+        let pods = match self.pods {
+            0 => String::new(),
+            pods => format!(", {} of {pods} pods restarted", self.restarted),
+        };
+        Some(format!("fix applied{at}{pods}"))
+    }
 }
 
 /// Something that is wrong, or was until just now.

@@ -1,7 +1,7 @@
 //! What is to be said of findings, wherever they are said: order, counts, marks and grades.
 
 use crate::domain::{RESOLVED_AFTER, Timestamp};
-use crate::snapshot::{CheckVerdict, FindingRow, Grade, Severity, Snapshot};
+use crate::snapshot::{CheckVerdict, FindingRow, Grade, RolloutRow, Severity, Snapshot};
 
 use super::text;
 use super::theme::{Glyphs, Role};
@@ -120,11 +120,17 @@ pub const fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// Returns what to say of a finding that nothing shows any more: silence is no proof, half a minute is.
+/// Returns the progress of a finding that nothing shows any more, until it is resolved.
 pub fn mending(finding: &FindingRow, now: Timestamp) -> Option<String> {
     let since = finding.mending.filter(|_| finding.resolved.is_none())?;
-    let (span, after) = (text::span(now.since(since)), text::span(RESOLVED_AFTER));
-    Some(format!("mending: no sign of it for {span}, resolved after {after}"))
+    let (clean, needed) =
+        (now.since(since).min(RESOLVED_AFTER).as_secs(), RESOLVED_AFTER.as_secs());
+    let clean = format!("no new evidence for {clean} of {needed} s");
+    let rollout = finding.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
+    Some(match rollout.and_then(RolloutRow::text) {
+        Some(rollout) => format!("{clean}; {rollout}"),
+        None => clean,
+    })
 }
 
 /// Returns how sure a finding is and by what: `CONFIRMED: config + events`.

@@ -26,7 +26,7 @@ pub use settings::{RouterSetting, router_settings};
 
 use super::text::printable;
 use super::{Decoder, Facts, Reject, whole};
-use crate::domain::{ConfigMaps, Endpoints, Fact, PodRef};
+use crate::domain::{ConfigMaps, Endpoints, Fact, PodRef, Timestamp};
 use crate::frame::{Frame, KubeChange, Origin};
 
 /// Longest name that is kept: the longest that Kubernetes allows.
@@ -106,6 +106,14 @@ impl Object {
         string(&self.value["metadata"]["labels"], name)
     }
 
+    /// Returns when it was last changed, as the API server notes for whoever manages its fields; a status
+    /// is no such change.
+    fn changed(&self) -> Option<Timestamp> {
+        let managers = list(&self.value["metadata"]["managedFields"]);
+        let own = managers.filter(|manager| manager["subresource"].is_null());
+        own.filter_map(|manager| time(string(manager, "time")?)).max()
+    }
+
     fn namespace(&self) -> &str {
         string(&self.value["metadata"], "namespace").unwrap_or_default()
     }
@@ -139,6 +147,12 @@ fn string<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
 
 fn shared(text: &str) -> Arc<str> {
     printable(text, NAME_LIMIT).into()
+}
+
+/// Reads a time as the API server writes it.
+fn time(text: &str) -> Option<Timestamp> {
+    let time: jiff::Timestamp = text.parse().ok()?;
+    u64::try_from(time.as_microsecond()).ok().map(Timestamp)
 }
 
 fn raw(text: &str) -> Arc<str> {

@@ -113,7 +113,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "diagnose",
         layers: &["domain", "model"],
-        crates: &[],
+        crates: &["serde", "serde_json", "serde_saphyr"],
         std: CORE_STD,
         in_tests: &[],
     },

@@ -112,9 +112,11 @@ fn a_size_of_a_config_map_is_mended_there() {
     let finding = found(&seen, "KVT001").unwrap();
     let fix = finding.fix.as_ref().unwrap();
 
-    assert!(finding.summary.contains("blocks of 32 tokens, engines to cut 64"));
-    let place = "tokens_per_block: 32 (now 64) in ConfigMap trtllm-engine-config, key agg.yaml";
-    assert!(fix.sentence.contains(place), "{}", fix.sentence);
-    let edit = "kubectl -n gtc-demo edit configmap trtllm-engine-config";
-    assert!(fix.kubectl.as_ref().unwrap().starts_with(edit));
+    let place = "In ConfigMap trtllm-engine-config, key agg.yaml, change tokens_per_block from 64 to 32, then";
+    assert!(fix.sentence.starts_with(place), "{}", fix.sentence);
+    let command = fix.kubectl.as_ref().unwrap();
+    let patch = "kubectl -n gtc-demo patch configmap trtllm-engine-config --type=json -p '[{\"op\":\"test\",\
+                 \"path\":\"/data/agg.yaml\",\"value\":\"kv_cache_config:\\n  tokens_per_block: 64\\n\"},";
+    assert!(command.starts_with(patch), "{command}");
+    assert!(command.contains("kubectl -n gtc-demo delete pod"), "{command}");
 }

@@ -560,7 +560,7 @@ fn the_sentence_of_a_fix_says_what_its_change_does() {
 
         let lead = format!("Stop all workers, then start them with {first}, ");
         assert!(fix.sentence.starts_with(&lead), "{}", fix.sentence);
-        let Some(kvtop::diagnose::Change::Set { flags, value, .. }) = &fix.change else {
+        let [kvtop::diagnose::Change::Set { flags, value, .. }] = fix.changes.as_slice() else {
             panic!("{fix:?}")
         };
         assert_eq!((flags[0], value.as_str()), (flag, "64"));

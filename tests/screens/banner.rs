@@ -210,17 +210,17 @@ fn keys_of_ones_own_are_named_wherever_a_key_is() {
 }
 
 #[test]
-fn what_nothing_shows_any_more_is_said_to_mend() {
+fn a_finding_without_new_evidence_is_recovering() {
     let mut picture = findings::mismatch();
     picture.findings[0].mending =
         Some(crate::support::pictures::NOW.before(std::time::Duration::from_secs(12)));
-    let said = "mending: no sign of it for 12s, resolved after 30s";
+    let said = "no new evidence for 12 of 30 s";
     for size in [(80, 24), (120, 36), (200, 60)] {
         let screen = draw(&mut shell(), &picture, size);
         assert!(screen.contains("KVT001") && screen.contains(said), "{screen}");
     }
     picture.findings[0].mending = None;
-    assert!(!draw(&mut shell(), &picture, (200, 60)).contains("mending"));
+    assert!(!draw(&mut shell(), &picture, (200, 60)).contains("RECOVERING"));
 }
 
 #[test]

@@ -91,6 +91,7 @@ fn finding() -> impl Strategy<Value = FindingRow> {
             kubectl: some[0].then(|| texts[2].clone()),
             restarts: texts[3].clone(),
             verify: texts[4].clone(),
+            rollout: None,
         });
         (row.raised, row.resolved) = (Timestamp(times.0), times.1.map(Timestamp));
         row

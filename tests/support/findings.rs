@@ -60,6 +60,7 @@ pub(crate) fn block_size() -> FindingRow {
             )),
             restarts: String::from("trtllmworker, one pod after the other"),
             verify: String::from("kvtop check -n gtc-demo --wait 2m"),
+            rollout: None,
         }),
         subjects: Vec::new(),
         explains: vec!["KVT014", "KVT009"],
@@ -270,6 +271,7 @@ pub(crate) fn hostile() -> Snapshot {
         kubectl: Some(evil.clone()),
         restarts: evil.clone(),
         verify: evil.clone(),
+        rollout: None,
     });
     let mut picture = with(pictures::mismatch(), vec![finding]);
     for row in &mut picture.checks {

@@ -1,10 +1,13 @@
 use super::*;
-use crate::domain::{GraphApi, ManifestList, ManifestPart};
+use crate::domain::{
+    ConfigSource, EngineFile, Graph, GraphApi, ManifestList, ManifestPart, RolloutStage, Timestamp,
+};
 
 fn list(path: &str, items: Option<&[&str]>) -> ManifestList {
     ManifestList {
         path: path.into(),
         items: items.map(|items| items.iter().map(|item| Arc::from(*item)).collect()),
+        values: items.unwrap_or_default().iter().map(|_| Some("old".into())).collect(),
         present: items.is_some(),
     }
 }
@@ -34,6 +37,7 @@ fn graph(api: GraphApi, components: Vec<Component>) -> Graph {
         namespace: "serving".into(),
         api: Some(api),
         generation: Some(3),
+        changed: None,
         backend: None,
         dynamo_namespace: None,
         components,
@@ -64,10 +68,15 @@ fn alpha(envs: Option<&[&str]>, args: Option<&[&str]>) -> Graph {
     )
 }
 
+fn objects(graph: &Graph) -> Objects {
+    let namespace = Some(Arc::clone(&graph.namespace));
+    Objects { namespace, graph: Some(graph.clone()), ..Objects::default() }
+}
+
 fn set(on: Part, variable: Option<&str>, flags: &'static [&'static str]) -> Fix {
     let variable = variable.map(str::to_owned);
-    let change = Change::Set { on, variable, flags, inside: None, value: "32".into() };
-    Fix { sentence: "Set it.".into(), change: Some(change), restarts: "the frontend".into() }
+    let changes = vec![Change::Set { on, variable, flags, value: "32".into() }];
+    Fix { sentence: "Set it.".into(), changes, restarts: "the frontend".into(), ..Fix::default() }
 }
 
 fn declared() -> Fix {
@@ -75,7 +84,7 @@ fn declared() -> Fix {
 }
 
 fn rendered(fix: &Fix, graph: &Graph) -> Rendered {
-    fix.render(Target { namespace: Some("serving"), graph: Some(graph), chosen: None })
+    fix.render(&objects(graph), &SizesInUse::default())
 }
 
 #[test]
@@ -94,9 +103,10 @@ fn a_variable_is_appended_to_those_that_are_there() {
     assert_eq!(
         rendered.yaml.as_deref(),
         Some(
-            "# DynamoGraphDeployment demo in namespace serving (nvidia.com/v1alpha1).\n# Lines for its \
-             manifest. Do not merge them as a patch: a merge drops the rest of the list.\n# \
-             spec.services.Frontend.envs: add\n- name: DYN_KV_CACHE_BLOCK_SIZE\n  value: \"32\"\n"
+            "# DynamoGraphDeployment demo in namespace serving (nvidia.com/v1alpha1). Paste into the \
+             manifest.\n# Do not apply as a merge patch: it would replace whole lists.\n# \
+             spec.services.Frontend.envs: append to the list\n- name: DYN_KV_CACHE_BLOCK_SIZE\n  value: \
+             \"32\"\n"
         )
     );
     assert_eq!(rendered.restarts, "the frontend; Frontend: 2 pods, no model to load");
@@ -142,8 +152,7 @@ fn a_component_of_v1beta1_is_named_before_its_place_is_used() {
     let test = r#"{"op":"test","path":"/spec/components/1/name","value":"Frontend"}"#;
     let add = r#"{"op":"add","path":"/spec/components/1/podTemplate/spec/containers/0/env/-""#;
     assert!(kubectl.find(test).unwrap() < kubectl.find(add).unwrap(), "{kubectl}");
-    let place =
-        "# spec.components[name=Frontend].podTemplate.spec.containers[name=main].env: add\n";
+    let place = "# spec.components[name=Frontend].podTemplate.spec.containers[name=main].env: append to the list\n";
     assert!(yaml.contains(place), "{yaml}");
 }
 
@@ -165,77 +174,205 @@ fn a_flag_is_changed_where_it_stands_and_added_where_it_does_not() {
     let add = |value: &str| format!(r#"{{"op":"add","path":"{args}/-","value":"{value}"}}"#);
     assert!(absent.contains(&format!("{},{}", add("--kv-block-size"), add("32"))), "{absent}");
     let restarts = rendered(&fix, &alpha(None, Some(&[]))).restarts;
-    assert!(
-        restarts.ends_with("Worker: 2 pods, each of which loads its model again"),
-        "{restarts}"
-    );
+    assert!(restarts.ends_with("Worker: 2 pods, each reloads its model"), "{restarts}");
+}
+
+fn engine(on: Part) -> Fix {
+    Fix { changes: vec![Change::engine_size(on, 32)], ..Fix::default() }
 }
 
 #[test]
 fn a_number_inside_the_engines_json_is_changed_and_nothing_else() {
-    let change = Change::Set {
-        on: Part::Workers,
-        variable: None,
-        flags: &["--override-engine-args"],
-        inside: Some("tokens_per_block"),
-        value: "32".into(),
-    };
-    let fix = Fix { change: Some(change), ..Fix::default() };
     let old = r#"{"kv_cache_config":{"tokens_per_block": 16,"dtype":"fp8"}}"#;
-    let of = |args: &[&str]| rendered(&fix, &alpha(None, Some(args))).kubectl;
+    let of = |args: &[&str]| rendered(&engine(Part::Workers), &alpha(None, Some(args))).kubectl;
 
-    let kubectl = of(&["--override-engine-args", old]).unwrap();
+    let there = of(&["--override-engine-args", old]).unwrap();
+    let missing =
+        of(&["--override-engine-args", r#"{"kv_cache_config":{"dtype":"fp8"}}"#]).unwrap();
+    let alone = of(&["--model", "m"]).unwrap();
 
     let new = r#"{\"kv_cache_config\":{\"tokens_per_block\": 32,\"dtype\":\"fp8\"}}"#;
-    assert!(kubectl.contains(&format!(r#"args/1","value":"{new}""#)), "{kubectl}");
-    assert_eq!(of(&["--override-engine-args", "{}"]), None);
-    assert_eq!(of(&["--model", "m"]), None);
+    assert!(there.contains(&format!(r#"args/1","value":"{new}""#)), "{there}");
+    let new = r#"{\"kv_cache_config\":{\"tokens_per_block\":32,\"dtype\":\"fp8\"}}"#;
+    assert!(missing.contains(&format!(r#"args/1","value":"{new}""#)), "{missing}");
+    let new = r#"{\"kv_cache_config\":{\"tokens_per_block\":32}}"#;
+    assert!(alone.contains(&format!(r#"args/-","value":"{new}""#)), "{alone}");
+    assert_eq!(of(&["--override-engine-args", "{not json"]), None);
+}
+
+/// Workers that compute prompts and workers that generate, each with a file.
+fn disaggregated(texts: [&str; 2]) -> Objects {
+    let mut graph = alpha(Some(&[]), Some(&["--model", "m"]));
+    let mut decode = graph.components[1].clone();
+    let mut files = Vec::new();
+    for (at, text) in texts.into_iter().enumerate() {
+        let (config_map, key): (Arc<str>, Arc<str>) =
+            ("engine".into(), format!("{at}.yaml").into());
+        let source =
+            ConfigSource::ConfigMap { name: Arc::clone(&config_map), key: Arc::clone(&key) };
+        let component = if at == 0 { &mut graph.components[1] } else { &mut decode };
+        component.engine_file = Some(EngineFile {
+            path: "/e".into(),
+            source,
+            engine: crate::domain::Backend::TrtLlm,
+            overridden: Vec::new(),
+            otherwise: Vec::new(),
+            followed: false,
+        });
+        files.push(FileState { config_map, key, text: Some(text.into()), changed: None });
+    }
+    decode.name = "Decode".into();
+    graph.components.push(decode);
+    let pods = [("p-a", "Worker"), ("d-a", "Decode"), ("d-b", "Decode")];
+    let pods = pods.map(|(name, component)| PodState {
+        name: name.into(),
+        component: Some(component.into()),
+        role: Role::Worker,
+        started: Some(Timestamp(5_000_000)),
+        manifest: ManifestPart::default(),
+    });
+    Objects { files, pods: pods.into(), ..objects(&graph) }
 }
 
 #[test]
-fn a_file_of_a_config_map_is_named_with_its_key() {
-    let change = Change::Config {
-        config_map: "engine".into(),
-        key: "agg.yaml".into(),
-        lines: vec!["kv_cache_config:".into(), "  tokens_per_block: 32".into()],
+fn every_file_of_a_disaggregated_deployment_is_changed_and_its_readers_restart() {
+    let sixteen = "kv_cache_config:\n  tokens_per_block: 16\n";
+    let objects = disaggregated([sixteen, "kv_cache_config: {dtype: fp8}\n"]);
+    let fix = engine(Part::Workers);
+
+    let shown = fix.render(&objects, &SizesInUse::default());
+
+    let command = shown.kubectl.unwrap();
+    assert!(command.starts_with("kubectl -n serving patch configmap engine --type=json -p '["));
+    for part in [
+        r#"{"op":"test","path":"/data/0.yaml","value":"kv_cache_config:\n  tokens_per_block: 16\n"}"#,
+        r#"{"op":"replace","path":"/data/0.yaml","value":"kv_cache_config:\n  tokens_per_block: 32\n"}"#,
+        r#""value":"kv_cache_config: {tokens_per_block: 32, dtype: fp8}\n"}"#,
+        "&&\nsleep 10 &&\nfor pod in p-a d-a d-b; do\n  kubectl -n serving delete pod \"$pod\"",
+    ] {
+        assert!(command.contains(part), "{part} in {command}");
+    }
+    let yaml = shown.yaml.unwrap();
+    let whole = "# ConfigMap engine, key 0.yaml: replace these lines, keep the others\nkv_cache_config:\n  \
+                 tokens_per_block: 32\n";
+    assert!(yaml.contains(whole), "{yaml}");
+}
+
+#[test]
+fn what_is_in_place_is_said_with_the_pods_that_started_before() {
+    let text = "kv_cache_config:\n  tokens_per_block: 32\n";
+    let mut objects = disaggregated([text, text]);
+    for file in &mut objects.files {
+        file.changed = Some(Timestamp(9_000_000));
+    }
+    objects.pods[0].started = Some(Timestamp(10_000_000));
+    let fix = engine(Part::Workers);
+
+    let shown = fix.render(&objects, &SizesInUse::default());
+
+    let progress = shown.progress.unwrap();
+    assert_eq!(progress.stage, RolloutStage::Restarting);
+    assert_eq!(progress.applied, Some(Timestamp(9_000_000)));
+    assert_eq!(progress.waiting.join(" "), "d-a d-b");
+    let said = "Already set since 00:00:09Z: tokens_per_block: 32 in ConfigMap engine, key 0.yaml, \
+                tokens_per_block: 32 in ConfigMap engine, key 1.yaml. 1 of 3 pods run with it. Restart, one at \
+                a time: d-a, d-b.";
+    assert_eq!(shown.sentence, said);
+    assert_eq!(shown.yaml, None);
+    assert!(shown.kubectl.unwrap().starts_with("for pod in d-a d-b; do\n"));
+}
+
+#[test]
+fn pods_whose_arguments_differ_from_the_template_are_not_rolled_yet() {
+    let graph = alpha(Some(&[]), Some(&["--kv-block-size", "32"]));
+    let mut objects = objects(&graph);
+    for (name, size) in [("w-a", "16"), ("w-b", "32")] {
+        let mut manifest = graph.components[1].manifest.clone();
+        manifest.words[1] = list("/spec/containers/0/args", Some(&["--kv-block-size", size]));
+        objects.pods.push(PodState {
+            name: name.into(),
+            component: Some("Worker".into()),
+            role: Role::Worker,
+            started: None,
+            manifest,
+        });
+    }
+    let mut fix = set(Part::Workers, None, &["--kv-block-size"]);
+    fix.restart = Restart::Together { frontends: true };
+
+    let shown = fix.render(&objects, &SizesInUse::default());
+
+    assert_eq!(shown.progress.unwrap().waiting.join(" "), "w-a");
+    let said = "Already set: --kv-block-size 32 on Worker. 1 of 2 pods run with it. Restart w-a.";
+    assert_eq!(shown.sentence, said);
+    let command = "kubectl -n serving delete pod w-a --ignore-not-found";
+    assert_eq!(shown.kubectl.as_deref(), Some(command));
+}
+
+#[test]
+fn flags_without_a_value_are_added_and_taken_away() {
+    let switch = |present| Fix {
+        changes: vec![Change::Switch { on: Part::Workers, flags: &["--publish"], present }],
+        ..Fix::default()
     };
-    let fix = Fix { change: Some(change), ..Fix::default() };
+    let args: &[&str] = &["--publish", "--model", "m"];
 
-    let rendered = fix.render(Target { namespace: Some("serving"), ..Target::default() });
+    let on = rendered(&switch(true), &alpha(None, Some(&["--model", "m"]))).kubectl.unwrap();
+    let off = rendered(&switch(false), &alpha(None, Some(args))).kubectl.unwrap();
+    let there = rendered(&switch(true), &alpha(None, Some(args)));
 
-    let command = "kubectl -n serving edit configmap engine  # then roll the workers";
-    assert_eq!(rendered.kubectl.as_deref(), Some(command));
-    assert!(rendered.yaml.unwrap().starts_with("# ConfigMap engine, key agg.yaml;"));
+    assert!(on.contains(r#"args/-","value":"--publish""#), "{on}");
+    assert!(off.contains(r#"{"op":"remove","path":"#) && off.contains(r#"args/0"}"#), "{off}");
+    assert!(there.kubectl.is_none() && there.sentence.starts_with("Already set"), "{there:?}");
 }
 
 #[test]
-fn names_from_outside_stay_words_of_the_shell() {
-    let mut graph = alpha(Some(&[]), None);
-    graph.name = "x'; rm -rf /; '".into();
-    let kubectl = rendered(&declared(), &graph).kubectl.unwrap();
+fn names_from_outside_never_reach_a_command() {
+    for name in ["x'; rm -rf /; '", "--help", "", "A", "a b"] {
+        let mut graph = alpha(Some(&[]), None);
+        graph.name = name.into();
+        let shown = rendered(&declared(), &graph);
+        assert_eq!(shown.kubectl, None, "{name}");
+        assert!(shown.yaml.is_some());
+    }
+}
 
-    assert!(kubectl.contains(r"nvidia.com 'x'\''; rm -rf /; '\''' --type=json"), "{kubectl}");
+#[test]
+fn a_service_name_cannot_break_out_of_the_patch() {
+    let mut graph = alpha(Some(&[]), None);
+    let name = "F\"},{\"op\":\"remove\",\"path\":\"/spec'$(id)";
+    graph.components[0].name = name.into();
+    let list = &mut graph.components[0].manifest.variables[0];
+    list.path = format!("/spec/services/{}/envs", patch::pointer(name)).into();
+
+    let command = rendered(&declared(), &graph).kubectl.unwrap();
+
+    let (_, quoted) = command.split_once("-p ").unwrap();
+    let json = quoted.trim_matches('\'').replace(r"'\''", "'");
+    let operations: Vec<serde_json::Value> = serde_json::from_str(&json).unwrap();
+    assert_eq!(operations.len(), 2, "{operations:?}");
+    assert!(!operations.iter().any(|it| it["op"] == "remove"));
 }
 
 #[test]
 fn pods_are_rolled_one_by_one_and_unknown_targets_leave_the_sentence() {
-    let roll = Change::Roll { pods: vec!["w-a".into(), "w-b".into()] };
-    let fix = Fix { sentence: "Roll.".into(), change: Some(roll), restarts: "workers".into() };
+    let changes = vec![Change::Roll { pods: vec!["w-a".into(), "w-b".into()] }];
+    let fix = Fix { sentence: "Roll.".into(), changes, ..Fix::default() };
     let mut long = alpha(Some(&[]), None);
     long.components[0].manifest.variables[0].items = None;
+    let nowhere = Objects::default();
 
-    let known = fix.render(Target { namespace: Some("serving"), ..Target::default() });
-    let unknown = fix.render(Target::default());
+    let known = rendered(&fix, &long);
+    let unknown = fix.render(&nowhere, &SizesInUse::default());
 
-    assert_eq!(
-        known.kubectl.as_deref(),
-        Some("kubectl -n serving delete pod w-a  # when its successor is ready, the next: w-b")
-    );
+    let wait = "wait --for=condition=Ready pod -l nvidia.com/dynamo-graph-deployment-name=demo";
+    let command = known.kubectl.unwrap();
+    assert!(command.starts_with("for pod in w-a w-b; do\n") && command.contains(wait), "{command}");
     assert_eq!((known.yaml, unknown.kubectl, unknown.yaml), (None, None, None));
     assert_eq!(unknown.verify, "kvtop check --wait 2m, with the flags that name the deployment");
-    let chosen = fix.render(Target { chosen: Some("demo"), ..Target::default() });
+    let chosen = Objects { chosen: Some("demo".into()), ..Objects::default() };
     assert_eq!(
-        chosen.verify,
+        fix.render(&chosen, &SizesInUse::default()).verify,
         "kvtop check --dgd demo --wait 2m, with the flags that name the deployment"
     );
     assert_eq!(rendered(&declared(), &long).kubectl, None, "a list that is not known");

@@ -5,7 +5,7 @@ use crate::diagnose::fix::{Change, Fix, Part};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::rules::block_size_mismatch::{BlockSizeMismatch, mended_size};
 use crate::diagnose::{Finding, Rule, Verdict};
-use crate::domain::{Backend, ClaimOf, Grade, Severity};
+use crate::domain::{Backend, ClaimOf, Grade, Release, Severity};
 
 /// What holds when nobody declares a size (ai-dynamo 0.9.0 to 1.6.1, `frontend/`).
 const DEFAULT: u32 = 16;
@@ -90,11 +90,19 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String
         Verdict::Found(_) => format!("{differs}; leave the workers' size to the fix of KVT001."),
         Verdict::Clear { .. } | Verdict::Unknown { .. } => {
             let setting = match evidence.backend() {
-                Some(Backend::Vllm) => "--block-size",
-                Some(Backend::SgLang) => "--page-size",
-                Some(Backend::TrtLlm | Backend::Mocker) | None => "tokens_per_block",
+                Some(Backend::Vllm) => format!("--block-size={declared}"),
+                Some(Backend::SgLang) => format!("--page-size={declared}"),
+                // The publisher follows the engine from 1.4 on. Before, one alone would part them (KVT001).
+                Some(Backend::TrtLlm)
+                    if evidence.releases.least.is_none_or(|it| it < Release::new(1, 4)) =>
+                {
+                    format!("tokens_per_block={declared} and --kv-block-size {declared}")
+                }
+                Some(Backend::TrtLlm | Backend::Mocker) | None => {
+                    format!("tokens_per_block={declared}")
+                }
             };
-            format!("{differs} or configure {setting}={declared} on workers.")
+            format!("{differs} or configure {setting} on workers.")
         }
     }
 }
@@ -151,7 +159,6 @@ fn fix(evidence: &Evidence, unread: bool, size: u32) -> Fix {
         on: Part::Frontend,
         variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),
         flags: &["--kv-cache-block-size"],
-        inside: None,
         value: size.to_string(),
     };
     let sentence = if unread {
@@ -163,5 +170,6 @@ fn fix(evidence: &Evidence, unread: bool, size: u32) -> Fix {
     } else {
         format!("Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend.")
     };
-    Fix { sentence, change: Some(change), restarts: evidence.frontend_restarts() }
+    let (changes, restarts) = (vec![change], evidence.frontend_restarts());
+    Fix { sentence, changes, restarts, ..Fix::default() }
 }

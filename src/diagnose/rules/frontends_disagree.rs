@@ -146,11 +146,5 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
 fn replica_sync(evidence: &Evidence) -> Option<Change> {
     let name = evidence.knob(knobs::REPLICA_SYNC)?.strip_suffix("=true")?;
     let variable = Some(name.to_owned());
-    Some(Change::Set {
-        on: Part::Frontend,
-        variable,
-        flags: &[],
-        inside: None,
-        value: "true".to_owned(),
-    })
+    Some(Change::Set { on: Part::Frontend, variable, flags: &[], value: "true".to_owned() })
 }

@@ -96,8 +96,8 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
             sentence: "Run frontend and workers from the same Dynamo version, and compare block size, LoRA \
                        adapters, speculative decoding, tokenizer and chat template on both sides."
                 .into(),
-            change: None,
             restarts: "whatever differs".into(),
+            ..Fix::default()
         }),
         subjects: Vec::new(),
     }

@@ -166,10 +166,39 @@ fn set<T>(
         Some(flag) => format!("Start the frontend with {flag} {value}."),
         None => format!("Set {text} on the frontend."),
     };
-    finding.mended_by(sentence, evidence.frontend_restarts()).through(change).into()
+    let mut changes: Vec<Change> = change.into_iter().collect();
+    let more: Vec<Change> =
+        wrong(evidence).into_iter().filter(|change| !changes.contains(change)).collect();
+    let mut sentence = sentence;
+    // A fix that leaves another of these settings wrong changes nothing for requests.
+    if !changes.is_empty() {
+        for change in more {
+            if let Change::Set { variable: Some(name), value, .. } = &change {
+                sentence.extend([" Also set ", name, "=", value, "."]);
+            }
+            changes.push(change);
+        }
+    }
+    finding.mended_by(sentence, evidence.frontend_restarts()).through(changes).into()
+}
+
+/// Returns what changes each setting that keeps the router from choosing by cached blocks.
+fn wrong(evidence: &Evidence) -> Vec<Change> {
+    let settings = &evidence.settings;
+    let mode = settings.router_mode.as_ref().is_some_and(|mode| mode.value.as_ref() != "kv");
+    let light = settings.overlap_weight.as_ref().is_some_and(|weight| weight.value <= 0.0);
+    let hot = settings.temperature.as_ref().is_some_and(|heat| heat.value > 0.0);
+    let mode = mode.then(|| variable("DYN_ROUTER_MODE", &["--router-mode"], "kv"));
+    let light = if light {
+        evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "1.0")
+    } else {
+        None
+    };
+    let hot = hot.then(|| variable("DYN_ROUTER_TEMPERATURE", &["--router-temperature"], "0"));
+    mode.into_iter().chain(light).chain(hot).collect()
 }
 
 fn variable(name: &str, flags: &'static [&'static str], value: &str) -> Change {
     let variable = Some(name.to_owned());
-    Change::Set { on: Part::Frontend, variable, flags, inside: None, value: value.to_owned() }
+    Change::Set { on: Part::Frontend, variable, flags, value: value.to_owned() }
 }

@@ -224,7 +224,8 @@ fn fix(evidence: &Evidence, pods: Vec<Arc<str>>) -> Fix {
     }
     Fix {
         sentence,
-        change: Some(Change::Roll { pods }),
+        changes: vec![Change::Roll { pods }],
         restarts: "every worker, one after the other; their caches start empty".into(),
+        ..Fix::default()
     }
 }

@@ -2,10 +2,11 @@
 
 mod reported;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diagnose::evidence::{Evidence, OfWorker, RankEvidence};
-use crate::diagnose::fix::Fix;
+use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
 use crate::domain::{Grade, Severity, thousands};
 
@@ -172,8 +173,9 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
                 "Enable KV events{on}: {}. Restart the workers one by one.{also}",
                 evidence.publish_flags()
             ),
-            change: None,
+            changes: evidence.publish(mute_parts(evidence, mute)).into_iter().collect(),
             restarts: "every worker, one after the other; their caches start empty".into(),
+            ..Fix::default()
         }),
         subjects: Vec::new(),
     }
@@ -205,6 +207,19 @@ fn names(of: &[&OfWorker<bool>]) -> String {
     format!("{}{others}", names.join(", "))
 }
 
+/// Returns the components of workers that were not told to publish.
+fn mute_parts(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Part {
+    let pod = |of: &&OfWorker<bool>| match of.worker {
+        Some(worker) => {
+            let mut ranks = evidence.ranks.iter();
+            ranks.find(|rank| rank.rank.worker == worker).and_then(|rank| rank.pod.clone())
+        }
+        None => Some(Arc::clone(&of.who)),
+    };
+    let pods: Vec<Option<Arc<str>>> = mute.iter().map(pod).collect();
+    evidence.components(pods.iter().map(Option::as_ref)).unwrap_or(Part::Workers)
+}
+
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {
     let names: Vec<String> = silent.iter().map(|rank| Evidence::name_of(rank)).collect();
     let routed = thousands(silent.iter().map(|rank| rank.tally.routed).sum());
@@ -227,6 +242,9 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
             .push(Proof::new("publishes events", "no", setting.source.to_string()).at(setting.at));
     }
     proofs.extend(reported::proof(evidence));
+    // A worker that was told to publish needs something else.
+    let pods = silent.iter().map(|rank| rank.pod.as_ref());
+    let part = if off.len() == silent.len() { evidence.components(pods) } else { None };
     let is = if silent.len() == 1 { "publishes" } else { "publish" };
     let ranks = if loud == 1 { "rank does" } else { "ranks do" };
     Finding {
@@ -250,8 +268,9 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
                 names.join(", "),
                 evidence.publish_flags()
             ),
-            change: None,
+            changes: part.and_then(|part| evidence.publish(part)).into_iter().collect(),
             restarts: "that worker; its cache starts empty".into(),
+            ..Fix::default()
         }),
         subjects: workers_of(silent.iter().copied()),
     }

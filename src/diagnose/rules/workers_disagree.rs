@@ -156,5 +156,10 @@ fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
     } else {
         format!("Roll {odd} with {set}, as the others have.")
     };
-    Fix { sentence, change, restarts: "those workers; their caches start empty".into() }
+    Fix {
+        sentence,
+        changes: change.into_iter().collect(),
+        restarts: "those workers; their caches start empty".into(),
+        ..Fix::default()
+    }
 }

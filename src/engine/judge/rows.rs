@@ -1,14 +1,16 @@
 //! Verdicts of the rules, as rows of a snapshot.
 
-use crate::diagnose::{Raised, Target, Verdict};
+use crate::diagnose::{Objects, Progress, Raised, SizesInUse, Verdict};
+use crate::domain::{RolloutStage, Timestamp};
 use crate::engine::Engine;
-use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
+use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow, RolloutRow};
 
 impl Engine {
     /// Returns what is wrong, as rows.
     pub(in crate::engine) fn findings(&self) -> Vec<FindingRow> {
-        let target = self.target();
-        self.verdicts().raised().into_iter().map(|raised| row(raised, target)).collect()
+        let (objects, sizes) = (self.objects.get(), self.sizes_in_use());
+        let raised = self.verdicts().raised().into_iter();
+        raised.map(|raised| row(raised, &objects, &sizes)).collect()
     }
 
     /// Returns true while the rule called `id` finds something that is not resolved.
@@ -20,8 +22,9 @@ impl Engine {
     /// Renders what came and went, when there is more of it.
     pub(super) fn remember_findings(&mut self) {
         if self.past.0 != self.diagnosis.passed() {
-            let target = self.target();
-            let rows = self.diagnosis.past().map(|raised| row(raised, target)).collect();
+            let (objects, sizes) = (self.objects.get(), self.sizes_in_use());
+            let past = self.diagnosis.past();
+            let rows = past.map(|raised| row(raised, &objects, &sizes)).collect();
             self.past = (self.diagnosis.passed(), rows);
         }
     }
@@ -48,8 +51,9 @@ impl Engine {
     }
 }
 
-fn row(raised: Raised<'_>, target: Target<'_>) -> FindingRow {
+fn row(raised: Raised<'_>, objects: &Objects, sizes: &SizesInUse) -> FindingRow {
     let finding = raised.finding;
+    let (mending, resolved) = (raised.mending, raised.resolved);
     let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
         claim: proof.claim.clone(),
         value: proof.value.clone(),
@@ -69,8 +73,9 @@ fn row(raised: Raised<'_>, target: Target<'_>) -> FindingRow {
         refuted_by: finding.refuted_by.clone(),
         competing: finding.competing.clone(),
         fix: finding.fix.as_ref().map(|fix| {
-            let shown = fix.render(target);
+            let shown = fix.render(objects, sizes);
             FixRow {
+                rollout: shown.progress.map(|progress| rollout(progress, mending, resolved)),
                 sentence: shown.sentence,
                 yaml: shown.yaml,
                 kubectl: shown.kubectl,
@@ -83,5 +88,26 @@ fn row(raised: Raised<'_>, target: Target<'_>) -> FindingRow {
         raised: raised.raised,
         mending: raised.mending,
         resolved: raised.resolved,
+    }
+}
+
+/// Returns how far a fix has come: what the objects and pods show, and then what the rule says.
+fn rollout(
+    progress: Progress,
+    mending: Option<Timestamp>,
+    resolved: Option<Timestamp>,
+) -> RolloutRow {
+    let stage = match (resolved, mending) {
+        (Some(_), _) => RolloutStage::Resolved,
+        (None, Some(_)) => RolloutStage::Verifying,
+        (None, None) => progress.stage,
+    };
+    RolloutRow {
+        stage,
+        applied: progress.applied,
+        restarted: progress.restarted.len(),
+        pods: progress.pods(),
+        waiting: progress.waiting,
+        clean_since: mending.filter(|_| resolved.is_none()),
     }
 }

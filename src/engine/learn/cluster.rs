@@ -58,7 +58,7 @@ impl Engine {
     }
 
     pub(super) fn graph(&mut self, graph: &Graph, at: Timestamp) {
-        self.cluster.set_graph(graph);
+        self.cluster.set_graph(graph, at);
         let ours = |subject: &Subject| is_of_graph(subject, &graph.name);
         self.claims.doubt(|claim| ours(&claim.subject));
         for claim in self.cluster.file_claims(|reader, _| ours(reader)) {
@@ -76,7 +76,7 @@ impl Engine {
     }
 
     pub(super) fn config_file(&mut self, file: &ConfigFile, at: Timestamp) {
-        self.cluster.set_file(file);
+        self.cluster.set_file(file, at);
         let source = file_source(&file.config_map, &file.key);
         let here = ConfigSource::ConfigMap {
             name: Arc::clone(&file.config_map),

@@ -95,7 +95,7 @@ impl<'a> Reader<'a, '_> {
                         let file = component.engine_file.as_mut();
                         self.adopt(object, part, file, &mut cluster);
                     }
-                    cluster.set_graph(&graph);
+                    cluster.set_graph(&graph, Timestamp::default());
                 }
                 Fact::Pod(pod) => {
                     let mut pod = (**pod).clone();
@@ -147,7 +147,7 @@ impl<'a> Reader<'a, '_> {
         let facts = facts.unwrap_or_default();
         for fact in facts.other {
             if let Fact::ConfigFile(settings) = fact {
-                cluster.set_file(&settings);
+                cluster.set_file(&settings, Timestamp::default());
             }
         }
     }

@@ -171,14 +171,21 @@ struct Banner<'a> {
 }
 
 impl Banner<'_> {
-    const fn role(&self) -> Role {
-        findings::role(self.finding.severity)
+    /// A finding that nothing shows any more is amber, whatever it was.
+    fn role(&self) -> Role {
+        if self.recovers() { Role::Warn } else { findings::role(self.finding.severity) }
+    }
+
+    fn recovers(&self) -> bool {
+        findings::mending(self.finding, self.now).is_some()
     }
 
     /// Returns mark and id, with the word between them where there is room.
     fn badge(&self, glyphs: &Glyphs) -> [String; 2] {
-        let mark = findings::glyph(self.finding.severity, glyphs);
-        let (word, id) = (findings::word(self.finding.severity), self.finding.id);
+        let severity = if self.recovers() { Severity::Warning } else { self.finding.severity };
+        let mark = findings::glyph(severity, glyphs);
+        let word = if self.recovers() { "RECOVERING" } else { findings::word(severity) };
+        let id = self.finding.id;
         [format!("{mark} {word} {id}"), format!("{mark} {id}")]
     }
 
@@ -190,7 +197,7 @@ impl Banner<'_> {
     fn summary(&self) -> String {
         let summary = text::clean(&self.finding.summary);
         match findings::mending(self.finding, self.now) {
-            Some(mending) => format!("{mending}. It was: {summary}"),
+            Some(progress) => format!("{progress}. Was: {summary}"),
             None => summary.into_owned(),
         }
     }

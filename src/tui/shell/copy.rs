@@ -48,9 +48,10 @@ impl Shell {
         let none = || String::from("there is no fix to copy");
         let finding = self.meant(live).ok_or_else(none)?;
         let fix = finding.fix.as_ref().ok_or_else(none)?;
-        Ok(match &fix.yaml {
-            Some(yaml) => (format!("patch of {}", finding.id), yaml.clone()),
-            None => (format!("fix of {}", finding.id), fix.sentence.clone()),
+        Ok(match (&fix.kubectl, &fix.yaml) {
+            (Some(commands), _) => (format!("commands of {}", finding.id), commands.clone()),
+            (None, Some(yaml)) => (format!("lines of {}", finding.id), yaml.clone()),
+            (None, None) => (format!("fix of {}", finding.id), fix.sentence.clone()),
         })
     }
 

@@ -78,9 +78,11 @@ impl Sheet {
         self.hang(label, code.lines().map(line).collect(), Role::Series4);
     }
 
-    /// Writes a command, broken where it must be.
+    /// Writes commands, broken where they must be.
     pub fn command(&mut self, label: &str, command: &str) {
-        let lines = text::wrap(&text::clean(command), self.room());
+        let room = self.room();
+        let lines = command.lines().flat_map(|line| text::wrap(&text::clean(line), room));
+        let lines = lines.collect();
         self.hang(label, lines, Role::Series4);
     }
 

@@ -15,6 +15,9 @@ const KEY_LIMIT: usize = 512;
 /// Longest value that is kept as that of a variable.
 const VALUE_LIMIT: usize = 4096;
 
+/// Longest file whose text is kept; a command that changes it holds it twice.
+const TEXT_LIMIT: usize = 8192;
+
 /// What stands where whoever watched took out a secret.
 const REDACTED: &str = "(redacted)";
 
@@ -27,6 +30,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let none = Map::new();
     let data = object.value["data"].as_object().unwrap_or(&none);
     let mut unreadable = false;
+    let changed = object.changed();
     for (key, text) in data {
         let Some(text) = text.as_str() else { continue };
         let extension = key.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -36,8 +40,13 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         let read = if object.gone { Ok(None) } else { engine_config::from_yaml(text) };
         unreadable |= read.is_err();
         let settings = read.unwrap_or_default();
-        let config_map = Arc::clone(&object.name);
-        facts.other.push(Fact::ConfigFile(ConfigFile { config_map, key: shared(key), settings }));
+        facts.other.push(Fact::ConfigFile(ConfigFile {
+            config_map: Arc::clone(&object.name),
+            key: shared(key),
+            settings,
+            text: kept_text(text).filter(|_| !object.gone),
+            changed,
+        }));
     }
     let variables = (!object.gone).then(|| Arc::new(variables(data)));
     facts.other.push(Fact::ConfigMap(ConfigMap { name: object.name, variables }));
@@ -45,6 +54,12 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         return Err(Reject::new("ConfigMap with a file that is no YAML"));
     }
     Ok(())
+}
+
+/// Returns a file's text where a command could write it back: it is short, and nothing was taken out of it.
+fn kept_text(text: &str) -> Option<Arc<str>> {
+    let whole = text.len() <= TEXT_LIMIT && !text.contains(REDACTED) && !is_taken_out(text);
+    whole.then(|| text.into())
 }
 
 fn variables(data: &Map<String, Value>) -> Variables {

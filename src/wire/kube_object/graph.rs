@@ -72,6 +72,7 @@ pub(super) fn decode_with(
         namespace: shared(object.namespace()),
         api,
         generation: object.value["metadata"]["generation"].as_u64(),
+        changed: object.changed(),
         name: object.name,
         backend,
         dynamo_namespace,

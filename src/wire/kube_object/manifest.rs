@@ -4,11 +4,37 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{list, raw, string};
+use super::{list, string};
 use crate::domain::{ManifestList, ManifestPart};
 
 /// Longest list that is kept; what is longer is not changed by a printed command.
 const ITEMS: usize = 256;
+
+/// Flags that fixes set.
+const COMPARED: &[&str] = &[
+    "--block-size",
+    "--kv-block-size",
+    "--kv-cache-block-size",
+    "--kv-events-config",
+    "--kv-overlap-score-weight",
+    "--no-kv-events",
+    "--no-router-kv-events",
+    "--override-engine-args",
+    "--page-size",
+    "--publish-events-and-metrics",
+    "--publish-kv-events",
+    "--router-block-size",
+    "--router-kv-overlap-score-credit",
+    "--router-kv-overlap-score-weight",
+    "--router-mode",
+    "--router-temperature",
+];
+
+/// How the names of Dynamo's own variables begin: only their values are kept.
+const DYNAMO: &str = "DYN_";
+
+/// Longest word or value that is kept whole, in bytes; of longer ones one byte more, which no command changes.
+const LONGEST: usize = 2048;
 
 /// A service of v1alpha1: variables of its own, and of its container, which win.
 pub(super) fn of_service(name: &str, service: &Value) -> ManifestPart {
@@ -44,28 +70,70 @@ pub(super) fn of_component(place: usize, component: &Value) -> ManifestPart {
     }
 }
 
-fn variables(path: String, entries: &Value) -> ManifestList {
-    kept(path, entries, |entry| string(entry, "name"))
+/// The main container of a pod, of whose words only those are kept that fixes compare.
+pub(super) fn of_pod(container: &Value) -> ManifestPart {
+    let path = "/spec/containers/0";
+    let mut words = words(path, container);
+    for items in words.iter_mut().filter_map(|list| list.items.as_mut()) {
+        let mut follows = false;
+        for word in items.iter_mut() {
+            let flag = COMPARED.contains(&word.split('=').next().unwrap_or_default());
+            if !flag && !follows {
+                *word = "".into();
+            }
+            follows = flag && !word.contains('=');
+        }
+    }
+    ManifestPart {
+        place: None,
+        variables: vec![variables(format!("{path}/env"), &container["env"])],
+        words,
+    }
 }
 
-/// Words of a process that no shell takes apart: command and arguments.
+fn variables(path: String, entries: &Value) -> ManifestList {
+    let mut list = kept(path, entries, |entry| string(entry, "name"));
+    if list.items.is_some() {
+        let value = |entry: &Value| match &entry["valueFrom"] {
+            Value::Null if string(entry, "name").is_some_and(|it| it.starts_with(DYNAMO)) => {
+                Some(shortened(string(entry, "value").unwrap_or_default()))
+            }
+            _ => None,
+        };
+        list.values = super::list(entries).map(value).collect();
+    }
+    list
+}
+
+/// Words of a process: command and arguments. Where a shell runs a script, those that the script passes on
+/// with `"$@"`: what stands in the script itself is not a list of words.
 fn words(path: &str, container: &Value) -> Vec<ManifestList> {
     let shells = ["sh", "bash", "/bin/sh", "/bin/bash", "-c"];
     let shell = |word: &Value| word.as_str().is_some_and(|word| shells.contains(&word));
-    if list(&container["command"]).any(shell) {
-        return Vec::new();
-    }
     let of = |key: &str| kept(format!("{path}/{key}"), &container[key], Value::as_str);
+    if list(&container["command"]).any(shell) {
+        let passes = |word: &Value| word.as_str().is_some_and(|word| word.contains("\"$@\""));
+        let script = list(&container["command"]).any(passes);
+        let own = list(&container["args"]).any(|word| passes(word) || shell(word));
+        return if script && !own { vec![of("args")] } else { Vec::new() };
+    }
     vec![of("command"), of("args")]
+}
+
+/// Returns `text`, or so much of it that it is known to be cut.
+fn shortened(text: &str) -> Arc<str> {
+    let end = (0..=text.len().min(LONGEST + 1)).rev().find(|end| text.is_char_boundary(*end));
+    text[..end.unwrap_or(0)].into()
 }
 
 fn kept(path: String, entries: &Value, read: impl Fn(&Value) -> Option<&str>) -> ManifestList {
     let items = entries.as_array().filter(|items| items.len() <= ITEMS);
     // An item of another form keeps its place.
-    let item = |item: &Value| -> Arc<str> { raw(read(item).unwrap_or_default()) };
+    let item = |item: &Value| -> Arc<str> { shortened(read(item).unwrap_or_default()) };
     ManifestList {
         path: path.into(),
         items: items.map(|items| items.iter().map(item).collect()),
+        values: Vec::new(),
         present: !entries.is_null(),
     }
 }

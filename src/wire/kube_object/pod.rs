@@ -12,7 +12,7 @@ use super::engine_file;
 use super::env::Env;
 use super::image::{self, Version};
 use super::settings::{Process, role_of};
-use super::{Object, list, raw, shared, string};
+use super::{Object, list, manifest, raw, shared, string};
 use crate::domain::{
     Backend, Basis, Claim, ConfigMaps, Container, EngineSocket, Fact, Pod, Port, Role, Seat,
     Subject,
@@ -78,6 +78,7 @@ impl<'a> PodReader<'a> {
     fn finish(mut self) -> (Pod, Vec<Claim>) {
         let containers = &self.object.value["spec"]["containers"];
         let main = main_container(containers);
+        self.pod.manifest = main.map(manifest::of_pod).unwrap_or_default();
         for container in main.into_iter().chain(list(containers)) {
             let is_main = self.pod.containers.is_empty();
             // The main one comes first, and once.

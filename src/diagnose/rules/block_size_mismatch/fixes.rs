@@ -1,9 +1,10 @@
 //! What makes engine, publisher and router agree.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, RouterKind, SizeClaim};
-use crate::diagnose::fix::{Change, Fix, Part};
+use crate::diagnose::fix::{Change, Edit, Fix, Part, Restart};
 use crate::diagnose::knobs;
 use crate::domain::{Backend, ClaimOf, Release};
 
@@ -15,7 +16,7 @@ const ALL_WORKERS: &str =
     "every worker, all stopped before the first starts; their caches start empty";
 
 /// What the users' documents say, and what it does not do.
-const FRONTEND: &str = "Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help.";
+const FRONTEND: &str = "Setting DYN_KV_CACHE_BLOCK_SIZE on the frontend will not fix this.";
 
 /// Engine and publisher differ, of `some` workers, or of all when there are none. Also returns the block size
 /// that everybody has then.
@@ -26,74 +27,151 @@ pub(super) fn worker_fix(
 ) -> (Fix, Option<u32>) {
     let publisher = sizes.map(|(publisher, _)| publisher.tokens);
     let publisher = publisher.or_else(|| evidence.worker_size().map(|claim| claim.tokens));
-    let place = engine_setting(evidence, sizes, publisher, some);
-    // What runs with other flags than the others' would be refused by routers.
-    if let (Place::Elsewhere | Place::Already(_), Some((publisher, engine)), []) =
-        (&place, sizes, some)
-        && let Some(fix) = publisher_fix(evidence, publisher.tokens, engine.tokens, &place)
+    let on = wrong_components(evidence, some);
+    let mut changes: Vec<Change> = Vec::new();
+    if evidence.backend() == Some(Backend::TrtLlm) {
+        changes = engine_changes(evidence, publisher, some, &on);
+    }
+    let state = EngineSetting::find(evidence, &changes);
+    // A worker that runs with other flags than the others would be refused by routers.
+    if let (EngineSetting::Overridden(_) | EngineSetting::Unknown, Some((publisher, engine)), []) =
+        (&state, sizes, some)
+        && let Some(fix) = publisher_fix(evidence, publisher.tokens, engine.tokens, (&state, on))
     {
         return (fix, Some(engine.tokens));
     }
     let size = publisher.map_or("the size they publish".to_owned(), |size| size.to_string());
     let names: Vec<String> = some.iter().map(|rank| Evidence::name_of(rank)).collect();
     let names = names.join(", ");
-    let (roll, restarts) = if some.is_empty() {
-        ("the workers".to_owned(), WORKERS.to_owned())
+    let (restart, restarts) = if some.is_empty() {
+        ("do a rolling restart of the workers".to_owned(), WORKERS.to_owned())
     } else {
-        (names.clone(), format!("{names}; its cache starts empty"))
+        (format!("restart {names}"), format!("{names}; its cache starts empty"))
     };
-    if let Place::Already(place) = &place {
-        let whose = if some.is_empty() { "the engines'".to_owned() } else { format!("{names}'s") };
-        let sentence = format!(
-            "Find in {whose} log what overrides tokens_per_block: {size}, which {place} sets already, take \
-             it away and roll {roll}. {FRONTEND}"
-        );
-        return (Fix { sentence, change: None, restarts }, publisher);
-    }
-    let (now, other) = match sizes {
-        Some((_, engine)) => {
-            (format!(" (now {})", engine.tokens), format!("--kv-block-size {}", engine.tokens))
-        }
-        None => (String::new(), "--kv-block-size".to_owned()),
+    let other = match sizes {
+        Some((_, engine)) => format!("--kv-block-size {}", engine.tokens),
+        None => "--kv-block-size set to the engine's size".to_owned(),
     };
-    let (place, change) = at_place(place, publisher, some.is_empty());
-    let vllm = match evidence.backend() {
-        Some(Backend::TrtLlm) => String::new(),
-        _ => format!(" (vLLM: --block-size {size})"),
-    };
-    let or = if some.is_empty() {
-        format!(", or stop all and publish the engine's size ({other})")
+    let alternative = if some.is_empty() {
+        format!(" Alternative: stop all workers and start them with {other}.")
     } else {
         String::new()
     };
-    // What to do comes first: what follows is cut where there is little room.
-    let sentence =
-        format!("Set tokens_per_block: {size}{now} {place}{vllm} and roll {roll}{or}. {FRONTEND}");
-    (Fix { sentence, change, restarts }, publisher)
+    // The action comes first: small screens show little more.
+    let sentence = match &state {
+        EngineSetting::Overridden(place) => {
+            let whose = if some.is_empty() { "the engines'" } else { &names };
+            format!(
+                "{place} sets the right size already: find in {whose} log what overrides it, remove that and \
+                 {restart}. {FRONTEND}"
+            )
+        }
+        EngineSetting::Open(instruction) | EngineSetting::Pending(instruction) => {
+            format!("{instruction}, then {restart}. {FRONTEND}{alternative}")
+        }
+        EngineSetting::Unknown => {
+            let now =
+                sizes.map_or(String::new(), |(_, engine)| format!(" (now {})", engine.tokens));
+            let vllm = match evidence.backend() {
+                Some(Backend::TrtLlm) => String::new(),
+                _ => format!(" (vLLM: --block-size {size})"),
+            };
+            format!(
+                "In the engine's configuration, set tokens_per_block to {size}{now}{vllm}, then {restart}. \
+                 {FRONTEND}{alternative}"
+            )
+        }
+    };
+    if matches!(state, EngineSetting::Overridden(_)) {
+        changes.clear();
+    }
+    (Fix { sentence, changes, restarts, ..Fix::default() }, publisher)
 }
 
-/// Returns where the engine's size is set, for people, and what sets it to that of the publisher, which other
-/// workers of the same manifest have already unless it is of `all`.
-fn at_place(place: Place<'_>, publisher: Option<u32>, all: bool) -> (String, Option<Change>) {
-    match (place, publisher) {
-        (Place::ConfigMap { name, key }, Some(size)) => {
-            let text = format!("in ConfigMap {name}, key {key}");
-            let lines = vec!["kv_cache_config:".to_owned(), format!("  tokens_per_block: {size}")];
-            let config_map = name.into();
-            (text, Some(Change::Config { config_map, key: key.into(), lines }))
-        }
-        (Place::Override, Some(size)) => {
-            let change = Change::Set {
-                on: Part::Workers,
-                variable: None,
-                flags: &["--override-engine-args"],
-                inside: Some("tokens_per_block"),
-                value: size.to_string(),
-            };
-            ("in --override-engine-args".to_owned(), all.then_some(change))
-        }
-        _ => ("in the engine's configuration".to_owned(), None),
+/// Returns the components of `some` workers, or of all that are present.
+fn wrong_components(evidence: &Evidence, some: &[&RankEvidence]) -> Part {
+    let part = if some.is_empty() {
+        evidence.components(evidence.present().map(|rank| rank.pod.as_ref()))
+    } else {
+        evidence.components(some.iter().map(|rank| rank.pod.as_ref()))
+    };
+    part.unwrap_or(Part::Workers)
+}
+
+/// Gives engines the size that their publishers have: of each component its own.
+fn engine_changes(
+    evidence: &Evidence,
+    publisher: Option<u32>,
+    some: &[&RankEvidence],
+    on: &Part,
+) -> Vec<Change> {
+    let split = if some.is_empty() { evidence.split_workers() } else { Vec::new() };
+    let mut sizes: BTreeMap<Arc<str>, u32> = BTreeMap::new();
+    for (publisher, _) in &split {
+        let Some(component) = component_of(evidence, publisher) else {
+            sizes.clear();
+            break;
+        };
+        sizes.insert(component, publisher.tokens);
     }
+    if sizes.is_empty() {
+        let change = publisher.map(|tokens| Change::engine_size(on.clone(), tokens));
+        return change.into_iter().collect();
+    }
+    let change = |(name, tokens)| Change::engine_size(Part::These(vec![name]), tokens);
+    sizes.into_iter().map(change).collect()
+}
+
+/// Returns the component of whom a claim is about.
+fn component_of(evidence: &Evidence, claim: &SizeClaim) -> Option<Arc<str>> {
+    let of_worker = |worker| {
+        let mut ranks = evidence.ranks.iter();
+        ranks.find(|rank| rank.rank.worker == worker)?.pod.clone()
+    };
+    let pod = claim.pod.clone().or_else(|| of_worker(claim.worker?));
+    let component = pod.and_then(|pod| evidence.objects.component_of(&pod).cloned());
+    component.or_else(|| claim.component.clone())
+}
+
+/// How an engine's size stands in the objects of the deployment.
+enum EngineSetting {
+    /// It is to be changed, as said.
+    Open(String),
+    /// It is right, and pods run that started before; what was to be changed.
+    Pending(String),
+    /// It is right in this place, and engines that started with it use another.
+    Overridden(String),
+    /// No object shows it.
+    Unknown,
+}
+
+impl EngineSetting {
+    fn find(evidence: &Evidence, changes: &[Change]) -> Self {
+        let plan = evidence.objects.plan(changes);
+        if plan.edits.is_empty() || !plan.complete {
+            return Self::Unknown;
+        }
+        let open: Vec<String> = plan.open().map(Edit::instruction).collect();
+        if !open.is_empty() {
+            return Self::Open(capital(&open.join(", and ")));
+        }
+        let progress = evidence.objects.progress(&plan, &evidence.sizes_in_use());
+        let places: Vec<String> = plan.edits.iter().map(Edit::place).collect();
+        let places = places.join(", ");
+        if progress.overridden && progress.waiting.is_empty() {
+            Self::Overridden(capital(&places))
+        } else {
+            let done: Vec<String> = plan.edits.iter().map(Edit::instruction).collect();
+            Self::Pending(capital(&done.join(", and ")))
+        }
+    }
+}
+
+/// Returns a sentence's beginning with a capital letter.
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
 }
 
 /// Publishes the engine's size, where one flag of the worker does that.
@@ -101,9 +179,9 @@ fn publisher_fix(
     evidence: &Evidence,
     publisher: u32,
     engine: u32,
-    place: &Place<'_>,
+    (setting, on): (&EngineSetting, Part),
 ) -> Option<Fix> {
-    let change = worker_size_flag(evidence, engine, Part::Workers)?;
+    let change = worker_size_flag(evidence, engine, on)?;
     let Change::Set { flags, .. } = &change else { return None };
     let flag = flags.first()?;
     if let Some(set) = in_place(evidence, flags, engine) {
@@ -113,14 +191,14 @@ fn publisher_fix(
         "Stop all workers, then start them with {flag} {engine}, the size of their engines' blocks"
     );
     let before = |minor| evidence.releases.least.is_none_or(|it| it < Release::new(1, minor));
-    match (evidence.backend()?, place) {
-        (Backend::TrtLlm, Place::Already(place)) => {
+    match (evidence.backend()?, setting) {
+        (Backend::TrtLlm, EngineSetting::Overridden(place)) => {
             let size = format!("; {place} sets tokens_per_block: {publisher} already, and ");
             sentence.push_str(&size);
             sentence.push_str("something overrides it, which the engines' log may name");
         }
         (Backend::TrtLlm, _) => {
-            sentence.push_str(", or roll them one by one with tokens_per_block: ");
+            sentence.push_str(", or restart them one at a time with tokens_per_block: ");
             sentence.push_str(&publisher.to_string());
             sentence.push_str(" in the engine's configuration");
         }
@@ -132,7 +210,12 @@ fn publisher_fix(
     for end in [".", frontend_too(evidence), " ", FRONTEND] {
         sentence.push_str(end);
     }
-    Some(Fix { sentence, change: Some(change), restarts: ALL_WORKERS.into() })
+    Some(Fix {
+        sentence,
+        changes: vec![change],
+        restart: restart_of_cards(evidence),
+        restarts: ALL_WORKERS.into(),
+    })
 }
 
 /// Returns the setting by one of `flags` that asks for `tokens` already.
@@ -170,7 +253,8 @@ fn overridden(
         "{flag} {engine} is already set on {who}, but its publisher uses {publisher}{seen}. {upgrade}, then \
          restart that worker; or start it with {flag} {publisher}, if its engine supports that size. {FRONTEND}"
     );
-    Fix { sentence, change: None, restarts: format!("{who}; its KV cache starts empty") }
+    let restarts = format!("{who}; its KV cache starts empty");
+    Fix { sentence, restarts, ..Fix::default() }
 }
 
 /// Returns what else starts anew where model cards change. Routers refuse a worker whose card differs from the one
@@ -186,50 +270,12 @@ fn frontend_too(evidence: &Evidence) -> &'static str {
     }
 }
 
-/// Where the engine's size is set.
-enum Place<'a> {
-    ConfigMap {
-        name: &'a str,
-        key: &'a str,
-    },
-    Override,
-    /// The place, for people: it sets the publisher's size, which is not what the engine has.
-    Already(String),
-    Elsewhere,
-}
-
-fn engine_setting<'a>(
-    evidence: &'a Evidence,
-    sizes: Option<(&SizeClaim, &SizeClaim)>,
-    publisher: Option<u32>,
-    some: &[&RankEvidence],
-) -> Place<'a> {
-    let of = |claim: &&SizeClaim| match sizes {
-        Some((_, engine)) => (claim.worker, &claim.pod) == (engine.worker, &engine.pod),
-        None => some.is_empty() || some.iter().any(|rank| claim.worker == Some(rank.rank.worker)),
-    };
-    let mut already = None;
-    // What is overridden is in place all the same.
-    for claim in evidence.all_sizes_of(ClaimOf::Engine).filter(of) {
-        let Some((place, name)) = claim.source.rsplit_once(", ") else { continue };
-        let map = place.strip_prefix("ConfigMap ");
-        if map.is_none() && name != "--override-engine-args" {
-            continue;
-        }
-        // What sets another size than the one to be changed is not what set that.
-        let sets = sizes
-            .map_or(publisher != Some(claim.tokens), |(_, engine)| claim.tokens == engine.tokens);
-        match map {
-            Some(map) if sets => return Place::ConfigMap { name: map, key: name },
-            None if sets => return Place::Override,
-            Some(map) if publisher == Some(claim.tokens) => {
-                already = Some(format!("ConfigMap {map}, key {name}"));
-            }
-            None if publisher == Some(claim.tokens) => already = Some(name.to_owned()),
-            _ => {}
-        }
-    }
-    already.map_or(Place::Elsewhere, Place::Already)
+/// How pods restart whose model cards change. Cards of two sizes must not be there at once, and the router of 0.9
+/// keeps the size that it adopted first.
+fn restart_of_cards(evidence: &Evidence) -> Restart {
+    let old = evidence.releases.least.is_none_or(|least| least < Release::new(1, 0));
+    let own = evidence.settings.router_kind == RouterKind::OwnSize;
+    Restart::Together { frontends: old && !own }
 }
 
 /// The flag that sets a worker's publisher and card, where one does.
@@ -246,7 +292,7 @@ pub(in crate::diagnose::rules) fn worker_size_flag(
         (Backend::TrtLlm | Backend::Mocker, _) => return None,
     };
     let value = tokens.to_string();
-    Some(Change::Set { on, variable: None, flags, inside: None, value })
+    Some(Change::Set { on, variable: None, flags, value })
 }
 
 /// Router and workers differ.
@@ -278,7 +324,7 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
         Some(Backend::SgLang) => format!("--page-size {workers}"),
         None => format!("--kv-block-size {workers} (vLLM: --block-size {workers})"),
     };
-    let change = worker_size_flag(evidence, workers, Part::Workers);
+    let change = worker_size_flag(evidence, workers, wrong_components(evidence, &[]));
     let set = match &change {
         Some(Change::Set { flags, .. }) => in_place(evidence, flags, workers),
         _ => None,
@@ -290,7 +336,7 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
              from the card. Restart all workers together so that each registers a card of {workers}.{}",
             frontend_too(evidence)
         );
-        return Fix { sentence, change: None, restarts: ALL_WORKERS.into() };
+        return Fix { sentence, restarts: ALL_WORKERS.into(), ..Fix::default() };
     }
     Fix {
         sentence: format!(
@@ -298,7 +344,8 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
              the router takes its size from the card, and refuses a worker whose card differs.{}{own}",
             frontend_too(evidence)
         ),
-        change,
+        changes: change.into_iter().collect(),
+        restart: restart_of_cards(evidence),
         restarts: ALL_WORKERS.into(),
     }
 }
@@ -317,7 +364,7 @@ fn stray_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
          {workers} instead.",
         evidence.knob_text(knobs::ROUTER_SIZE, "")
     );
-    Fix { sentence, change: None, restarts }
+    Fix { sentence, restarts, ..Fix::default() }
 }
 
 /// The frontend hashes with the size that is declared on it.
@@ -326,14 +373,13 @@ fn declared_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         "Set DYN_KV_CACHE_BLOCK_SIZE={workers} on the frontend: its router hashes with the {router} declared \
          there, not with the {workers} of the model cards."
     );
-    let change = Some(Change::Set {
+    let changes = vec![Change::Set {
         on: Part::Frontend,
         variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),
         flags: &["--kv-cache-block-size"],
-        inside: None,
         value: workers.to_string(),
-    });
-    Fix { sentence, change, restarts: evidence.frontend_restarts() }
+    }];
+    Fix { sentence, changes, restarts: evidence.frontend_restarts(), ..Fix::default() }
 }
 
 /// A router with a size of its own is told another in the way in which it was told this one.
@@ -361,13 +407,13 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     let value = workers.to_string();
     Fix {
         sentence,
-        change: variable.map(|name| Change::Set {
+        changes: vec![Change::Set {
             on: Part::Router,
-            variable: Some(name),
+            variable,
             flags: &["--block-size", "--router-block-size"],
-            inside: None,
             value,
-        }),
+        }],
         restarts: "the router; it reads its index anew".into(),
+        ..Fix::default()
     }
 }

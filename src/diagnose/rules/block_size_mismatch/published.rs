@@ -117,8 +117,8 @@ fn upgrade(tokens: u32, who: &str) -> Fix {
             "Upgrade Dynamo on {who}: its bindings corrupt the block size ({tokens}), as those of 0.7 did. No \
              setting fixes it."
         ),
-        change: None,
         restarts: format!("Rolling restart of {who}; each worker loses its KV cache."),
+        ..Fix::default()
     }
 }
 

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{Banner, COPY, FIX, TELLING};
 use crate::snapshot::FindingRow;
-use crate::tui::command::{Command, Copied};
+use crate::tui::command::Command;
 use crate::tui::findings;
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -148,12 +148,12 @@ impl Banner<'_> {
         let y = area.height - 1;
         let mut keys: Vec<[Part; 2]> = Vec::new();
         if let Some(fix) = &self.finding.fix {
-            keys.push(
-                self.key(COPY, if fix.yaml.is_some() { "copy fix" } else { "copy sentence" }),
-            );
-            if fix.kubectl.is_some() {
-                keys.push(self.key(Command::Copy(Copied::Kubectl), "copy kubectl command"));
-            }
+            let what = match (&fix.kubectl, &fix.yaml) {
+                (Some(_), _) => "copy commands",
+                (None, Some(_)) => "copy fix",
+                (None, None) => "copy sentence",
+            };
+            keys.push(self.key(COPY, what));
         }
         keys.extend([
             self.key(Command::TopFinding, "evidence"),

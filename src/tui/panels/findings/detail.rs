@@ -177,16 +177,15 @@ fn proof(
 /// What to apply, and how to see that it worked.
 fn apply(sheet: &mut Sheet, fix: &FixRow, held: &Keymap) {
     if let Some(yaml) = &fix.yaml {
-        sheet.code("PATCH", yaml);
+        sheet.code("MANIFEST", yaml);
     }
     if let Some(command) = &fix.kubectl {
-        sheet.command("COMMAND", command);
+        sheet.command("COMMANDS", command);
     }
     sheet.say("VERIFY", &fix.verify, Role::Fg);
     let keys = match (&fix.yaml, &fix.kubectl) {
-        (Some(_), Some(_)) => "{copy-fix} copies the patch, {copy-kubectl} the command.",
-        (Some(_), None) => "{copy-fix} copies the patch.",
-        (None, Some(_)) => "{copy-fix} copies the sentence, {copy-kubectl} the command.",
+        (_, Some(_)) => "{copy-fix} copies the commands.",
+        (Some(_), None) => "{copy-fix} copies the lines.",
         (None, None) => "{copy-fix} copies the sentence.",
     };
     let keys = with_keys(held, keys);

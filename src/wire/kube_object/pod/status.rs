@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::domain::{Pod, Timestamp};
-use crate::wire::kube_object::{list, shared, string};
+use crate::domain::Pod;
+use crate::wire::kube_object::{list, shared, string, time};
 
 pub(super) fn read(object: &Value, pod: &mut Pod) {
     let status = &object["status"];
@@ -18,16 +18,11 @@ pub(super) fn read(object: &Value, pod: &mut Pod) {
     let main = list(statuses).find(|status| string(status, "name") == name);
     let state = main.map_or(&Value::Null, |main| &main["state"]);
     let started = string(&state["running"], "startedAt").or_else(|| string(status, "startTime"));
-    pod.started = started.and_then(timestamp);
+    pod.started = started.and_then(time);
     let unscheduled = condition("PodScheduled").filter(|c| c["status"] == "False");
     pod.trouble = ["waiting", "terminated"]
         .iter()
         .find_map(|kind| string(&state[*kind], "reason"))
         .or_else(|| string(unscheduled?, "reason"))
         .map(shared);
-}
-
-fn timestamp(text: &str) -> Option<Timestamp> {
-    let time: jiff::Timestamp = text.parse().ok()?;
-    u64::try_from(time.as_microsecond()).ok().map(Timestamp)
 }

@@ -1,0 +1,312 @@
+//! A fix in the forms in which it is shown: a sentence, lines for manifests, and commands.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use super::objects::Objects;
+use super::patch::{Operation, config_map_command, graph_command};
+use super::plan::{Changed, Edit, Plan};
+use super::rollout::{Progress, SizesInUse};
+use super::{Change, Fix, Restart, shell};
+use crate::domain::{Component, Role, RolloutStage};
+
+/// Most pods that a command names.
+const MOST_PODS: usize = 256;
+
+/// Most pods that a sentence names.
+const NAMED: usize = 4;
+
+/// Between a change and the restart of what reads it: the operator has to pass it on first.
+const SETTLE: &str = "sleep 10";
+
+/// A fix in the forms in which it is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// What to do, in one sentence.
+    pub sentence: String,
+    /// Lines for manifests, when what to change is known.
+    pub yaml: Option<String>,
+    /// Commands, when what to change is known: each runs only when the one before it succeeded.
+    pub kubectl: Option<String>,
+    /// What restarts because of it.
+    pub restarts: String,
+    /// How to see that it worked.
+    pub verify: String,
+    /// How far it has come; none for a fix that is known as a sentence only.
+    pub progress: Option<Progress>,
+}
+
+impl Fix {
+    /// Returns the fix as it is shown for a deployment whose engines use blocks of the sizes `in_use`.
+    pub fn render(&self, objects: &Objects, in_use: &SizesInUse) -> Rendered {
+        let namespace = objects.namespace.as_deref().filter(|name| shell::is_name(name));
+        let scope = namespace.map_or(String::new(), |it| format!(" -n {it}"));
+        let chosen = objects.chosen.as_deref().filter(|name| shell::is_name(name));
+        let chosen = chosen.map_or(String::new(), |it| format!(" --dgd {it}"));
+        // Of a recording, or a server that was named, it is not known how to reach it.
+        let with = if scope.is_empty() { ", with the flags that name the deployment" } else { "" };
+        let mut rendered = Rendered {
+            sentence: self.sentence.clone(),
+            restarts: self.restarts.clone(),
+            verify: format!("kvtop check{scope}{chosen} --wait 2m{with}"),
+            ..Rendered::default()
+        };
+        if let Some(Change::Roll { pods }) = self.changes.first() {
+            rendered.kubectl = namespace.and_then(|it| one_by_one(it, objects, pods));
+            return rendered;
+        }
+        let plan = objects.plan(&self.changes);
+        if plan.edits.is_empty() {
+            return rendered;
+        }
+        let progress = objects.progress(&plan, in_use);
+        if plan.is_applied() {
+            rendered.sentence = applied(&plan, &progress);
+            rendered.restarts = names(&progress.waiting);
+            rendered.kubectl =
+                namespace.and_then(|it| self.restart_of(it, objects, &progress.waiting));
+        } else if plan.complete {
+            rendered.yaml = Some(lines(objects, &plan));
+            rendered.kubectl = namespace.and_then(|it| self.commands(it, objects, &plan));
+            let open: Vec<&Arc<str>> = plan.open().flat_map(|edit| &edit.components).collect();
+            let graph = objects.graph.iter().flat_map(|graph| &graph.components);
+            for component in graph.filter(|component| open.contains(&&component.name)) {
+                rendered.restarts.push_str(&pods_of(component));
+            }
+        }
+        rendered.progress = Some(progress);
+        rendered
+    }
+
+    /// Returns every command: what changes the objects, and what restarts those that read them.
+    fn commands(&self, namespace: &str, objects: &Objects, plan: &Plan) -> Option<String> {
+        let mut commands = patches(namespace, objects, plan)?;
+        let together = matches!(self.restart, Restart::Together { .. });
+        // The operator replaces the pods of a graph deployment that changed, those of a ConfigMap nobody.
+        let file = |edit: &&Edit| together || matches!(edit.object, Changed::ConfigMap { .. });
+        let read: Vec<&Edit> = plan.open().filter(file).collect();
+        let concerned =
+            objects.pods.iter().filter(|pod| read.iter().any(|edit| edit.concerns(pod)));
+        let pods: Vec<Arc<str>> = concerned.map(|pod| Arc::clone(&pod.name)).collect();
+        if !pods.is_empty() {
+            commands.push(SETTLE.to_owned());
+            commands.push(self.restart_of(namespace, objects, &pods)?);
+        }
+        Some(commands.join(" &&\n"))
+    }
+
+    /// Returns what replaces `pods`, as this fix asks for it.
+    fn restart_of(&self, namespace: &str, objects: &Objects, pods: &[Arc<str>]) -> Option<String> {
+        let Restart::Together { frontends } = self.restart else {
+            return one_by_one(namespace, objects, pods);
+        };
+        let mut command = at_once(namespace, pods)?;
+        if frontends {
+            let routers = objects.pods.iter().filter(|pod| pod.role == Role::Frontend);
+            let routers: Vec<Arc<str>> = routers.map(|pod| Arc::clone(&pod.name)).collect();
+            if let Some(routers) = at_once(namespace, &routers) {
+                write!(command, " &&\n{routers}").ok()?;
+            }
+        }
+        Some(command)
+    }
+}
+
+/// Returns the command that changes each object.
+fn patches(namespace: &str, objects: &Objects, plan: &Plan) -> Option<Vec<String>> {
+    let mut commands = Vec::new();
+    let mut graph: Vec<Operation> = Vec::new();
+    let mut maps: Vec<(&Arc<str>, Vec<Operation>)> = Vec::new();
+    for edit in plan.open() {
+        let operations = edit.step.operations.iter().cloned();
+        match &edit.object {
+            Changed::Graph { .. } => graph.extend(operations),
+            Changed::ConfigMap { name, .. } => {
+                match maps.iter_mut().find(|(known, _)| *known == name) {
+                    Some((_, known)) => known.extend(operations),
+                    None => maps.push((name, operations.collect())),
+                }
+            }
+        }
+    }
+    // Files first: pods that a change of the graph deployment replaces then read the new ones.
+    for (name, operations) in maps {
+        commands.push(config_map_command(namespace, name, &operations)?);
+    }
+    if !graph.is_empty() {
+        commands.push(graph_command(objects.graph.as_ref()?, &graph)?);
+    }
+    Some(commands)
+}
+
+/// Returns the lines to write into manifests.
+fn lines(objects: &Objects, plan: &Plan) -> String {
+    let mut text = String::new();
+    let mut graph = false;
+    for edit in plan.open() {
+        let (place, says) = match &edit.object {
+            Changed::Graph { place } => {
+                if let Some(object) = objects.graph.as_ref().filter(|_| !graph) {
+                    text.push_str(&head(object));
+                }
+                graph = true;
+                (place.clone(), edit.step.says)
+            }
+            Changed::ConfigMap { name, key } => {
+                (format!("ConfigMap {name}, key {key}"), edit.step.says)
+            }
+        };
+        text.extend(["# ", &place, ": ", says, "\n", &edit.step.lines]);
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn head(graph: &crate::domain::Graph) -> String {
+    let version = graph.api.map_or("", |api| api.version());
+    format!(
+        "# DynamoGraphDeployment {} in namespace {} (nvidia.com/{version}). Paste into the manifest.\n# Do \
+         not apply as a merge patch: it would replace whole lists.\n",
+        graph.name, graph.namespace
+    )
+}
+
+/// Says what is in place, and what is still missing.
+fn applied(plan: &Plan, progress: &Progress) -> String {
+    let what: Vec<String> = plan.edits.iter().map(Edit::describe).collect();
+    let since = progress.applied.map_or(String::new(), |at| format!(" since {}", at.time_of_day()));
+    let mut text = format!("Already set{since}: {}.", what.join(", "));
+    let (done, pods) = (progress.restarted.len(), progress.pods());
+    if !progress.waiting.is_empty() {
+        let restart = match progress.waiting.len() {
+            1 => "Restart",
+            _ => "Restart, one at a time:",
+        };
+        text = format!(
+            "{text} {done} of {pods} pods run with it. {restart} {}.",
+            names(&progress.waiting)
+        );
+        if progress.stage == RolloutStage::Applied && progress.applied.is_none() {
+            text.push_str(
+                " If they started after the change, their logs name what overrides the setting.",
+            );
+        }
+    } else if progress.overridden {
+        text.push_str(
+            " Pods that started with it still use another value: their logs name what overrides it.",
+        );
+    } else if pods > 0 {
+        text = format!(
+            "{text} {done} of {pods} pods run with it. If the finding stays for another minute, the pods' logs \
+             name what overrides the setting."
+        );
+    }
+    text
+}
+
+impl Edit {
+    /// Returns the edit in a few words.
+    pub fn describe(&self) -> String {
+        let value = self.value.as_deref().unwrap_or_default();
+        let setting = match (self.value.as_deref(), self.setting.starts_with('-')) {
+            (None, _) => format!("{} removed", self.setting),
+            (Some(""), _) => self.setting.clone(),
+            (_, true) => format!("{} {value}", self.setting),
+            (_, false) if self.setting.starts_with("DYN_") => format!("{}={value}", self.setting),
+            (_, false) => format!("{}: {value}", self.setting),
+        };
+        let inside = self.inside.as_deref().map_or(String::new(), |flag| format!(" in {flag}"));
+        match &self.object {
+            Changed::Graph { .. } => format!("{setting}{inside} on {}", self.components.join(", ")),
+            Changed::ConfigMap { name, key } => format!("{setting} in ConfigMap {name}, key {key}"),
+        }
+    }
+}
+
+impl Edit {
+    /// Returns where the setting stands, for people.
+    pub fn place(&self) -> String {
+        let components = self.components.join(", ");
+        match (&self.object, &self.inside) {
+            (Changed::ConfigMap { name, key }, _) => format!("ConfigMap {name}, key {key}"),
+            (Changed::Graph { .. }, Some(flag)) => format!("{flag} of {components}"),
+            (Changed::Graph { .. }, None) => components,
+        }
+    }
+
+    /// Returns what to do, as the beginning of a sentence.
+    pub fn instruction(&self) -> String {
+        let (place, setting) = (self.place(), &self.setting);
+        match (self.was.as_deref(), self.value.as_deref()) {
+            (_, None) => format!("remove {setting} from {place}"),
+            (_, Some("")) => format!("add {setting} to {place}"),
+            (Some(was), Some(value)) if was != value => {
+                format!("in {place}, change {setting} from {was} to {value}")
+            }
+            (_, Some(value)) => format!("in {place}, set {setting} to {value}"),
+        }
+    }
+}
+
+/// Returns the pods that a change of `component` replaces.
+fn pods_of(component: &Component) -> String {
+    let pods = match component.replicas {
+        Some(1) => "1 pod".to_owned(),
+        Some(count) => format!("{count} pods"),
+        None => "its pods".to_owned(),
+    };
+    let load = match (component.role.is_worker(), component.replicas) {
+        (true, Some(1)) => "reloads its model",
+        (true, _) => "each reloads its model",
+        (false, _) => "no model to load",
+    };
+    format!("; {}: {pods}, {load}", component.name)
+}
+
+/// Returns the names of pods, of many the first ones.
+fn names(pods: &[Arc<str>]) -> String {
+    let mut text = pods[..pods.len().min(NAMED)].join(", ");
+    if pods.len() > NAMED {
+        // Writing to a string cannot fail.
+        let written = write!(text, " and {} more", pods.len() - NAMED);
+        debug_assert!(written.is_ok());
+    }
+    text
+}
+
+/// Returns the command that replaces pods one after the other, each once all are ready again.
+fn one_by_one(namespace: &str, objects: &Objects, pods: &[Arc<str>]) -> Option<String> {
+    if pods.len() < 2 {
+        return at_once(namespace, pods);
+    }
+    let list = listed(pods)?;
+    let graph = objects.graph.as_ref().map(|graph| graph.name.as_ref());
+    let graph = graph.filter(|name| shell::is_name(name));
+    let Some(graph) = graph else {
+        let (first, rest) = pods.split_first()?;
+        let rest: Vec<&str> = rest.iter().map(AsRef::as_ref).collect();
+        return Some(format!(
+            "{}  # when its successor is ready, the next: {}",
+            at_once(namespace, std::slice::from_ref(first))?,
+            rest.join(", ")
+        ));
+    };
+    Some(format!(
+        "for pod in {list}; do\n  kubectl -n {namespace} delete pod \"$pod\" --ignore-not-found && {SETTLE} \
+         &&\n  kubectl -n {namespace} wait --for=condition=Ready pod -l \
+         nvidia.com/dynamo-graph-deployment-name={graph} --timeout=60m || break\ndone"
+    ))
+}
+
+/// Returns the command that replaces pods at once. Those that are gone do not stop it.
+fn at_once(namespace: &str, pods: &[Arc<str>]) -> Option<String> {
+    let list = listed(pods).filter(|list| !list.is_empty())?;
+    Some(format!("kubectl -n {namespace} delete pod {list} --ignore-not-found"))
+}
+
+fn listed(pods: &[Arc<str>]) -> Option<String> {
+    let safe = pods.len() <= MOST_PODS && pods.iter().all(|pod| shell::is_name(pod));
+    safe.then(|| pods.join(" "))
+}

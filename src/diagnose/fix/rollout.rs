@@ -1,0 +1,141 @@
+//! How far a fix has come: which objects hold it, and which pods were started with it.
+//!
+//! A process runs with what it could read when it started. What an object says since then is pending for it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::objects::{Objects, PodState};
+use super::plan::{Changed, Edit, Plan};
+use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
+use crate::domain::{ClaimOf, RolloutStage, Timestamp, WorkerId};
+
+/// Tokens in a block of each pod's engine, as the running process shows or says.
+#[derive(Clone, Debug, Default)]
+pub struct SizesInUse(BTreeMap<Arc<str>, u32>);
+
+impl SizesInUse {
+    /// Takes the sizes of claims about engines that the running processes made, given the pods of workers.
+    pub fn from_claims<'a>(
+        claims: impl Iterator<Item = &'a SizeClaim>,
+        pod_of: impl Fn(WorkerId) -> Option<Arc<str>>,
+    ) -> Self {
+        let observed = claims.filter(|claim| claim.ground == Ground::Observed);
+        let mut newest: Vec<&SizeClaim> = observed.collect();
+        newest.sort_by_key(|claim| claim.last);
+        let size = |claim: &SizeClaim| {
+            Some((claim.pod.clone().or_else(|| pod_of(claim.worker?))?, claim.tokens))
+        };
+        Self(newest.into_iter().filter_map(size).collect())
+    }
+}
+
+impl Evidence {
+    /// Returns the block sizes that engines use, by pod.
+    pub(in crate::diagnose) fn sizes_in_use(&self) -> SizesInUse {
+        let pod_of = |worker| {
+            let mut ranks = self.ranks.iter();
+            ranks.find(|rank| rank.rank.worker == worker)?.pod.clone()
+        };
+        SizesInUse::from_claims(self.sizes_of(ClaimOf::Engine), pod_of)
+    }
+}
+
+/// How far a fix has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// The stage.
+    pub stage: RolloutStage,
+    /// When the last of its objects was changed, where that is known.
+    pub applied: Option<Timestamp>,
+    /// Pods that run with it.
+    pub restarted: Vec<Arc<str>>,
+    /// Pods that run without it.
+    pub waiting: Vec<Arc<str>>,
+    /// True when pods were started with it, as far as anything shows, and still behave as before.
+    pub overridden: bool,
+}
+
+impl Progress {
+    /// Returns how many pods the fix is about.
+    pub fn pods(&self) -> usize {
+        self.restarted.len() + self.waiting.len()
+    }
+}
+
+/// Whether a pod runs with an edit.
+enum Runs {
+    With,
+    Without,
+    /// It was started with the edit, and does otherwise.
+    Otherwise,
+}
+
+impl Objects {
+    /// Returns how far `plan` has come.
+    pub fn progress(&self, plan: &Plan, in_use: &SizesInUse) -> Progress {
+        let mut progress = Progress::default();
+        let started = plan.edits.iter().any(|edit| edit.in_place);
+        if !started {
+            return progress;
+        }
+        let changed = plan.edits.iter().filter(|edit| edit.in_place);
+        progress.applied = changed.filter_map(|edit| self.changed(edit)).max();
+        for pod in &self.pods {
+            let edits = plan.edits.iter().filter(|edit| edit.concerns(pod));
+            let runs: Vec<Runs> = edits.map(|edit| self.runs(edit, pod, in_use)).collect();
+            if runs.is_empty() {
+                continue;
+            }
+            progress.overridden |= runs.iter().any(|runs| matches!(runs, Runs::Otherwise));
+            let without = runs.iter().any(|runs| matches!(runs, Runs::Without));
+            let list = if without { &mut progress.waiting } else { &mut progress.restarted };
+            list.push(Arc::clone(&pod.name));
+        }
+        // What was there before anybody was watching is no fix that somebody applied.
+        let any = !progress.restarted.is_empty();
+        progress.stage = match (plan.is_applied(), progress.waiting.is_empty()) {
+            (false, _) => RolloutStage::NotApplied,
+            (true, true) => RolloutStage::Restarted,
+            (true, false) if any => RolloutStage::Restarting,
+            (true, false) => RolloutStage::Applied,
+        };
+        progress
+    }
+
+    /// Returns when the object of an edit was changed last.
+    fn changed(&self, edit: &Edit) -> Option<Timestamp> {
+        match &edit.object {
+            Changed::Graph { .. } => self.graph.as_ref()?.changed,
+            Changed::ConfigMap { name, key } => {
+                let mut files = self.files.iter();
+                files.find(|file| (&file.config_map, &file.key) == (name, key))?.changed
+            }
+        }
+    }
+
+    fn runs(&self, edit: &Edit, pod: &PodState, in_use: &SizesInUse) -> Runs {
+        if !edit.in_place {
+            return match edit.runs_in(pod) {
+                Some(true) => Runs::With,
+                _ => Runs::Without,
+            };
+        }
+        let wanted = edit.engine_size();
+        let used = in_use.0.get(&pod.name).filter(|_| wanted.is_some());
+        let since = self.changed(edit).zip(pod.started);
+        match (edit.runs_in(pod), used) {
+            (Some(false), _) => Runs::Without,
+            (_, Some(used)) if Some(*used) == wanted => Runs::With,
+            (Some(true), Some(_)) => Runs::Otherwise,
+            (Some(true), None) => Runs::With,
+            (None, used) => match (since, used) {
+                (Some((changed, started)), _) if started < changed => Runs::Without,
+                (Some(_), Some(_)) => Runs::Otherwise,
+                (Some(_), None) => Runs::With,
+                // Nobody knows which came first, and a finding that is still there speaks against it.
+                (None, _) => Runs::Without,
+            },
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Generated manifests in block and flow style: whatever their style, corrections leave valid YAML.
+
+use kvtop::lint::{Source, lint};
+use serde_json::Value;
+
+use super::corrected;
+use crate::diagnosis::gate::objects::Deployment;
+
+/// Generated deployments that are linted, in each style.
+const SEEDS: u64 = 150;
+
+/// Writes YAML: in lines down to `depth`, in brackets below.
+fn emit(value: &Value, indent: usize, depth: usize, text: &mut String) {
+    let spaces = " ".repeat(indent);
+    let inline = |value: &Value| match value {
+        Value::Object(fields) => fields.is_empty() || depth == 0,
+        Value::Array(items) => items.is_empty() || depth == 0,
+        _ => true,
+    };
+    let child = |head: String, value: &Value, text: &mut String| {
+        if inline(value) {
+            text.extend([head.as_str(), " ", &flow(value), "\n"]);
+        } else {
+            text.extend([head.as_str(), "\n"]);
+            emit(value, indent + 2, depth.saturating_sub(1), text);
+        }
+    };
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                child(format!("{spaces}{}:", scalar(key)), value, text);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                child(format!("{spaces}-"), item, text);
+            }
+        }
+        other => text.extend([spaces.as_str(), &other.to_string(), "\n"]),
+    }
+}
+
+fn scalar(text: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "./_".contains(letter);
+    if text.chars().all(plain) { text.to_owned() } else { format!("{text:?}") }
+}
+
+fn flow(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let entries =
+                fields.iter().map(|(key, value)| format!("{}: {}", scalar(key), flow(value)));
+            format!("{{{}}}", entries.collect::<Vec<_>>().join(", "))
+        }
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn manifest(deployment: &Deployment, depth: usize) -> String {
+    let mut text = String::new();
+    for object in deployment.maps.iter().chain([&deployment.graph]) {
+        text.push_str("---\n");
+        emit(object, 0, depth, &mut text);
+    }
+    text
+}
+
+#[test]
+fn corrections_of_generated_manifests_are_valid_in_every_style() {
+    let mut mended = 0;
+    for seed in 1..=SEEDS {
+        let deployment = Deployment::generated(seed);
+        for depth in [0, 3, 5, 20] {
+            let text = manifest(&deployment, depth);
+            let before = vec![Source { name: "a.yaml".into(), text: text.clone() }];
+            let first = lint(&before);
+            assert!(first.unreadable.is_empty(), "seed {seed}: {:?}\n{text}", first.unreadable);
+            let after = corrected(&before, &first);
+
+            let read: Result<Vec<Value>, _> = serde_saphyr::from_multiple(&after[0].text);
+            assert!(
+                read.is_ok(),
+                "seed {seed}, depth {depth}: {read:?}\n{text}\n{}",
+                after[0].text
+            );
+            let second = lint(&after);
+            assert!(second.unreadable.is_empty(), "seed {seed}: {:?}", second.unreadable);
+            mended += first.flaws.iter().map(|flaw| flaw.edits.len()).sum::<usize>();
+        }
+    }
+    assert!(mended > 100, "{mended}");
+}
