@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= frontend-url= indexer-url= discovery-dir= dynamo-namespace= max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= frontend-url= indexer-url= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -59,6 +59,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l bell -d 'Ring the terminal\
 false\t''"
 complete -c kvtop -n "__fish_kvtop_needs_command" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_needs_command" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
 complete -c kvtop -n "__fish_kvtop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_needs_command" -s V -l version -d 'Print version'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "demo" -d 'Show the live screen over a simulated deployment; needs no cluster and no server'
@@ -144,6 +145,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l bell -d 'Ring the
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s o -l output -d 'Format' -r -f -a "table\t'Aligned columns'
 json\t'The contract of docs/reference/json.md'
@@ -194,6 +196,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l bell -d 'Ring t
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l interval -d 'Time between lines' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l wait -d 'How long the first line waits for history to be read; 30s when not given' -r
@@ -234,6 +237,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l bell -d 'Ring the t
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Format' -r -f -a "text\t'One line with performance data, as Nagios and its heirs read it'
 json\t'The contract of docs/reference/json.md'
@@ -277,6 +281,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l bell -d 'Ring the 
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s o -l output -d 'Format' -r -f -a "text\t'For people'
 json\t'The contract of docs/reference/json.md'"
@@ -319,6 +324,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l bell -d 'Ring the
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s o -l output -d 'The file to write; its name ends in .tar.zst' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l for -d 'How long to listen, once history has been read' -r
@@ -358,6 +364,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l bell -d 'Ring the
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-namespace -d 'With --port-forward: the namespace of NATS, when it is another one, such as `dynamo-system`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l secret -d 'Add the opt-in role for reading this one Secret, such as the login of NATS' -r
@@ -403,6 +410,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l bell -d 'Ring the
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'Name every theme, and what it is for'
