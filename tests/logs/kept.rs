@@ -90,8 +90,8 @@ fn of_a_line_that_a_decoder_reads_only_the_fields_it_uses_stay() {
 
     assert_eq!(
         kept,
-        "2026-02-16T14:38:53.950961Z  WARN … dynamo_llm::kv_router::indexer: Failed to find parent block; \
-         skipping store … worker_id=77 … parent_hash=Some(ExternalSequenceBlockHash(99 … num_blocks=3"
+        "2026-02-16T14:38:53.950961Z  WARN .. dynamo_llm::kv_router::indexer: Failed to find parent block; \
+         skipping store .. worker_id=77 .. parent_hash=Some(ExternalSequenceBlockHash(99 .. num_blocks=3"
     );
     assert_eq!(said(&kept), said(line));
 }

@@ -12,7 +12,7 @@ use super::{Facts, read};
 use crate::wire::text::strip_ansi;
 
 /// Marks the places where text was removed.
-const GAP: &str = " … ";
+const GAP: &str = " .. ";
 
 /// Longest line that is looked at.
 const LIMIT: usize = super::LINE_LIMIT;
