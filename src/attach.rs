@@ -83,7 +83,7 @@ pub struct LogTarget {
     pub pod: Arc<str>,
     /// Container.
     pub container: Arc<str>,
-    /// What it does.
+    /// Its role in the deployment.
     pub role: Role,
 }
 
@@ -100,7 +100,7 @@ pub struct ScrapeTarget {
     pub port: u16,
     /// Path.
     pub path: &'static str,
-    /// What it does.
+    /// Its role in the deployment.
     pub role: Role,
     /// True when it is served over TLS.
     pub tls: bool,

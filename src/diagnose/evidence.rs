@@ -295,7 +295,7 @@ pub struct AdvertisedPlane {
     pub record: Arc<str>,
 }
 
-/// What was counted over one window.
+/// Counts over one window.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     /// Its beginning; none for everything.

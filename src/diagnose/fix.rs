@@ -110,10 +110,10 @@ pub enum Restart {
     },
 }
 
-/// What mends a finding.
+/// The fix of a finding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fix {
-    /// What to do, in one sentence.
+    /// The advice, in one sentence.
     pub sentence: String,
     /// The same for a machine, where there is such a form.
     pub changes: Vec<Change>,

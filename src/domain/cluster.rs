@@ -139,7 +139,7 @@ pub struct Port {
 pub struct Container {
     /// Its name.
     pub name: Arc<str>,
-    /// What it does.
+    /// Its role in the deployment.
     pub role: Role,
     /// Its image.
     pub image: Arc<str>,
@@ -224,7 +224,7 @@ pub struct Pod {
     pub graph: Option<Arc<str>>,
     /// Its component in the graph deployment.
     pub component: Option<Arc<str>>,
-    /// What it does.
+    /// Its role in the deployment.
     pub role: Role,
     /// Its engine.
     pub backend: Option<Backend>,

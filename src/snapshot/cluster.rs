@@ -75,7 +75,7 @@ pub struct ComponentRow {
 pub struct PodRow {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its role in the deployment.
     pub role: Role,
     /// The graph deployment it belongs to.
     pub dgd: Option<String>,

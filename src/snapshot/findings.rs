@@ -23,7 +23,7 @@ pub struct EvidenceRow {
 /// What mends a finding. Printed and copied, never applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FixRow {
-    /// What to do, in one sentence.
+    /// The advice, in one sentence.
     pub sentence: String,
     /// A strategic merge patch, when the object to patch is known.
     pub yaml: Option<String>,

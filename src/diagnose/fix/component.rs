@@ -11,7 +11,7 @@ use crate::domain::{ManifestList, ManifestPart};
 /// Longest word that is compared as a whole; longer ones were cut when they were read.
 const WORD: usize = 2048;
 
-/// What is said of a flag and its value, which are two items of a list.
+/// Advice on a flag and its value, which are two items of a list.
 const BOTH: &str = "replace this flag and its value, keep the other args";
 
 /// A change of one list of a manifest.
@@ -20,7 +20,7 @@ pub(super) struct Step {
     pub(super) operations: Vec<Operation>,
     /// The list.
     pub(super) path: Arc<str>,
-    /// What to do with the lines.
+    /// How to use the lines.
     pub(super) says: &'static str,
     pub(super) lines: String,
     /// The value until then.

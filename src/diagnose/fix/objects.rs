@@ -39,7 +39,7 @@ pub struct PodState {
     pub name: Arc<str>,
     /// Its component.
     pub component: Option<Arc<str>>,
-    /// What it does.
+    /// Its role in the deployment.
     pub role: Role,
     /// When its main container started.
     pub started: Option<Timestamp>,

@@ -53,7 +53,7 @@ pub struct Edit {
     pub value: Option<String>,
     /// True when the object holds it already.
     pub in_place: bool,
-    /// What pods are compared with.
+    /// The template that pods are compared with.
     pub(super) change: Change,
     pub(super) step: Step,
 }
@@ -117,7 +117,7 @@ impl Edit {
     }
 }
 
-/// What is planned on: objects as they will be once everything before is changed.
+/// The objects that a plan works on, with all earlier changes applied.
 struct Draft<'a> {
     graph: Option<&'a Graph>,
     components: Vec<Component>,

@@ -22,7 +22,7 @@ const SETTLE: &str = "sleep 10";
 /// A fix in the forms in which it is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
-    /// What to do, in one sentence.
+    /// The advice, in one sentence.
     pub sentence: String,
     /// Lines for manifests, when what to change is known.
     pub yaml: Option<String>,

@@ -28,7 +28,7 @@ pub(super) struct Process<'a> {
     pub(super) place: String,
     /// How its settings are known.
     pub(super) basis: Basis,
-    /// What it does.
+    /// Its role in the deployment.
     pub(super) role: Role,
     /// Its engine.
     pub(super) backend: Option<Backend>,
