@@ -28,8 +28,8 @@ pub use cluster::{
 pub use count::Counters;
 pub use fact::{
     ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaCredit, FormulaTerm,
-    Gauge, GaugeName, HitRate, LogWarning, Membership, Overlap, Prompt, RequestEvent, RequestPhase,
-    RouterStart, Transport, WarningKind,
+    Gauge, GaugeName, Histogram, HitRate, LatencyName, LogWarning, Membership, Overlap, Prompt,
+    RequestEvent, RequestPhase, RouterStart, Transport, WarningKind,
 };
 pub use finding::{Grade, RESOLVED_AFTER, Severity};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};

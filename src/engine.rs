@@ -35,8 +35,8 @@ use crate::domain::Timestamp;
 use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
-    Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, RejectLog, Returns, Reuse, Router,
-    RouterTally, Slots, Sources, Tally, Versions, Workers,
+    Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, RejectLog, Returns, Reuse,
+    Router, RouterTally, Slots, Sources, Tally, Versions, Workers,
 };
 use crate::snapshot::{Answer, Ask, Coverage, FindingRow, Snapshot, ViewQuery};
 use crate::wire::{Facts, Shape};
@@ -92,6 +92,7 @@ pub struct Engine {
     channels: Channels,
     versions: Versions,
     router: Router,
+    latencies: Latencies,
     decisions: Decisions,
     sources: Sources,
     rejects: RejectLog,
@@ -226,6 +227,7 @@ impl Engine {
             channels: Channels::default(),
             versions: Versions::default(),
             router: Router::default(),
+            latencies: Latencies::default(),
             decisions: Decisions::default(),
             sources: Sources::default(),
             rejects: RejectLog::default(),

@@ -25,7 +25,7 @@ pub use findings::{
 };
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
-pub use router::{DecisionRow, RouterSummary, RoutingDetail, ShareRow, TermRow};
+pub use router::{DecisionRow, Latency, RouterSummary, RoutingDetail, ShareRow, TermRow};
 pub use series::{Series, SeriesSet};
 pub use sources::{CatchingUp, ClaimRow, RejectRow, Rejects, SourceRow};
 pub use tree::TreeSummary;

@@ -76,6 +76,8 @@ pub enum Fact {
     Advertised(Advertised),
     /// A sample of a metric.
     Gauge(Gauge),
+    /// A histogram of latencies.
+    Histogram(Histogram),
     /// What a source reports of itself.
     Source(SourceNote),
 }
@@ -425,6 +427,28 @@ impl GaugeName {
             | Self::SourcelessWorkers => false,
         }
     }
+}
+
+/// A latency that frontends measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LatencyName {
+    /// From a request to its first token.
+    FirstToken,
+    /// From one token to the next.
+    InterToken,
+    /// From a request to its last token.
+    Request,
+}
+
+/// A histogram of one scrape, summed over its labels.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Histogram {
+    /// The pod scraped.
+    pub pod: Arc<str>,
+    /// What was measured.
+    pub name: LatencyName,
+    /// Upper bounds in seconds, in ascending order, and how many were at most that long.
+    pub buckets: Vec<(f64, f64)>,
 }
 
 /// One sample of a metric.

@@ -79,6 +79,7 @@ impl Engine {
             Fact::ConfigFile(file) => self.config_file(file, at),
             Fact::ConfigMap(map) => self.config_map(map, at, source),
             Fact::Gauge(gauge) => self.gauge(gauge, at),
+            Fact::Histogram(histogram) => self.latencies.take(histogram, at),
             Fact::Source(note) => self.source(note),
             Fact::Request(request) => self.request(request, at),
             Fact::Advertised(advertised) => self.channels.set(advertised),

@@ -15,7 +15,8 @@ use serde::Serialize;
 use super::rfc3339;
 use crate::domain::{ClaimValue, Subject, Tier};
 use crate::snapshot::{
-    ClaimRow, Knowledge, Rates, RejectRow, RouterSummary, Snapshot, SourceRow, Sourced, WorkerRow,
+    ClaimRow, Knowledge, Latency, Rates, RejectRow, RouterSummary, Snapshot, SourceRow, Sourced,
+    WorkerRow,
 };
 
 /// The version of the contract.
@@ -178,6 +179,19 @@ struct Router<'a> {
     last_tree_size: Option<u64>,
     ttft_mean: Option<f64>,
     queued: Option<u64>,
+    ttft: Option<Percentiles>,
+    itl: Option<Percentiles>,
+    request_duration: Option<Percentiles>,
+}
+
+/// A latency over the last minute, in seconds.
+#[derive(Serialize)]
+struct Percentiles {
+    p50: f64,
+    p95: f64,
+    p95_is_at_least: bool,
+    count: u64,
+    window_seconds: f64,
 }
 
 #[derive(Serialize)]
@@ -379,6 +393,21 @@ impl<'a> Router<'a> {
             last_tree_size: router.last_tree_size,
             ttft_mean: router.ttft_mean,
             queued: router.queued,
+            ttft: router.ttft.map(Percentiles::of),
+            itl: router.itl.map(Percentiles::of),
+            request_duration: router.duration.map(Percentiles::of),
+        }
+    }
+}
+
+impl Percentiles {
+    fn of(latency: Latency) -> Self {
+        Self {
+            p50: latency.p50,
+            p95: latency.p95,
+            p95_is_at_least: latency.beyond,
+            count: latency.count,
+            window_seconds: latency.window.as_secs_f64(),
         }
     }
 }

@@ -10,8 +10,36 @@ use crate::domain::Timestamp;
 use crate::wire::encode::Family;
 
 /// Upper bounds of the buckets of the time to the first token, in seconds (recorded from 0.9.0).
-const TTFT_BOUNDS: [&str; 9] =
-    ["0.0022", "0.0047", "0.01", "0.022", "0.047", "0.1", "0.22", "0.47", "1"];
+const TTFT_BOUNDS: &[&str] = &[
+    "0", "0.0022", "0.0047", "0.01", "0.022", "0.047", "0.1", "0.22", "0.47", "1", "2.2", "4.7",
+    "10", "22", "48", "100", "220", "480",
+];
+/// The same of the time between tokens.
+const ITL_BOUNDS: &[&str] = &[
+    "0", "0.0019", "0.0035", "0.0067", "0.013", "0.024", "0.045", "0.084", "0.16", "0.3", "0.56",
+    "1.1", "2",
+];
+
+/// A histogram that counts.
+#[derive(Clone, Debug, Default)]
+struct Buckets {
+    /// How many were at most as long as each bound; empty before the first.
+    counts: Vec<u64>,
+    count: u64,
+    sum: f64,
+}
+
+impl Buckets {
+    /// Counts `times` that took `seconds` each.
+    fn add(&mut self, bounds: &[&str], seconds: f64, times: u64) {
+        self.counts.resize(bounds.len(), 0);
+        for (count, bound) in self.counts.iter_mut().zip(bounds) {
+            *count += times * u64::from(bound.parse().is_ok_and(|bound: f64| seconds <= bound));
+        }
+        self.count += times;
+        self.sum += seconds * times as f64;
+    }
+}
 
 /// What a frontend counts.
 #[derive(Clone, Debug, Default)]
@@ -22,11 +50,8 @@ pub(super) struct FrontendCounts {
     pub(super) output_tokens: u64,
     pub(super) cached_tokens: u64,
     pub(super) seconds: f64,
-    ttft: [u64; TTFT_BOUNDS.len()],
-    ttft_count: u64,
-    ttft_sum: f64,
-    itl_count: u64,
-    itl_sum: f64,
+    ttft: Buckets,
+    itl: Buckets,
     /// Stores that the router's index took in.
     pub(super) stores: u64,
     /// Stores that it refused for want of a parent.
@@ -38,18 +63,13 @@ pub(super) struct FrontendCounts {
 impl FrontendCounts {
     /// Counts a first token that came after `took`.
     pub(super) fn first_token(&mut self, took: Duration) {
-        let seconds = took.as_secs_f64();
-        for (count, bound) in self.ttft.iter_mut().zip(TTFT_BOUNDS) {
-            *count += u64::from(bound.parse().is_ok_and(|bound: f64| seconds <= bound));
-        }
-        self.ttft_count += 1;
-        self.ttft_sum += seconds;
+        self.ttft.add(TTFT_BOUNDS, took.as_secs_f64(), 1);
     }
 
     /// Counts `tokens` further tokens that took `took` in all.
     pub(super) fn tokens(&mut self, tokens: u64, took: Duration) {
-        self.itl_count += tokens;
-        self.itl_sum += took.as_secs_f64();
+        let each = took.as_secs_f64() / tokens.max(1) as f64;
+        self.itl.add(ITL_BOUNDS, each, tokens);
     }
 }
 
@@ -74,6 +94,18 @@ impl Page {
     fn put(&mut self, text: std::fmt::Arguments<'_>) {
         // Writing to a string cannot fail.
         self.0.write_fmt(text).unwrap_or_default();
+    }
+
+    /// Writes a histogram.
+    fn histogram(&mut self, name: &str, help: &str, labels: &str, bounds: &[&str], of: &Buckets) {
+        self.family(name, "histogram", help);
+        let counts = of.counts.iter().copied().chain(std::iter::repeat(0));
+        for (bound, count) in bounds.iter().zip(counts) {
+            self.sample(&format!("{name}_bucket"), &format!("{labels},le=\"{bound}\""), count);
+        }
+        self.sample(&format!("{name}_bucket"), &format!("{labels},le=\"+Inf\""), of.count);
+        self.sample(&format!("{name}_sum"), labels, of.sum);
+        self.sample(&format!("{name}_count"), labels, of.count);
     }
 
     /// Writes a histogram of which only sum and count are known.
@@ -169,15 +201,9 @@ fn histograms(page: &mut Page, counts: &FrontendCounts, model: &str) {
     let name = "dynamo_frontend_request_duration_seconds";
     page.summed(name, "Duration of LLM requests", model, counts.seconds, counts.requests);
     let name = "dynamo_frontend_inter_token_latency_seconds";
-    page.summed(name, "Inter-token latency in seconds", model, counts.itl_sum, counts.itl_count);
+    page.histogram(name, "Inter-token latency in seconds", model, ITL_BOUNDS, &counts.itl);
     let name = "dynamo_frontend_time_to_first_token_seconds";
-    page.family(name, "histogram", "Time to first token in seconds");
-    for (bound, count) in TTFT_BOUNDS.iter().zip(counts.ttft) {
-        page.sample(&format!("{name}_bucket"), &format!("{model},le=\"{bound}\""), count);
-    }
-    page.sample(&format!("{name}_bucket"), &format!("{model},le=\"+Inf\""), counts.ttft_count);
-    page.sample(&format!("{name}_sum"), model, counts.ttft_sum);
-    page.sample(&format!("{name}_count"), model, counts.ttft_count);
+    page.histogram(name, "Time to first token in seconds", model, TTFT_BOUNDS, &counts.ttft);
 }
 
 /// Returns the metrics of a worker. Those of the engine are only there when it publishes them.

@@ -50,6 +50,27 @@ pub struct RouterSummary {
     pub ttft_mean: Option<f64>,
     /// Requests waiting in front of the router.
     pub queued: Option<u64>,
+    /// Time to first token over the last minute.
+    pub ttft: Option<Latency>,
+    /// Time between tokens over the last minute.
+    pub itl: Option<Latency>,
+    /// Time to the last token over the last minute.
+    pub duration: Option<Latency>,
+}
+
+/// Percentiles of a latency over the last minute, from frontends' histograms.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latency {
+    /// Half were at most that long, in seconds.
+    pub p50: f64,
+    /// 95 % were at most that long, in seconds.
+    pub p95: f64,
+    /// True when the 95 % lie beyond the last bound of the histogram.
+    pub beyond: bool,
+    /// How many were measured.
+    pub count: u64,
+    /// The time that they are of.
+    pub window: Duration,
 }
 
 impl RouterSummary {

@@ -1,6 +1,7 @@
 //! Scrapes of `/metrics`: the few families that kvtop uses, by their names in each version and engine
 //! (PROTOCOL 8).
 
+mod histogram;
 mod labels;
 mod pairs;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use prometheus_parse::{Sample, Scrape, Value};
 
+use histogram::Histograms;
 pub use labels::kept_of_scrape;
 use pairs::Pairs;
 
@@ -36,6 +38,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     // One family of counters has many labels; its parts are told once each.
     let mut counted: BTreeMap<GaugeName, f64> = BTreeMap::new();
     let mut pairs = Pairs::default();
+    let mut histograms = Histograms::default();
     for sample in &scrape.samples {
         let value = match &sample.value {
             Value::Counter(value) | Value::Gauge(value) | Value::Untyped(value) => *value,
@@ -46,7 +49,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         }
         if sample.metric == ADOPTED_SIZE {
             facts.other.extend(adopted(ClaimWhat::BlockSize, pod, sample, value));
-        } else if pairs.take(sample, value) {
+        } else if pairs.take(sample, value) || histograms.take(sample, value) {
         } else if let Some(name) = applied(sample) {
             *counted.entry(name).or_default() += value;
         } else if let Some(name) = gauge_of(&sample.metric) {
@@ -65,6 +68,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         }
     }
     pairs.tell(pod, facts);
+    histograms.tell(pod, facts);
     facts.other.extend(counted.into_iter().map(|(name, value)| {
         let (worker, dp_rank) = (None, None);
         Fact::Gauge(Gauge { pod: Arc::clone(pod), worker, dp_rank, name, value })
@@ -82,6 +86,7 @@ fn is_wanted(line: &str) -> bool {
         || name.ends_with(APPLIED)
         || gauge_of(name).is_some()
         || pairs::is_part(name)
+        || histogram::is_bucket(name)
 }
 
 /// Returns the line with `vllm:name` as `vllm_name`, since the parser knows no colons in names, and with the
@@ -217,7 +222,7 @@ fn labelled_rank(sample: &Sample) -> Option<DpRank> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Timestamp;
+    use crate::domain::{Histogram, LatencyName, Timestamp};
 
     fn facts(text: &'static str) -> Vec<Fact> {
         let origin = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
@@ -317,5 +322,21 @@ mod tests {
         assert_eq!((load.rank.worker, load.rank.dp_rank), (WorkerId(42), DpRank(1)));
         assert_eq!((load.active_decode_blocks, load.active_prefill_tokens), (Some(7), Some(90)));
         assert_eq!(load.kv_used_blocks, None, "a router's estimate is no use of the engine");
+    }
+
+    #[test]
+    fn buckets_are_summed_over_models_and_sorted() {
+        let name = "dynamo_frontend_time_to_first_token_seconds_bucket";
+        let text = format!(
+            "{name}{{model=\"a\",le=\"1\"}} 3\n{name}{{model=\"a\",le=\"0.47\"}} 2\n\
+             {name}{{model=\"a\",le=\"+Inf\"}} 4\n{name}{{model=\"b\",le=\"1\"}} 5\n\
+             {name}{{model=\"b\",le=\"x\"}} 5\n"
+        );
+
+        let facts = facts(String::leak(text));
+
+        let buckets = vec![(0.47, 2.0), (1.0, 8.0), (f64::INFINITY, 4.0)];
+        let name = LatencyName::FirstToken;
+        assert_eq!(facts, [Fact::Histogram(Histogram { pod: "worker".into(), name, buckets })]);
     }
 }

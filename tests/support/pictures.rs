@@ -192,6 +192,9 @@ fn router() -> RouterSummary {
         log_remove_warnings: Some(3),
         ttft_mean: Some(0.31),
         queued: Some(0),
+        ttft: None,
+        itl: None,
+        duration: None,
         ..RouterSummary::default()
     }
 }

@@ -1,11 +1,11 @@
 //! What routers say, and their last decisions.
 
 use super::span;
-use crate::domain::{SourceState, Subject, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{LatencyName, SourceState, Subject, Timestamp, WorkerId, WorkerRank};
 use crate::engine::{Engine, MINUTE};
 use crate::model::{DecisionRecord, PodWarnings, RankRecord};
 use crate::snapshot::{
-    DecisionRow, RouterSummary, RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
+    DecisionRow, Latency, RouterSummary, RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
 };
 
 pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
@@ -43,7 +43,21 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         block_size_inferred: router.fractions.block_size(),
         ttft_mean: router.ttft_mean(),
         queued: router.queued().map(whole),
+        ttft: latency(engine, LatencyName::FirstToken, at),
+        itl: latency(engine, LatencyName::InterToken, at),
+        duration: latency(engine, LatencyName::Request, at),
     }
+}
+
+fn latency(engine: &Engine, name: LatencyName, at: Timestamp) -> Option<Latency> {
+    let found = engine.latencies.percentiles(name, at)?;
+    Some(Latency {
+        p50: found.p50,
+        p95: found.p95,
+        beyond: found.beyond,
+        count: whole(found.count),
+        window: found.window,
+    })
 }
 
 /// Returns true while the logs of all pods are followed, and some of these are routers.

@@ -203,10 +203,19 @@ fn tree_size(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
 }
 
 fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
-    let ttft = router.ttft_mean.filter(|mean| mean.is_finite()).map_or_else(
-        || missing("told by no frontend's metrics", glyphs),
-        |mean| part(format!("mean {mean:.2} s"), Role::Fg),
-    );
+    let mean = || router.ttft_mean.filter(|mean| mean.is_finite());
+    let ttft = match router.ttft {
+        Some(ttft) => {
+            let at_least = if ttft.beyond { "over " } else { "" };
+            let text =
+                format!("p50 {:.2} s {} p95 {at_least}{:.2} s", ttft.p50, glyphs.dot, ttft.p95);
+            part(text, Role::Fg)
+        }
+        None => mean().map_or_else(
+            || missing("told by no frontend's metrics", glyphs),
+            |mean| part(format!("mean {mean:.2} s"), Role::Fg),
+        ),
+    };
     let queued = router
         .queued
         .map(|queued| part(format!(" {} {} queued", glyphs.dot, text::count(queued)), Role::Fg));

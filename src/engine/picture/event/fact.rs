@@ -2,8 +2,8 @@
 
 use super::{hash, named};
 use crate::domain::{
-    ClaimValue, Decision, Fact, FormulaTerm, GaugeName, LogWarning, RequestEvent, RequestPhase,
-    SequenceHash, WarningKind,
+    ClaimValue, Decision, Fact, FormulaTerm, GaugeName, LatencyName, LogWarning, RequestEvent,
+    RequestPhase, SequenceHash, WarningKind,
 };
 use crate::engine::Engine;
 
@@ -167,6 +167,15 @@ fn setting_line(fact: &Fact) -> String {
         Fact::Sign(sign) => format!("RELEASE {} by {}", sign.releases, sign.by),
         Fact::Gauge(gauge) => {
             format!("METRIC {} of {}: {}", metric(gauge.name), gauge.pod, gauge.value)
+        }
+        Fact::Histogram(histogram) => {
+            let name = match histogram.name {
+                LatencyName::FirstToken => "times to first token",
+                LatencyName::InterToken => "times between tokens",
+                LatencyName::Request => "durations of requests",
+            };
+            let count = histogram.buckets.last().map_or(0.0, |(_, count)| *count);
+            format!("METRIC {name} of {}: {count} in buckets", histogram.pod)
         }
         Fact::Source(note) => format!("SOURCE {} {} {}", note.source, note.state.name(), note.why),
         // What is about requests has a line of its own.
