@@ -175,7 +175,7 @@ impl SizeClaim {
     /// Returns whom it is about.
     pub fn who(&self, evidence: &Evidence) -> Arc<str> {
         match (&self.worker, self.pod.as_ref().or(self.component.as_ref())) {
-            (Some(worker), _) => evidence.alias(*worker),
+            (Some(worker), _) => evidence.worker_name(*worker),
             (None, Some(name)) => Arc::clone(name),
             (None, None) => Arc::from("the deployment"),
         }

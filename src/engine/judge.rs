@@ -2,6 +2,7 @@
 
 mod by_worker;
 mod models;
+mod names;
 mod objects;
 mod plane;
 mod rows;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 pub(super) use objects::KnownObjects;
 
+use self::names::WorkerNames;
 use super::{Engine, MINUTE};
 use crate::diagnose::{
     Belongs, Diagnosis, Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts,
@@ -113,6 +115,7 @@ impl Engine {
     fn evidence(&self, at: Timestamp) -> Evidence {
         let since = self.times.first.unwrap_or(at);
         let family = self.versions.family();
+        let names = WorkerNames::new(&self.workers);
         Evidence {
             at,
             since,
@@ -122,8 +125,8 @@ impl Engine {
             reading: self.reads(at),
             thresholds: self.options.thresholds,
             releases: self.releases(&family),
-            mixed: self.mixed(&family),
-            ranks: self.rank_evidence(),
+            mixed: Self::mixed(&family, &names),
+            ranks: self.rank_evidence(&names),
             engines: self.engines(),
             unregistered: self.unregistered(),
             unready: self.unready(at),
@@ -131,7 +134,7 @@ impl Engine {
             sizes: self.size_claims(ClaimWhat::BlockSize),
             largest: self.size_claims(ClaimWhat::LargestBlock),
             models: self.models(),
-            settings: self.settings(),
+            settings: self.settings(&names),
             tree: self.tree_evidence(),
             plane: self.plane_evidence(),
             objects: self.objects.get(),
@@ -145,10 +148,10 @@ impl Engine {
     }
 
     /// Returns two who cannot run the same release, for people.
-    fn mixed(&self, family: &Family) -> Option<[Member; 2]> {
+    fn mixed(family: &Family, names: &WorkerNames) -> Option<[Member; 2]> {
         let member = |(subject, releases, by): &(Subject, Releases, String)| Member {
             name: match subject {
-                Subject::Worker(worker) => self.workers.alias(*worker),
+                Subject::Worker(worker) => names.get(*worker).to_string(),
                 Subject::Pod(pod) => format!("pod {pod}"),
                 Subject::Component { component, .. } => format!("component {component}"),
                 Subject::Deployment => "the deployment".to_owned(),
@@ -159,7 +162,7 @@ impl Engine {
         family.mixed.as_ref().map(|[old, new]| [member(old), member(new)])
     }
 
-    fn rank_evidence(&self) -> Vec<RankEvidence> {
+    fn rank_evidence(&self, names: &WorkerNames) -> Vec<RankEvidence> {
         let ours = |record: &&RankRecord| !self.is_foreign_worker(record.rank.worker);
         let ranks = self.workers.ranks().iter().filter(ours).map(|record| {
             let worker = self.workers.worker(record.rank.worker);
@@ -171,7 +174,7 @@ impl Engine {
             let utilization = super::picture::utilization(record, capacity.as_ref());
             RankEvidence {
                 rank: record.rank,
-                alias: self.workers.alias(record.rank.worker).into(),
+                name: names.get(record.rank.worker),
                 role: worker.and_then(|worker| worker.component.clone()),
                 gone: worker.is_some_and(|worker| worker.gone),
                 was_named: worker.is_some_and(|worker| worker.joined.is_some()),

@@ -213,7 +213,7 @@ fn raised(id: &str, evidence: &Evidence) -> Option<Finding> {
 fn rank(worker: WorkerId, part: &Part<'_>) -> RankEvidence {
     RankEvidence {
         rank: WorkerRank { worker, dp_rank: DpRank(0) },
-        alias: Arc::clone(&part.name),
+        name: Arc::clone(&part.name),
         pod: None,
         role: Some(part.role.name().into()),
         gone: false,

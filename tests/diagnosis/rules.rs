@@ -106,7 +106,7 @@ fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
     tally.roots = 20;
     kvtop::diagnose::RankEvidence {
         rank: WorkerRank::new(id, 0),
-        alias: format!("w{}", id - 1).into(),
+        name: format!("w{}", id - 1).into(),
         pod: Some(format!("worker-{id}").into()),
         role: None,
         gone: false,

@@ -66,7 +66,7 @@ pub struct Setting<T> {
 pub struct OfWorker<T> {
     /// The worker, once it registered.
     pub worker: Option<WorkerId>,
-    /// Its short name, its pod, or the component that it will belong to.
+    /// Its name, its pod, or the component that it will belong to.
     pub who: Arc<str>,
     /// The setting.
     pub set: Setting<T>,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::names::WorkerNames;
 use super::settings::{flag, with};
 use crate::diagnose::{Ground, OfWorker, Setting};
 use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject, WorkerId};
@@ -14,16 +15,16 @@ const ENGINE: [ClaimOf; 3] = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card
 
 impl Engine {
     /// Returns whether workers publish KV events, as they or their routers say.
-    pub(super) fn publishes(&self) -> Vec<OfWorker<bool>> {
+    pub(super) fn publishes(&self, names: &WorkerNames) -> Vec<OfWorker<bool>> {
         let [engine, publisher, card] = ENGINE;
         let of = [engine, publisher, card, ClaimOf::Router];
-        self.of_workers(ClaimWhat::PublishesEvents, &of, flag).into_values().collect()
+        self.of_workers(names, ClaimWhat::PublishesEvents, &of, flag).into_values().collect()
     }
 
     /// Returns whether engines reuse prefixes, of workers that compute prompts: those that only decode have no use
     /// for it.
-    pub(super) fn prefix_reuse(&self) -> Vec<OfWorker<bool>> {
-        let found = self.of_workers(ClaimWhat::PrefixReuse, &ENGINE, flag);
+    pub(super) fn prefix_reuse(&self, names: &WorkerNames) -> Vec<OfWorker<bool>> {
+        let found = self.of_workers(names, ClaimWhat::PrefixReuse, &ENGINE, flag);
         let computes = |(subject, of): &(Subject, OfWorker<bool>)| {
             let part = self.part_of(of.worker, subject);
             !part.is_some_and(|part| part.to_ascii_lowercase().contains("decode"))
@@ -33,21 +34,21 @@ impl Engine {
     }
 
     /// Returns where engines publish events of their own.
-    pub(super) fn event_endpoints(&self) -> Vec<OfWorker<Arc<str>>> {
+    pub(super) fn event_endpoints(&self, names: &WorkerNames) -> Vec<OfWorker<Arc<str>>> {
         let text = |stored: &StoredClaim| match &stored.claim.value {
             ClaimValue::Text(value) => Some(with(stored, Arc::clone(value))),
             _ => None,
         };
-        self.of_workers(ClaimWhat::EventEndpoint, &ENGINE, text).into_values().collect()
+        self.of_workers(names, ClaimWhat::EventEndpoint, &ENGINE, text).into_values().collect()
     }
 
     /// Returns over how many processes each engine splits the context that it decodes.
-    pub(super) fn context_parallel(&self) -> Vec<OfWorker<u64>> {
+    pub(super) fn context_parallel(&self, names: &WorkerNames) -> Vec<OfWorker<u64>> {
         let count = |stored: &StoredClaim| match stored.claim.value {
             ClaimValue::Count(value) => Some(with(stored, value)),
             _ => None,
         };
-        self.of_workers(ClaimWhat::ContextParallel, &ENGINE, count).into_values().collect()
+        self.of_workers(names, ClaimWhat::ContextParallel, &ENGINE, count).into_values().collect()
     }
 
     /// Names the setting behind what an engine says of itself, where there is one: it is what can be changed.
@@ -71,6 +72,7 @@ impl Engine {
     /// Returns a setting of each worker: of those that registered, of pods, and of components without.
     fn of_workers<T>(
         &self,
+        names: &WorkerNames,
         what: ClaimWhat,
         of: &[ClaimOf],
         read: impl Fn(&StoredClaim) -> Option<Setting<T>>,
@@ -91,7 +93,7 @@ impl Engine {
             }
             let pod = known.and_then(|worker| worker.pod.as_deref());
             let subjects = picture::subjects(record, pod);
-            add(Some(id), self.workers.alias(id).into(), &subjects);
+            add(Some(id), names.get(id), &subjects);
         }
         for (_, subject) in self.processes().filter(|(role, _)| role.is_worker()) {
             let (worker, who) = match &subject {

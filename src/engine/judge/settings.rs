@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::names::WorkerNames;
 use crate::diagnose::{Ground, RouterKind, Setting, Settings, SizeClaim};
 use crate::domain::{
     Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
@@ -98,7 +99,7 @@ impl Engine {
     }
 
     /// Returns the settings of routers and workers.
-    pub(super) fn settings(&self) -> Settings {
+    pub(super) fn settings(&self, names: &WorkerNames) -> Settings {
         let kind = self.router_kind();
         let routers: Vec<Subject> = self
             .processes()
@@ -120,10 +121,10 @@ impl Engine {
             temperature: odd(decimals(of_router(ClaimWhat::RouterTemperature)), |heat| *heat > 0.0),
             kv_events: odd(flags(of_router(ClaimWhat::KvEvents)), |follows| !follows),
             replica_sync: odd(flags(of_router(ClaimWhat::ReplicaSync)), |shared| !shared),
-            publishes: self.publishes(),
-            event_endpoints: self.event_endpoints(),
-            prefix_reuse: self.prefix_reuse(),
-            context_parallel: self.context_parallel(),
+            publishes: self.publishes(names),
+            event_endpoints: self.event_endpoints(names),
+            prefix_reuse: self.prefix_reuse(names),
+            context_parallel: self.context_parallel(names),
         }
     }
 
