@@ -101,8 +101,8 @@ pub enum Belongs {
 pub struct RankEvidence {
     /// The rank.
     pub rank: WorkerRank,
-    /// Its short name.
-    pub alias: Arc<str>,
+    /// Its worker's name: the short form of its pod, or an alias such as `w0`.
+    pub name: Arc<str>,
     /// Its pod.
     pub pod: Option<Arc<str>>,
     /// What discovery or its pod says that it does.
@@ -399,18 +399,32 @@ impl Evidence {
         self.router.read && self.router.tally.routed > 0
     }
 
-    /// Returns the short name of a worker.
-    pub fn alias(&self, worker: WorkerId) -> Arc<str> {
-        let rank = self.ranks.iter().find(|rank| rank.rank.worker == worker);
-        rank.map_or_else(|| Arc::from("?"), |rank| Arc::clone(&rank.alias))
+    /// Returns true when a KV router that is still there was seen to choose workers. Choices from before the
+    /// routers of now started are those of others.
+    pub fn chooses_by_blocks(&self) -> bool {
+        let last = self.router.heard.routed;
+        let since = last.is_none_or(|last| self.router.began.is_none_or(|began| began <= last));
+        self.router.tally.routed > 0 && since
     }
 
-    /// Returns the name of a rank: `w0`, or `w0/1` for a further data-parallel rank.
+    /// Returns the mode by which requests are routed instead of by cached blocks, when they are.
+    pub fn other_mode(&self) -> Option<&Setting<Arc<str>>> {
+        let mode = self.settings.router_mode.as_ref();
+        mode.filter(|mode| mode.value.as_ref() != "kv" && !self.chooses_by_blocks())
+    }
+
+    /// Returns the name of a worker.
+    pub fn worker_name(&self, worker: WorkerId) -> Arc<str> {
+        let rank = self.ranks.iter().find(|rank| rank.rank.worker == worker);
+        rank.map_or_else(|| Arc::from("?"), |rank| Arc::clone(&rank.name))
+    }
+
+    /// Returns the name of a rank: that of its worker, with `/1` for a further data-parallel rank.
     pub fn name_of(rank: &RankEvidence) -> String {
         if rank.rank.dp_rank == DpRank(0) {
-            rank.alias.to_string()
+            rank.name.to_string()
         } else {
-            format!("{}/{}", rank.alias, rank.rank.dp_rank)
+            format!("{}/{}", rank.name, rank.rank.dp_rank)
         }
     }
 }

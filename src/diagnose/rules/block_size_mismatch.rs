@@ -113,6 +113,13 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
              names it"
         ));
     }
+    // Without a KV router nobody compares blocks; KVT005 says so.
+    if let Some(mode) = evidence.other_mode() {
+        return Verdict::clear(format!(
+            "requests are routed by {}, without block sizes",
+            mode.value
+        ));
+    }
     let total = evidence.total();
     let size = evidence.worker_size().map(|claim| claim.tokens);
     let router = evidence.router_size().map(|(tokens, _)| tokens);

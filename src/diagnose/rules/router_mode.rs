@@ -39,10 +39,7 @@ impl Rule for RouterMode {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let settings = &evidence.settings;
         let routed = evidence.router.tally.routed;
-        if let Some(mode) = &settings.router_mode
-            && mode.value.as_ref() != "kv"
-            && routed == 0
-        {
+        if let Some(mode) = evidence.other_mode() {
             let proof = Proof::new("router mode", mode.value.to_string(), mode.source.to_string());
             let summary = by_mode(mode);
             let finding = off(summary, Grade::ConfigOnly, proof.at(mode.at));
