@@ -153,7 +153,7 @@ impl Diagnosis {
         })
     }
 
-    /// Returns what is wrong, the cause first, and then what was resolved lately.
+    /// Returns what is wrong, the cause first, and then what was resolved lately, the newest first.
     pub fn raised(&self) -> Vec<Raised<'_>> {
         let hidden = self.hidden();
         let mut found: Vec<Raised<'_>> = Vec::new();
@@ -175,6 +175,7 @@ impl Diagnosis {
         }
         // Stable: equally severe ones stay in the order of the registry.
         found.sort_by_key(|raised| std::cmp::Reverse(raised.finding.severity));
+        let active = found.len();
         for (rule, state) in RULES.iter().zip(&self.states) {
             if let (None, Some(episode)) = (&state.raised, &state.resolved) {
                 let (raised, resolved) = (episode.raised, Some(episode.resolved));
@@ -183,6 +184,7 @@ impl Diagnosis {
                 found.push(Raised { rule: *rule, finding, raised, mending, resolved, explains });
             }
         }
+        found[active..].sort_by_key(|raised| std::cmp::Reverse(raised.resolved));
         found
     }
 

@@ -30,10 +30,13 @@ pub struct Percentiles {
 
 type Buckets = Vec<(f64, f64)>;
 
+/// The scrapes of one frontend's histogram, oldest first.
+type Scrapes = VecDeque<(Timestamp, Buckets)>;
+
 /// Latencies, as frontends measure them.
 #[derive(Debug, Default)]
 pub struct Latencies {
-    series: BTreeMap<(LatencyName, Arc<str>), VecDeque<(Timestamp, Buckets)>>,
+    series: BTreeMap<(LatencyName, Arc<str>), Scrapes>,
 }
 
 impl Latencies {

@@ -140,7 +140,7 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
         let seen = beside("0.9.0-mm_trtllm_ok32", "0.9.0-mm_trtllm_pub32_eng64", worker);
         let finding = top(&seen);
 
-        let lead = "w2 publishes blocks of 32 tokens, its engine cuts 64: ";
+        let lead = "b publishes blocks of 32 tokens, its engine cuts 64: ";
         assert!(finding.summary.starts_with(lead), "{}", finding.summary);
         assert_eq!(finding.grade, Grade::Confirmed);
     }
@@ -149,15 +149,15 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
 
     assert_eq!(
         finding.summary,
-        "w2 publishes blocks of 32 tokens, its engine cuts another size: 242 of 242 stores arrived \
+        "b publishes blocks of 32 tokens, its engine cuts another size: 242 of 242 stores arrived \
          without blocks."
     );
     // Nobody's log speaks of it here.
     assert_eq!(finding.grade, Grade::Likely);
-    assert!(finding.effect.starts_with("The router's index holds nothing of w2: "), "{finding:?}");
+    assert!(finding.effect.starts_with("The router's index holds nothing of b: "), "{finding:?}");
     let fix = finding.fix.as_ref().unwrap();
-    assert!(fix.sentence.contains("then restart w2. "), "{}", fix.sentence);
-    assert!(fix.restarts.starts_with("w2; "), "{}", fix.restarts);
+    assert!(fix.sentence.contains("then restart b. "), "{}", fix.sentence);
+    assert!(fix.restarts.starts_with("b; "), "{}", fix.restarts);
 }
 
 /// The recorded namespace, with the events and logs of a capture as those of its pods.
@@ -265,7 +265,8 @@ fn a_half_mended_deployment_is_mended_to_the_end() {
         );
         assert_eq!(first.contains("Restart a frontend of 0.9 in between: "), frontend, "{first}");
         let second = sentence("KVT002");
-        assert!(second.starts_with("Stop w1 and start with --block-size 32"), "{second}");
+        assert!(second.ends_with("Routers refuse the others' cards while those run."), "{second}");
+        assert!(second.contains(" and start with --block-size 32"), "{second}");
     }
 }
 

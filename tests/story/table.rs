@@ -24,43 +24,30 @@ impl Row {
             self.wrong.push(complaint.into());
         }
     }
-
-    fn key(&self) -> (&'static str, &'static str, &'static str) {
-        (self.step, self.face, self.view)
-    }
 }
 
 const BEGIN: &str = "<!-- story: begin -->";
 const END: &str = "<!-- story: end -->";
 
-/// Prints the rows, fails for wrong ones that are not `open`, and compares the verdicts with the table in
-/// docs/DIAGNOSIS.md, which `KVTOP_BLESS` writes.
-#[expect(clippy::print_stderr, reason = "the rows that are not asserted are for people")]
-pub(super) fn judge(rows: &[Row], open: &[(&str, &str, &str)]) {
+/// Prints the rows, fails for wrong ones, and compares the verdicts with the table in docs/DIAGNOSIS.md, which
+/// `KVTOP_BLESS` writes.
+#[expect(clippy::print_stderr, reason = "the seconds are for people")]
+pub(super) fn judge(rows: &[Row]) {
     let mut failures = String::new();
     for row in rows {
-        let known = open.contains(&row.key());
-        let state = match (row.wrong.is_empty(), known) {
-            (true, false) => "right",
-            (true, true) => "right, although listed as open",
-            (false, true) => "OPEN",
-            (false, false) => "WRONG",
-        };
-        let (step, face, view) = row.key();
-        let line = format!("{step} {face} {view}: {} ({:.1} s) {state}", row.verdict, row.seconds);
+        let state = if row.wrong.is_empty() { "right" } else { "WRONG" };
+        let Row { step, face, view, verdict, seconds, wrong } = row;
+        let line = format!("{step} {face} {view}: {verdict} ({seconds:.1} s) {state}");
         eprintln!("{line}");
-        for complaint in &row.wrong {
-            eprintln!("    {complaint}");
-        }
-        if state == "WRONG" {
-            writeln!(failures, "{line}\n    {}", row.wrong.join("\n    ")).unwrap();
+        if !wrong.is_empty() {
+            writeln!(failures, "{line}\n    {}", wrong.join("\n    ")).unwrap();
         }
     }
     assert!(failures.is_empty(), "wrong at these steps:\n{failures}");
-    compare(rows, open);
+    compare(rows);
 }
 
-fn compare(rows: &[Row], open: &[(&str, &str, &str)]) {
+fn compare(rows: &[Row]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/DIAGNOSIS.md");
     let text = std::fs::read_to_string(&path).unwrap();
     let Some((before, rest)) = text.split_once(BEGIN) else { return };
@@ -70,7 +57,7 @@ fn compare(rows: &[Row], open: &[(&str, &str, &str)]) {
         std::fs::write(&path, format!("{before}{BEGIN}\n{table}{END}{after}")).unwrap();
         return;
     }
-    for row in rows.iter().filter(|row| !open.contains(&row.key())) {
+    for row in rows {
         let start = format!("| {} | {} | {} | {} |", row.step, row.face, row.view, row.verdict);
         assert!(
             old.lines().any(|line| line.starts_with(&start)),
@@ -80,14 +67,11 @@ fn compare(rows: &[Row], open: &[(&str, &str, &str)]) {
 }
 
 fn drawn(rows: &[Row]) -> String {
-    let mut text = String::from(
-        "| step | face | attached | verdict | as it should be | seconds |\n|--|--|--|--|--|--|\n",
-    );
+    let mut text =
+        String::from("| step | face | attached | verdict | seconds |\n|--|--|--|--|--|\n");
     for row in rows {
-        let Row { step, face, view, verdict, seconds, wrong } = row;
-        let right = if wrong.is_empty() { "yes" } else { "no" };
-        writeln!(text, "| {step} | {face} | {view} | {verdict} | {right} | {seconds:.1} |")
-            .unwrap();
+        let Row { step, face, view, verdict, seconds, .. } = row;
+        writeln!(text, "| {step} | {face} | {view} | {verdict} | {seconds:.1} |").unwrap();
     }
     text
 }
