@@ -93,8 +93,9 @@ impl Evidence {
         if let Some(worker) = engine.worker {
             return self.present().any(|rank| rank.rank.worker == worker && takes(rank));
         }
-        // A pod or component of which no worker is known: everybody speaks for it.
-        self.present().next().is_some() && self.present().all(takes)
+        // A pod or component whose worker is not known: all workers speak for it, by more than a block or two.
+        let publishes = |rank: &RankEvidence| self.is_publishing(&rank.tally);
+        self.present().next().is_some() && self.present().all(publishes)
     }
 }
 
