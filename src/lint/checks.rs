@@ -3,11 +3,11 @@
 mod silent;
 mod unknown;
 
-use super::Flaw;
 use super::document::{Kind, Node};
 use super::judge::Scene;
 use super::manifest::Part;
 use super::plan::{Plan, set};
+use super::{Edit, Flaw};
 use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Severity};
 use crate::wire::{RouterSetting, router_settings};
 
@@ -108,13 +108,8 @@ pub(super) use unknown::unknown_values;
 
 /// Adds what the checks of manifests find in a deployment that routes by cached blocks.
 pub(super) fn run(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
-    let follows = |part: &Part<'_>| {
-        let claim = part.claims.get(&(ClaimWhat::KvEvents, ClaimOf::Router));
-        claim.is_none_or(|claim| claim.value != ClaimValue::Flag(false))
-    };
-    let heard = scene.routers().next().is_none() || scene.routers().any(follows);
     for (_, part) in scene.workers() {
-        if heard {
+        if is_heard(scene) {
             silent::silent(scene, part, found);
         }
         misplaced(scene, part, found);
@@ -125,6 +120,20 @@ pub(super) fn run(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
     for part in scene.routers().filter(|part| Plan::routes(part)) {
         renamed(scene, part, found);
     }
+}
+
+/// Returns true when a router follows KV events, or none is shown.
+fn is_heard(scene: &Scene<'_, '_>) -> bool {
+    let follows = |part: &Part<'_>| {
+        let claim = part.claims.get(&(ClaimWhat::KvEvents, ClaimOf::Router));
+        claim.is_none_or(|claim| claim.value != ClaimValue::Flag(false))
+    };
+    scene.routers().next().is_none() || scene.routers().any(follows)
+}
+
+/// Returns what makes the workers publish that are not asked to, where no flaw of theirs says so.
+pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
+    if is_heard(scene) { Vec::new() } else { silent::publishing(scene) }
 }
 
 /// KVT101: settings of the router on a worker.

@@ -1,6 +1,9 @@
 //! Generated manifests in block and flow style: whatever their style, corrections leave valid YAML.
 
-use kvtop::lint::{Source, lint};
+use std::collections::BTreeSet;
+
+use kvtop::domain::Severity;
+use kvtop::lint::{Source, Verdicts, lint};
 use serde_json::Value;
 
 use super::corrected;
@@ -68,9 +71,14 @@ fn manifest(deployment: &Deployment, depth: usize) -> String {
     text
 }
 
+fn ids(report: &Verdicts) -> BTreeSet<&'static str> {
+    report.flaws.iter().filter(|flaw| flaw.severity > Severity::Info).map(|flaw| flaw.id).collect()
+}
+
 #[test]
 fn corrections_of_generated_manifests_are_valid_in_every_style() {
     let mut mended = 0;
+    let mut wrong: Vec<String> = Vec::new();
     for seed in 1..=SEEDS {
         let deployment = Deployment::generated(seed);
         for depth in [0, 3, 5, 20] {
@@ -89,7 +97,20 @@ fn corrections_of_generated_manifests_are_valid_in_every_style() {
             let second = lint(&after);
             assert!(second.unreadable.is_empty(), "seed {seed}: {:?}", second.unreadable);
             mended += first.flaws.iter().map(|flaw| flaw.edits.len()).sum::<usize>();
+            let (was, is) = (ids(&first), ids(&second));
+            for id in is.difference(&was) {
+                wrong.push(format!("seed {seed}, depth {depth}: new {id}"));
+            }
+            let corrected = first.flaws.iter().filter(|flaw| !flaw.edits.is_empty());
+            for flaw in corrected.filter(|flaw| is.contains(flaw.id)) {
+                let still = second.flaws.iter().find(|it| it.id == flaw.id).unwrap();
+                wrong.push(format!(
+                    "seed {seed}, depth {depth}: still {} {}\n   {}\n{:?}\n{}\n{}",
+                    flaw.id, flaw.summary, still.summary, flaw.edits, text, after[0].text
+                ));
+            }
         }
     }
     assert!(mended > 100, "{mended}");
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong[..wrong.len().min(4)].join("\n"));
 }

@@ -94,8 +94,8 @@ impl Evidence {
             return self.present().any(|rank| rank.rank.worker == worker && takes(rank));
         }
         // A pod or component whose worker is not known: all workers speak for it, by more than a block or two.
-        let publishes = |rank: &RankEvidence| self.is_publishing(&rank.tally);
-        self.present().next().is_some() && self.present().all(publishes)
+        let mut there = self.present().peekable();
+        there.peek().is_some() && there.all(|rank| self.is_publishing(&rank.tally))
     }
 }
 

@@ -15,6 +15,13 @@ const EVENTS_CONFIG: &str = r#"{"enable_kv_cache_events":true,"publisher":"zmq",
 const PUBLISHER_CONFIG: &str =
     r#"{"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
 
+/// Returns what makes the workers publish that do not.
+pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
+    let workers = scene.workers().map(|(_, part)| part);
+    let silent = workers.filter(|part| part.role != Role::Decode && !part.words().is_empty());
+    silent.filter_map(|part| mend_silence(scene, part, scene.version_of(part))?.2).collect()
+}
+
 /// KVT003, before there is anything to hear: a worker that is not asked to publish.
 pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
     let claimed = publishes(part).is_some();

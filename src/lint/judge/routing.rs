@@ -3,6 +3,7 @@
 use super::{Scene, decimal, flag, raised, text_of};
 use crate::diagnose::{Evidence, ROUTER_MODES};
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+use crate::lint::checks;
 use crate::lint::manifest::Part;
 use crate::lint::place::variable;
 use crate::lint::plan::{Plan, means_kv};
@@ -32,9 +33,8 @@ impl Scene<'_, '_> {
                         .into();
                 flaw.edits.extend(self.set(part, "--router-mode", "DYN_ROUTER_MODE", "kv"));
                 found.flaws.push(flaw);
-            }
-            // Without KV routing nothing else is read.
-            if other || (is_frontend && !Plan::routes(part)) {
+                // With that mode the other settings are read too.
+            } else if other || (is_frontend && !Plan::routes(part)) {
                 continue;
             }
             self.weights(part, evidence, found);
@@ -45,6 +45,8 @@ impl Scene<'_, '_> {
                 self.spot(&mut flaw, part, ClaimWhat::KvEvents, ClaimOf::Router);
                 flaw.fix = "Let the router follow KV events, and the workers publish them.".into();
                 flaw.edits.extend(self.follow_events(part));
+                // A router that follows events which nobody publishes knows of no cached block.
+                flaw.edits.extend(checks::publishing(self));
                 found.flaws.push(flaw);
             }
         }

@@ -212,7 +212,14 @@ impl Scene<'_, '_> {
         let holds =
             |word: &&Node| word.text().is_some_and(|text| text.contains("tokens_per_block"));
         let node = part.words().into_iter().find(holds)?;
-        self.text.set_config(Config { file: part.file, node }, path, tokens)
+        if let Some(edit) = self.text.set_config(Config { file: part.file, node }, path, tokens) {
+            return Some(edit);
+        }
+        // In a quoted text no place can be named; it is written anew.
+        let mut json: serde_json::Value = serde_json::from_str(node.text()?).ok()?;
+        *json.pointer_mut("/kv_cache_config/tokens_per_block")? =
+            tokens.parse::<u32>().ok()?.into();
+        self.text.set_flag(part, &[flag], Some(&json.to_string()))
     }
 }
 
