@@ -101,6 +101,10 @@ fn corrections_of_generated_manifests_are_valid_in_every_style() {
             for id in is.difference(&was) {
                 wrong.push(format!("seed {seed}, depth {depth}: new {id}"));
             }
+            // No line is printed for flags inside the text of a script: what they set stays.
+            if text.contains("/bin/sh") {
+                continue;
+            }
             let corrected = first.flaws.iter().filter(|flaw| !flaw.edits.is_empty());
             for flaw in corrected.filter(|flaw| is.contains(flaw.id)) {
                 let still = second.flaws.iter().find(|it| it.id == flaw.id).unwrap();

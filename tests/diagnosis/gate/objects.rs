@@ -150,8 +150,20 @@ fn worker(dice: &mut Dice, backend: &str, role: &str, maps: &mut Vec<Value>) -> 
     let module = format!("dynamo.{backend}");
     let mut all = vec!["python3".to_owned(), "-m".into(), module.clone()];
     all.extend(args.iter().cloned());
-    let apart = (json!(["python3", "-m", module]), json!(args));
-    let (command, args) = if dice.below(2) == 0 { apart } else { (json!(all), Value::Null) };
+    let (command, args) = match dice.below(5) {
+        0 | 1 => (json!(["python3", "-m", module]), json!(args)),
+        2 => (json!(all), Value::Null),
+        // As on the users' cluster: a shell that passes its arguments on.
+        3 => {
+            let script = format!("export HF_HOME=/models; exec python3 -m {module} \"$@\"");
+            (json!(["bash", "-c", script, "--"]), json!(args))
+        }
+        _ => {
+            let quoted: Vec<String> = args.iter().map(|it| format!("'{it}'")).collect();
+            let script = format!("exec python3 -m {module} {}", quoted.join(" "));
+            (json!(["/bin/sh", "-c", script]), Value::Null)
+        }
+    };
     json!({ "command": command, "args": args, "volumes": volumes, "mounts": mounts })
 }
 
