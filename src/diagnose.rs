@@ -18,8 +18,8 @@ pub use evidence::{
     TreeEvidence, Unheard, Unregistered, Window,
 };
 pub use fix::{
-    Change, Changed, Edit, FileState, Fix, Objects, Part, Plan, PodState, Progress, Rendered,
-    Restart, SizesInUse,
+    Change, Changed, ClusterChoice, Edit, FileState, Fix, Objects, Part, Plan, PodState, Progress,
+    Rendered, Restart, SizesInUse,
 };
 pub use hysteresis::{Check, Diagnosis, Raised};
 pub use knobs::ROUTER_MODES;

@@ -30,7 +30,7 @@ use journal::Journal;
 use meters::Meters;
 use warm_up::WarmUp;
 
-use crate::diagnose::{Diagnosis, Thresholds};
+use crate::diagnose::{ClusterChoice, Diagnosis, Thresholds};
 use crate::domain::Timestamp;
 use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
@@ -55,6 +55,8 @@ pub struct EngineOptions {
     pub version: Option<(String, String)>,
     /// The graph deployment that was chosen; workers and claims of others are left out of pictures.
     pub dgd: Option<String>,
+    /// The cluster, where the user named it: printed commands name it too.
+    pub cluster: ClusterChoice,
     /// The Dynamo namespace that was chosen, in place of those of the pods; events of others are left out.
     pub dynamo_namespace: Option<String>,
     /// Bound of the mirror's memory, in bytes.
@@ -73,6 +75,7 @@ impl Default for EngineOptions {
             asked: None,
             version: None,
             dgd: None,
+            cluster: ClusterChoice::default(),
             dynamo_namespace: None,
             memory_limit: 1 << 30,
             thresholds: Thresholds::default(),

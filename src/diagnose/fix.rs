@@ -18,6 +18,7 @@ pub use objects::{FileState, Objects, PodState};
 pub use plan::{Changed, Edit, Plan};
 pub use render::Rendered;
 pub use rollout::{Progress, SizesInUse};
+pub use shell::ClusterChoice;
 
 use crate::domain::{Component, Role};
 

@@ -17,6 +17,7 @@ use super::thresholds;
 use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::{self, SourceArgs};
 use crate::clock;
+use crate::diagnose::ClusterChoice;
 use crate::domain::{SourceNote, SourceState};
 use crate::engine::{Engine, EngineOptions};
 
@@ -358,6 +359,10 @@ pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
     EngineOptions {
         label: label.to_owned(),
         dgd: args.dgd.clone(),
+        cluster: ClusterChoice {
+            kubeconfig: args.kubeconfig.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            context: args.context.clone(),
+        },
         dynamo_namespace: args.dynamo_namespace.clone(),
         memory_limit: args.max_memory(),
         thresholds: thresholds::of(args),

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use super::shell::ClusterChoice;
 use crate::domain::{Graph, ManifestPart, Role, Timestamp};
 
 /// A deployment as Kubernetes shows it, as far as fixes are concerned.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
+    /// The cluster, where the user named it.
+    pub cluster: ClusterChoice,
     /// The namespace in Kubernetes.
     pub namespace: Option<Arc<str>>,
     /// The graph deployment.

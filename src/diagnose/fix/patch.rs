@@ -7,7 +7,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::shell;
+use super::shell::{self, Kubectl};
 use crate::domain::{Graph, ManifestList};
 
 /// One operation of a patch.
@@ -57,29 +57,33 @@ pub(super) fn appended(list: &ManifestList, items: Vec<Value>, guarded: bool) ->
 }
 
 /// Returns the command that applies `operations` to a graph deployment.
-pub(super) fn graph_command(graph: &Graph, operations: &[Operation]) -> Option<String> {
+pub(super) fn graph_command(
+    kubectl: &Kubectl,
+    graph: &Graph,
+    operations: &[Operation],
+) -> Option<String> {
     let version = graph.api?.version();
     let kind = format!("dynamographdeployments.{version}.nvidia.com");
     // Whoever changed the object since then moved what the patch points at.
     let generation = graph.generation.map(|it| Operation::test("/metadata/generation", it));
     let all: Vec<&Operation> = generation.iter().chain(operations).collect();
-    command(&graph.namespace, &kind, &graph.name, &all)
+    command(kubectl, &kind, &graph.name, &all)
 }
 
 /// Returns the command that applies `operations` to a `ConfigMap`.
 pub(super) fn config_map_command(
-    namespace: &str,
+    kubectl: &Kubectl,
     name: &str,
     operations: &[Operation],
 ) -> Option<String> {
-    command(namespace, "configmap", name, &operations.iter().collect::<Vec<_>>())
+    command(kubectl, "configmap", name, &operations.iter().collect::<Vec<_>>())
 }
 
-fn command(namespace: &str, kind: &str, name: &str, operations: &[&Operation]) -> Option<String> {
-    if !shell::is_name(namespace) || !shell::is_name(name) {
+fn command(kubectl: &Kubectl, kind: &str, name: &str, operations: &[&Operation]) -> Option<String> {
+    if !shell::is_name(name) {
         return None;
     }
     let patch = serde_json::to_string(operations).ok()?;
     let patch = shell::word(&patch);
-    Some(format!("kubectl -n {namespace} patch {kind} {name} --type=json -p {patch}"))
+    Some(format!("{kubectl} patch {kind} {name} --type=json -p {patch}"))
 }

@@ -7,7 +7,8 @@ use super::objects::Objects;
 use super::patch::{Operation, config_map_command, graph_command};
 use super::plan::{Changed, Edit, Plan};
 use super::rollout::{Progress, SizesInUse};
-use super::{Change, Fix, Restart, shell};
+use super::shell::{self, Kubectl};
+use super::{Change, Fix, Restart};
 use crate::domain::{Component, Role, RolloutStage};
 
 /// Most pods that a command names.
@@ -44,15 +45,18 @@ impl Fix {
         let chosen = objects.chosen.as_deref().filter(|name| shell::is_name(name));
         let chosen = chosen.map_or(String::new(), |it| format!(" --dgd {it}"));
         // Of a recording, or a server that was named, it is not known how to reach it.
+        let cluster = objects.cluster.flags();
+        let kubectl = namespace.and_then(|it| Kubectl::new(it, &objects.cluster));
+        let kubectl = kubectl.as_ref();
         let with = if scope.is_empty() { ", with the flags that name the deployment" } else { "" };
         let mut rendered = Rendered {
             sentence: self.sentence.clone(),
             restarts: self.restarts.clone(),
-            verify: format!("kvtop check{scope}{chosen} --wait 2m{with}"),
+            verify: format!("kvtop check{cluster}{scope}{chosen} --wait 2m{with}"),
             ..Rendered::default()
         };
         if let Some(Change::Roll { pods }) = self.changes.first() {
-            rendered.kubectl = namespace.and_then(|it| one_by_one(it, objects, pods));
+            rendered.kubectl = kubectl.and_then(|it| one_by_one(it, objects, pods));
             return rendered;
         }
         let plan = objects.plan(&self.changes);
@@ -64,10 +68,10 @@ impl Fix {
             rendered.sentence = applied(&plan, &progress);
             rendered.restarts = names(&progress.waiting);
             rendered.kubectl =
-                namespace.and_then(|it| self.restart_of(it, objects, &progress.waiting));
+                kubectl.and_then(|it| self.restart_of(it, objects, &progress.waiting));
         } else if plan.complete {
             rendered.yaml = Some(lines(objects, &plan));
-            rendered.kubectl = namespace.and_then(|it| self.commands(it, objects, &plan));
+            rendered.kubectl = kubectl.and_then(|it| self.commands(it, objects, &plan));
             let open: Vec<&Arc<str>> = plan.open().flat_map(|edit| &edit.components).collect();
             let graph = objects.graph.iter().flat_map(|graph| &graph.components);
             for component in graph.filter(|component| open.contains(&&component.name)) {
@@ -79,8 +83,8 @@ impl Fix {
     }
 
     /// Returns every command: what changes the objects, and what restarts those that read them.
-    fn commands(&self, namespace: &str, objects: &Objects, plan: &Plan) -> Option<String> {
-        let mut commands = patches(namespace, objects, plan)?;
+    fn commands(&self, kubectl: &Kubectl, objects: &Objects, plan: &Plan) -> Option<String> {
+        let mut commands = patches(kubectl, objects, plan)?;
         let together = matches!(self.restart, Restart::Together { .. });
         // The operator replaces the pods of a graph deployment that changed, those of a ConfigMap nobody.
         let file = |edit: &&Edit| together || matches!(edit.object, Changed::ConfigMap { .. });
@@ -90,21 +94,26 @@ impl Fix {
         let pods: Vec<Arc<str>> = concerned.map(|pod| Arc::clone(&pod.name)).collect();
         if !pods.is_empty() {
             commands.push(SETTLE.to_owned());
-            commands.push(self.restart_of(namespace, objects, &pods)?);
+            commands.push(self.restart_of(kubectl, objects, &pods)?);
         }
         Some(commands.join(" &&\n"))
     }
 
     /// Returns what replaces `pods`, as this fix asks for it.
-    fn restart_of(&self, namespace: &str, objects: &Objects, pods: &[Arc<str>]) -> Option<String> {
+    fn restart_of(
+        &self,
+        kubectl: &Kubectl,
+        objects: &Objects,
+        pods: &[Arc<str>],
+    ) -> Option<String> {
         let Restart::Together { frontends } = self.restart else {
-            return one_by_one(namespace, objects, pods);
+            return one_by_one(kubectl, objects, pods);
         };
-        let mut command = at_once(namespace, pods)?;
+        let mut command = at_once(kubectl, pods)?;
         if frontends {
             let routers = objects.pods.iter().filter(|pod| pod.role == Role::Frontend);
             let routers: Vec<Arc<str>> = routers.map(|pod| Arc::clone(&pod.name)).collect();
-            if let Some(routers) = at_once(namespace, &routers) {
+            if let Some(routers) = at_once(kubectl, &routers) {
                 write!(command, " &&\n{routers}").ok()?;
             }
         }
@@ -113,7 +122,7 @@ impl Fix {
 }
 
 /// Returns the command that changes each object.
-fn patches(namespace: &str, objects: &Objects, plan: &Plan) -> Option<Vec<String>> {
+fn patches(kubectl: &Kubectl, objects: &Objects, plan: &Plan) -> Option<Vec<String>> {
     let mut commands = Vec::new();
     let mut graph: Vec<Operation> = Vec::new();
     let mut maps: Vec<(&Arc<str>, Vec<Operation>)> = Vec::new();
@@ -131,10 +140,10 @@ fn patches(namespace: &str, objects: &Objects, plan: &Plan) -> Option<Vec<String
     }
     // Files first: pods that a change of the graph deployment replaces then read the new ones.
     for (name, operations) in maps {
-        commands.push(config_map_command(namespace, name, &operations)?);
+        commands.push(config_map_command(kubectl, name, &operations)?);
     }
     if !graph.is_empty() {
-        commands.push(graph_command(objects.graph.as_ref()?, &graph)?);
+        commands.push(graph_command(kubectl, objects.graph.as_ref()?, &graph)?);
     }
     Some(commands)
 }
@@ -277,9 +286,9 @@ fn names(pods: &[Arc<str>]) -> String {
 }
 
 /// Returns the command that replaces pods one after the other, each once all are ready again.
-fn one_by_one(namespace: &str, objects: &Objects, pods: &[Arc<str>]) -> Option<String> {
+fn one_by_one(kubectl: &Kubectl, objects: &Objects, pods: &[Arc<str>]) -> Option<String> {
     if pods.len() < 2 {
-        return at_once(namespace, pods);
+        return at_once(kubectl, pods);
     }
     let list = listed(pods)?;
     let graph = objects.graph.as_ref().map(|graph| graph.name.as_ref());
@@ -289,21 +298,21 @@ fn one_by_one(namespace: &str, objects: &Objects, pods: &[Arc<str>]) -> Option<S
         let rest: Vec<&str> = rest.iter().map(AsRef::as_ref).collect();
         return Some(format!(
             "{}  # when its successor is ready, the next: {}",
-            at_once(namespace, std::slice::from_ref(first))?,
+            at_once(kubectl, std::slice::from_ref(first))?,
             rest.join(", ")
         ));
     };
     Some(format!(
-        "for pod in {list}; do\n  kubectl -n {namespace} delete pod \"$pod\" --ignore-not-found && {SETTLE} \
-         &&\n  kubectl -n {namespace} wait --for=condition=Ready pod -l \
+        "for pod in {list}; do\n  {kubectl} delete pod \"$pod\" --ignore-not-found && {SETTLE} \
+         &&\n  {kubectl} wait --for=condition=Ready pod -l \
          nvidia.com/dynamo-graph-deployment-name={graph} --timeout=60m || break\ndone"
     ))
 }
 
 /// Returns the command that replaces pods at once. Those that are gone do not stop it.
-fn at_once(namespace: &str, pods: &[Arc<str>]) -> Option<String> {
+fn at_once(kubectl: &Kubectl, pods: &[Arc<str>]) -> Option<String> {
     let list = listed(pods).filter(|list| !list.is_empty())?;
-    Some(format!("kubectl -n {namespace} delete pod {list} --ignore-not-found"))
+    Some(format!("{kubectl} delete pod {list} --ignore-not-found"))
 }
 
 fn listed(pods: &[Arc<str>]) -> Option<String> {

@@ -88,6 +88,22 @@ fn rendered(fix: &Fix, graph: &Graph) -> Rendered {
 }
 
 #[test]
+fn commands_name_the_cluster_that_was_asked_for() {
+    let mut objects = objects(&alpha(Some(&["DYN_ROUTER_MODE"]), None));
+    objects.cluster = ClusterChoice {
+        kubeconfig: Some("/home/me/kube config".into()),
+        context: Some("arn:aws:eks:eu-1:1:cluster/prod".into()),
+    };
+    let rendered = declared().render(&objects, &SizesInUse::default());
+
+    let flags = "--kubeconfig='/home/me/kube config' --context='arn:aws:eks:eu-1:1:cluster/prod'";
+    let command = rendered.kubectl.unwrap();
+    assert!(command.starts_with(&format!("kubectl {flags} -n serving patch ")), "{command}");
+    let check = format!("kvtop check {flags} -n serving --wait 2m");
+    assert_eq!(rendered.verify, check);
+}
+
+#[test]
 fn a_variable_is_appended_to_those_that_are_there() {
     let rendered = rendered(&declared(), &alpha(Some(&["DYN_ROUTER_MODE"]), None));
 

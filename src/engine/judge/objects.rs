@@ -38,6 +38,7 @@ impl Engine {
         let mut namespaces = self.cluster.pods().map(|record| &record.pod.namespace);
         let first = graph.map(|graph| &graph.namespace).or_else(|| namespaces.next());
         Objects {
+            cluster: self.options.cluster.clone(),
             namespace: first.filter(|name| !name.is_empty()).cloned(),
             graph: graph.cloned(),
             chosen: self.options.dgd.as_deref().map(Arc::from),
