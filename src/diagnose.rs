@@ -7,15 +7,16 @@ mod evidence;
 mod fix;
 mod hysteresis;
 mod knobs;
+mod objectives;
 mod rules;
 mod sizes;
 mod thresholds;
 mod verdict;
 
 pub use evidence::{
-    AdvertisedPlane, Belongs, Evidence, Ground, Member, OfWorker, PlaneEvidence, RankEvidence,
-    Regret, RouterEvidence, RouterKind, Setting, Settings, Silence, SizeByCosts, SizeClaim,
-    TreeEvidence, Unheard, Unregistered, Window,
+    AdvertisedPlane, Belongs, Evidence, Ground, LoadEvidence, Member, OfWorker, PlaneEvidence,
+    RankEvidence, Regret, RouterEvidence, RouterKind, Setting, Settings, Silence, SizeByCosts,
+    SizeClaim, TreeEvidence, Unheard, Unregistered, Window, WorkerLoad,
 };
 pub use fix::{
     Change, Changed, ClusterChoice, Edit, FileState, Fix, Objects, Part, Plan, PodState, Progress,
@@ -23,6 +24,7 @@ pub use fix::{
 };
 pub use hysteresis::{Check, Diagnosis, Raised};
 pub use knobs::ROUTER_MODES;
+pub use objectives::Objectives;
 pub use rules::RULES;
 pub use thresholds::{Key, ThresholdError, Thresholds};
 pub use verdict::{Finding, Proof, Verdict, workers_of};

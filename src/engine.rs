@@ -30,13 +30,13 @@ use journal::Journal;
 use meters::Meters;
 use warm_up::WarmUp;
 
-use crate::diagnose::{ClusterChoice, Diagnosis, Thresholds};
+use crate::diagnose::{ClusterChoice, Diagnosis, Objectives, Thresholds};
 use crate::domain::Timestamp;
 use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
-    Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, RejectLog, Returns, Reuse,
-    Router, RouterTally, Slots, Sources, Tally, Versions, Workers,
+    Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, Loads, RejectLog, Returns,
+    Reuse, Router, RouterTally, Slots, Sources, Tally, Versions, Workers,
 };
 use crate::snapshot::{Answer, Ask, Coverage, FindingRow, Snapshot, ViewQuery};
 use crate::wire::{Facts, Shape};
@@ -63,6 +63,8 @@ pub struct EngineOptions {
     pub memory_limit: usize,
     /// Where rules draw their lines.
     pub thresholds: Thresholds,
+    /// What users want of latencies.
+    pub objectives: Objectives,
     /// True when there is nothing but logs, so that nobody misses KV events. Logs are then taken for
     /// routers' unless their names say otherwise.
     pub logs_only: bool,
@@ -79,6 +81,7 @@ impl Default for EngineOptions {
             dynamo_namespace: None,
             memory_limit: 1 << 30,
             thresholds: Thresholds::default(),
+            objectives: Objectives::default(),
             logs_only: false,
         }
     }
@@ -96,6 +99,7 @@ pub struct Engine {
     versions: Versions,
     router: Router,
     latencies: Latencies,
+    loads: Loads,
     decisions: Decisions,
     sources: Sources,
     rejects: RejectLog,
@@ -231,6 +235,7 @@ impl Engine {
             versions: Versions::default(),
             router: Router::default(),
             latencies: Latencies::default(),
+            loads: Loads::default(),
             decisions: Decisions::default(),
             sources: Sources::default(),
             rejects: RejectLog::default(),

@@ -30,7 +30,7 @@ pub use config_maps::KnownMaps;
 pub use decisions::{DecisionRecord, Decisions, Overlap, OverlapBy, Overlaps};
 pub use fractions::Fractions;
 pub use lacks::{Lack, Lacks, Stored, Watch};
-pub use latency::{Latencies, Percentiles};
+pub use latency::{InFlight, Latencies, Loads, Percentiles};
 pub use rejects::{RejectLog, RejectRecord};
 pub use returns::Returns;
 pub use reuse::{Landing, Reuse, SizeByStores};

@@ -11,6 +11,7 @@ pub(crate) mod gate;
 mod late;
 mod losses;
 mod mismatch;
+mod overload;
 mod registration;
 pub(crate) mod rules;
 mod saved_logs;

@@ -101,6 +101,12 @@ pub struct SourceArgs {
     /// What the config file says of thresholds: name and value.
     #[arg(skip)]
     pub thresholds: Vec<(String, String)>,
+    /// The objective for the 95th percentile of the time to the first token.
+    #[arg(skip)]
+    pub ttft_p95: Option<std::time::Duration>,
+    /// The objective for the 95th percentile of the time between tokens.
+    #[arg(skip)]
+    pub itl_p95: Option<std::time::Duration>,
     /// What the config file says of NATS.
     #[arg(skip)]
     pub nats_file: NatsFile,

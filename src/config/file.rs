@@ -124,7 +124,7 @@ impl Reader<'_> {
     }
 
     fn is_section(&self, name: &str) -> bool {
-        ["contexts", "nats"].contains(&name) || self.is_open(name)
+        ["contexts", "nats", "objectives"].contains(&name) || self.is_open(name)
     }
 
     fn is_open(&self, name: &str) -> bool {

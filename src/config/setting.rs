@@ -16,6 +16,8 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// True or false.
     Flag,
+    /// A span of time, such as `600ms`.
+    Time,
     /// An amount of memory, such as `512MiB`.
     Size,
     /// An address without a login.
@@ -197,6 +199,29 @@ pub const NATS_URL: &Setting = &Setting {
     about: "Address of the NATS server; logins belong into a NATS context",
 };
 
+/// The objective for times to the first token.
+pub const TTFT_P95: &Setting = &Setting {
+    name: "objectives.ttft_p95",
+    kind: Kind::Time,
+    default: None,
+    flag: None,
+    example: "600ms",
+    about: "Objective for the time to the first token: 95 % of requests should wait no longer. Screens mark \
+            what is above it; the check for momentary overload compares with it, and with 600ms when it is \
+            not set",
+};
+
+/// The objective for times between tokens.
+pub const ITL_P95: &Setting = &Setting {
+    name: "objectives.itl_p95",
+    kind: Kind::Time,
+    default: None,
+    flag: None,
+    example: "60ms",
+    about: "Objective for the time between tokens: 95 % of them should be no further apart. Screens mark \
+            what is above it",
+};
+
 /// The NATS context.
 pub const NATS_CONTEXT: &Setting = &Setting {
     name: "nats.context",
@@ -208,7 +233,7 @@ pub const NATS_CONTEXT: &Setting = &Setting {
 };
 
 /// Every setting with a name of its own, in the order of the file.
-pub const SETTINGS: [&Setting; 16] = [
+pub const SETTINGS: [&Setting; 18] = [
     THEME,
     THEME_DARK,
     THEME_LIGHT,
@@ -225,6 +250,8 @@ pub const SETTINGS: [&Setting; 16] = [
     MAX_MEMORY,
     NATS_URL,
     NATS_CONTEXT,
+    TTFT_P95,
+    ITL_P95,
 ];
 
 /// The colour of a Kubernetes context in the status bar; `NAME` stands for the context.
@@ -253,6 +280,7 @@ impl Kind {
             Self::Text | Self::Label | Self::Subject => "text".to_owned(),
             Self::Choice(known) => known.join(", "),
             Self::Flag => "true or false".to_owned(),
+            Self::Time => "time such as 600ms".to_owned(),
             Self::Size => "size such as 512MiB".to_owned(),
             Self::Url => "address".to_owned(),
             Self::Keys => "a key such as `F5`, or a list of them".to_owned(),
@@ -276,6 +304,7 @@ impl Kind {
                 cli::subject(text).map(drop).map_err(|why| format!("`{text}` is {why}"))
             }
             Self::Size => cli::bytes(text).map(drop),
+            Self::Time => cli::duration(text).map(drop),
             Self::Url if has_login(text) => {
                 Err("holds a login, which no config file should; put it into a NATS context"
                     .to_owned())

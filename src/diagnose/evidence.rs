@@ -13,9 +13,10 @@ pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
 pub use silence::Silence;
 
 use super::fix::Objects;
+use super::objectives::Objectives;
 use super::thresholds::Thresholds;
 use crate::domain::{Backend, DpRank, Peers, Releases, Timestamp, WorkerId, WorkerRank};
-use crate::model::{Heard, RouterTally, SizeByStores, Tally};
+use crate::model::{Heard, InFlight, Percentiles, RouterTally, SizeByStores, Tally};
 
 /// Everything that rules may look at.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +63,30 @@ pub struct Evidence {
     pub plane: PlaneEvidence,
     /// The objects that a fix would change.
     pub objects: Arc<Objects>,
+    /// Requests in flight and latencies of the last minute.
+    pub load: LoadEvidence,
+}
+
+/// The last minute, as the metrics of frontends and workers show it.
+#[derive(Clone, Debug, Default)]
+pub struct LoadEvidence {
+    /// What users want.
+    pub objectives: Objectives,
+    /// Times to the first token.
+    pub first_token: Option<Percentiles>,
+    /// The workers whose requests in flight are known.
+    pub workers: Vec<WorkerLoad>,
+}
+
+/// The requests of one worker.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkerLoad {
+    /// Its pod, or its short name.
+    pub name: Arc<str>,
+    /// Requests in flight, those that wait inside the engine included.
+    pub in_flight: InFlight,
+    /// Requests that its engine runs at a time.
+    pub batch_limit: Option<u64>,
 }
 
 /// Somebody whose release is known to some extent.

@@ -13,6 +13,7 @@ mod hash_domain;
 mod imbalance;
 mod kv_pressure;
 mod mirror_incomplete;
+mod momentary_overload;
 mod phantom_blocks;
 mod prefix_reuse;
 mod registration;
@@ -40,6 +41,7 @@ pub const RULES: &[&dyn Rule] = &[
     &cache_churn::CacheChurn,
     &kv_pressure::KvPressure,
     &imbalance::Imbalance,
+    &momentary_overload::MomentaryOverload,
     &registration::Registration,
     &frontends_disagree::FrontendsDisagree,
     &prefix_reuse::PrefixReuse,

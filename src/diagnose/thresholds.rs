@@ -65,6 +65,11 @@ pub struct Thresholds {
     /// Seconds that a publisher must be out of reach: kvtop connects at first, and a worker that ends
     /// closes its socket before its record is gone. No count of events would tell.
     pub unreached_seconds: u64,
+    /// Factor between the 95th percentile and the median of the time to the first token from which on
+    /// it is few requests that wait.
+    pub tail: f64,
+    /// Requests that percentiles of latencies need.
+    pub min_timed: u64,
 }
 
 impl Default for Thresholds {
@@ -98,6 +103,8 @@ impl Default for Thresholds {
             min_unreadable: 20,
             unreadable_share: 0.1,
             unreached_seconds: 10,
+            tail: 3.0,
+            min_timed: 100,
         }
     }
 }

@@ -374,6 +374,8 @@ pub enum GaugeName {
     TtftCount,
     /// Requests waiting.
     Queued,
+    /// Requests that a worker process has accepted and not yet answered.
+    InFlight,
     /// Sum of the shares of prompts that a router found cached.
     RouterHitSum,
     /// Number of these shares.
@@ -409,7 +411,8 @@ impl GaugeName {
             | Self::TotalBlocks
             | Self::ConfiguredBlocks
             | Self::TotalTokens
-            | Self::UsedTokens => true,
+            | Self::UsedTokens
+            | Self::InFlight => true,
             Self::TtftSum
             | Self::TtftCount
             | Self::Queued

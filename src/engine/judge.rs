@@ -16,10 +16,13 @@ pub(super) use objects::KnownObjects;
 use self::names::WorkerNames;
 use super::{Engine, MINUTE};
 use crate::diagnose::{
-    Belongs, Diagnosis, Evidence, Member, RankEvidence, Regret, RouterEvidence, SizeByCosts,
-    TreeEvidence, Window,
+    Belongs, Diagnosis, Evidence, LoadEvidence, Member, RankEvidence, Regret, RouterEvidence,
+    SizeByCosts, TreeEvidence, Window, WorkerLoad,
 };
-use crate::domain::{ClaimWhat, FormulaTerm, Pod, Release, Releases, Subject, Timestamp, WorkerId};
+use crate::domain::{
+    ClaimOf, ClaimWhat, FormulaTerm, LatencyName, Pod, Release, Releases, Subject, Timestamp,
+    WorkerId,
+};
 use crate::model::{
     DecisionRecord, Family, PodRecord, RankRecord, RouterTally, Slot, Summed as _, Tally,
     WorkerRecord,
@@ -138,6 +141,7 @@ impl Engine {
             tree: self.tree_evidence(),
             plane: self.plane_evidence(),
             objects: self.objects.get(),
+            load: self.load_evidence(at, &names),
         }
     }
 
@@ -202,6 +206,30 @@ impl Engine {
             }
         });
         ranks.collect()
+    }
+
+    fn load_evidence(&self, at: Timestamp, names: &WorkerNames) -> LoadEvidence {
+        let workers = self.workers.ranks().iter().filter_map(|record| {
+            let in_flight = self.loads.of(record.rank, at)?;
+            let worker = self.workers.worker(record.rank.worker)?;
+            if worker.gone {
+                return None;
+            }
+            let subjects = super::picture::subjects(record, worker.pod.as_deref());
+            let limit = [ClaimOf::Engine, ClaimOf::Card]
+                .into_iter()
+                .find_map(|of| self.claims.count(ClaimWhat::MaxNumSeqs, of, &subjects));
+            Some(WorkerLoad {
+                name: names.get(worker.id),
+                in_flight,
+                batch_limit: limit.map(|(limit, _)| limit),
+            })
+        });
+        LoadEvidence {
+            objectives: self.options.objectives,
+            first_token: self.latencies.percentiles(LatencyName::FirstToken, at),
+            workers: workers.collect(),
+        }
     }
 
     /// Returns whether a rank is of the deployment that is looked at: by its pod, or where no pods are

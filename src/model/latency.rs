@@ -1,17 +1,17 @@
-//! Latencies over the last minute, from scrape to scrape.
+//! Latencies and requests in flight over the last minute, from scrape to scrape.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Histogram, LatencyName, Timestamp};
+use crate::domain::{Histogram, LatencyName, Timestamp, WorkerRank};
 
 /// How far back percentiles look: the last minute, and a scrape interval.
 const WINDOW: Duration = Duration::from_secs(65);
-/// Scrapes kept of one histogram; every five seconds there is one.
-const SCRAPES: usize = 64;
-/// Histograms that are followed: three for each frontend.
-const SERIES: usize = 1_024;
+/// Scrapes kept of one histogram or worker; every five seconds there is one.
+const MOST_SCRAPES: usize = 64;
+/// Histograms and workers that are followed; more are no deployment.
+const SERIES: usize = 4_096;
 
 /// Percentiles of one latency over a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +59,7 @@ impl Latencies {
             scrapes.clear();
         }
         scrapes.push_back((at, histogram.buckets.clone()));
-        while scrapes.len() > SCRAPES
+        while scrapes.len() > MOST_SCRAPES
             || scrapes.front().is_some_and(|(first, _)| at.since(*first) > WINDOW)
         {
             scrapes.pop_front();
@@ -111,6 +111,54 @@ fn quantile(buckets: &[(f64, f64)], rank: f64) -> (f64, bool) {
     (low, true)
 }
 
+/// The requests in flight at one worker over the last minute.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct InFlight {
+    /// At the last scrape.
+    pub now: f64,
+    /// The mean of the scrapes.
+    pub mean: f64,
+    /// Most at a scrape.
+    pub most: f64,
+    /// Scrapes.
+    pub samples: u64,
+}
+
+/// Requests in flight, as workers count them.
+#[derive(Debug, Default)]
+pub struct Loads(BTreeMap<WorkerRank, VecDeque<(Timestamp, f64)>>);
+
+impl Loads {
+    /// Takes in a scrape.
+    pub fn take(&mut self, rank: WorkerRank, requests: f64, at: Timestamp) {
+        if !self.0.contains_key(&rank) && self.0.len() >= SERIES {
+            return;
+        }
+        let scrapes = self.0.entry(rank).or_default();
+        scrapes.push_back((at, requests));
+        while scrapes.len() > MOST_SCRAPES
+            || scrapes.front().is_some_and(|(first, _)| at.since(*first) > WINDOW)
+        {
+            scrapes.pop_front();
+        }
+    }
+
+    /// Returns the requests of `rank` in the minute before `at`.
+    pub fn of(&self, rank: WorkerRank, at: Timestamp) -> Option<InFlight> {
+        let scrapes = self.0.get(&rank)?;
+        let recent = || {
+            scrapes.iter().filter(|(taken, _)| at.since(*taken) <= WINDOW).map(|(_, value)| *value)
+        };
+        let samples = recent().count() as u64;
+        Some(InFlight {
+            now: recent().next_back()?,
+            mean: recent().sum::<f64>() / samples as f64,
+            most: recent().fold(0.0, f64::max),
+            samples,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,5 +201,19 @@ mod tests {
         latencies.take(&histogram([3.0, 4.0, 4.0]), at(10));
 
         assert_eq!(percentiles(&latencies, 10).map(|found| found.count), Some(2.0));
+    }
+
+    #[test]
+    fn requests_in_flight_have_a_mean_and_a_peak() {
+        let rank = WorkerRank::new(1, 0);
+        let mut loads = Loads::default();
+        for (second, requests) in [(0, 60.0), (5, 72.0), (10, 66.0)] {
+            loads.take(rank, requests, at(second));
+        }
+
+        let found = loads.of(rank, at(10)).unwrap();
+
+        assert_eq!((found.now, found.mean, found.most, found.samples), (66.0, 66.0, 72.0, 3));
+        assert_eq!(loads.of(rank, at(200)), None);
     }
 }

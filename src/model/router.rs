@@ -162,7 +162,8 @@ impl Router {
             | GaugeName::TotalBlocks
             | GaugeName::ConfiguredBlocks
             | GaugeName::TotalTokens
-            | GaugeName::UsedTokens => {}
+            | GaugeName::UsedTokens
+            | GaugeName::InFlight => {}
         }
         grown
     }

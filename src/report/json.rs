@@ -192,6 +192,7 @@ struct Percentiles {
     p95_is_at_least: bool,
     count: u64,
     window_seconds: f64,
+    objective_p95: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -408,6 +409,7 @@ impl Percentiles {
             p95_is_at_least: latency.beyond,
             count: latency.count,
             window_seconds: latency.window.as_secs_f64(),
+            objective_p95: latency.objective,
         }
     }
 }

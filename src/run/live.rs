@@ -17,7 +17,7 @@ use super::thresholds;
 use crate::attach::{self, Choice, Seen, Wanted};
 use crate::cli::{self, SourceArgs};
 use crate::clock;
-use crate::diagnose::ClusterChoice;
+use crate::diagnose::{ClusterChoice, Objectives};
 use crate::domain::{SourceNote, SourceState};
 use crate::engine::{Engine, EngineOptions};
 
@@ -366,6 +366,7 @@ pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
         dynamo_namespace: args.dynamo_namespace.clone(),
         memory_limit: args.max_memory(),
         thresholds: thresholds::of(args),
+        objectives: Objectives { ttft_p95: args.ttft_p95, itl_p95: args.itl_p95 },
         ..EngineOptions::default()
     }
 }

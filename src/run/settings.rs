@@ -127,6 +127,9 @@ pub(super) fn settle(cli: &mut Cli) -> Result<Config, ConfigError> {
     source.no_port_forward = !config.flag(known::PORT_FORWARD);
     // Checked when it was read.
     source.max_memory = text(known::MAX_MEMORY).and_then(|size| cli::bytes(&size).ok());
+    let span = |setting| text(setting).and_then(|text| cli::duration(&text).ok());
+    source.ttft_p95 = span(known::TTFT_P95);
+    source.itl_p95 = span(known::ITL_P95);
     for (name, text, origin) in config.section("thresholds") {
         let fits = thresholds::set(&mut Thresholds::default(), name, text);
         fits.map_err(|why| config.mistake(&format!("thresholds.{name}"), &origin, &why))?;

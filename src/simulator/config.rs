@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::service::Service;
 use super::site::Site;
+use super::worker::MAX_RUNNING;
 use crate::wire::encode::Family;
 
 /// Room of a good rank, in blocks of 32 tokens: that of Qwen3-32B in FP8 on one H100. The chats that go
@@ -207,6 +208,11 @@ impl Default for SimConfig {
 }
 
 impl SimConfig {
+    /// Returns how many requests an engine runs at a time.
+    pub(super) fn batch_limit(&self) -> usize {
+        self.service.map_or(MAX_RUNNING, |service| service.batch_limit)
+    }
+
     /// Returns the set-up of `scenario`.
     pub fn of(scenario: Scenario) -> Self {
         let good =

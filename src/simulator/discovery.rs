@@ -15,12 +15,12 @@ pub(super) fn worker(
     instance: u64,
     address: &str,
     config: &WorkerConfig,
-    dp_ranks: u32,
+    (dp_ranks, batch): (u32, usize),
 ) -> Vec<Record> {
     let (namespace, component) = (site.namespace, component(family));
     let path = format!("{namespace}/{component}/generate/{instance:x}");
     let mut records = vec![
-        (format!("v1/mdc/{path}"), model(site, family, instance, config, dp_ranks)),
+        (format!("v1/mdc/{path}"), model(site, family, instance, config, (dp_ranks, batch))),
         (
             format!("v1/instances/{path}"),
             endpoint(site, family, instance, component, "generate", address),
@@ -86,7 +86,7 @@ fn model(
     family: Family,
     instance: u64,
     config: &WorkerConfig,
-    dp_ranks: u32,
+    (dp_ranks, batch): (u32, usize),
 ) -> String {
     let (namespace, component) = (site.namespace, component(family));
     let (model, slug) = (site.model, site.slug());
@@ -99,7 +99,7 @@ fn model(
         r#""enable_local_indexer":false"#
     };
     format!(
-        r#"{{"type":"Model","namespace":"{namespace}","component":"{component}","endpoint":"generate","instance_id":{instance},"card_json":{{"display_name":"{model}","slug":"{slug}","context_length":40960,"kv_cache_block_size":{card},"migration_limit":0,"model_type":"Chat | Completions","model_input":"Tokens","runtime_config":{{"total_kv_blocks":{total},"max_num_seqs":48,"max_num_batched_tokens":8192,"tool_call_parser":null,"reasoning_parser":null,"data_parallel_size":{dp_ranks},{local}}}}}}}"#
+        r#"{{"type":"Model","namespace":"{namespace}","component":"{component}","endpoint":"generate","instance_id":{instance},"card_json":{{"display_name":"{model}","slug":"{slug}","context_length":40960,"kv_cache_block_size":{card},"migration_limit":0,"model_type":"Chat | Completions","model_input":"Tokens","runtime_config":{{"total_kv_blocks":{total},"max_num_seqs":{batch},"max_num_batched_tokens":8192,"tool_call_parser":null,"reasoning_parser":null,"data_parallel_size":{dp_ranks},{local}}}}}}}"#
     )
 }
 
@@ -168,7 +168,7 @@ mod tests {
                 0x1b_5d93_a11f_68d0,
                 "10.42.0.17:38871",
                 &config,
-                2,
+                (2, 48),
             );
             records.extend(router(&Site::RECORDED, family, 7, "10.42.0.3:9000"));
             for (key, value) in records {

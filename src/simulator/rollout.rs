@@ -95,9 +95,15 @@ impl Simulation {
         self.rolls[place] += 1;
         let mut worker = Worker::new(&pod, config, &self.config, now);
         worker.up = true;
-        for line in
-            logs::worker_start(self.config.site, self.config.family, now, worker.id, &config)
-        {
+        let batch = self.config.batch_limit();
+        let started = logs::worker_start(
+            self.config.site,
+            self.config.family,
+            now,
+            worker.id,
+            (&config, batch),
+        );
+        for line in started {
             self.tap.log(now, &worker.pod, line);
         }
         let ranks: Vec<_> = worker.ranks.iter().map(|rank| rank.id).collect();
@@ -289,6 +295,7 @@ impl Simulation {
         let Some(worker) = self.workers.get(place) else { return Vec::new() };
         let address = format!("10.42.0.{}:38871", 17 + place % 200);
         let ranks = self.config.dp_ranks.max(1);
+        let ranks = (ranks, self.config.batch_limit());
         discovery::worker(
             self.config.site,
             self.config.family,

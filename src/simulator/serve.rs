@@ -6,7 +6,7 @@ use super::config::RouterMode;
 use super::hash::engine_blocks;
 use super::publisher::EngineEvent;
 use super::service::Answered;
-use super::worker::{MAX_RUNNING, Request};
+use super::worker::Request;
 use super::workload::{Chat, Turn};
 use super::{Event, Simulation, logs};
 use crate::domain::{HitRate, SequenceHash, Timestamp, WorkerRank};
@@ -99,7 +99,7 @@ impl Simulation {
 
     fn accept(&mut self, now: Timestamp, place: (usize, usize)) {
         let service = self.config.service;
-        let limit = service.map_or(MAX_RUNNING, |service| service.batch_limit);
+        let limit = self.config.batch_limit();
         loop {
             let worker = &mut self.workers[place.0];
             let engine = worker.config.engine as usize;

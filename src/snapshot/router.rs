@@ -71,6 +71,8 @@ pub struct Latency {
     pub count: u64,
     /// The time that they are of.
     pub window: Duration,
+    /// What the 95 % should be at most, in seconds.
+    pub objective: Option<f64>,
 }
 
 impl RouterSummary {

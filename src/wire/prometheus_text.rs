@@ -52,7 +52,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
         } else if pairs.take(sample, value) || histograms.take(sample, value) {
         } else if let Some(name) = applied(sample) {
             *counted.entry(name).or_default() += value;
-        } else if let Some(name) = gauge_of(&sample.metric) {
+        } else if let Some(name) = gauge_of(&sample.metric).filter(|name| counts(*name, sample)) {
             if name == GaugeName::ConfiguredBlocks {
                 facts.other.extend(configured(pod, sample));
             }
@@ -144,6 +144,7 @@ fn gauge_of(metric: &str) -> Option<GaugeName> {
         // From Dynamo 1.4 on (pull request 11194).
         "dynamo_component_router_kv_event_source_mismatch_workers"
         | "dynamo_frontend_router_kv_event_source_mismatch_workers" => GaugeName::SourcelessWorkers,
+        "dynamo_component_inflight_requests" => GaugeName::InFlight,
         _ => return None,
     })
 }
@@ -182,6 +183,12 @@ fn configured(pod: &Arc<str>, sample: &Sample) -> Vec<Fact> {
         })
     }));
     facts
+}
+
+/// Returns false for requests in flight of endpoints that answer no prompts, such as the one that clears a cache.
+fn counts(name: GaugeName, sample: &Sample) -> bool {
+    let endpoint = sample.labels.get("dynamo_endpoint");
+    name != GaugeName::InFlight || endpoint.is_none_or(|endpoint| endpoint == "generate")
 }
 
 /// What a frontend read from the card of its model. The block size is the one its router hashes with
@@ -338,5 +345,16 @@ mod tests {
         let buckets = vec![(0.47, 2.0), (1.0, 8.0), (f64::INFINITY, 4.0)];
         let name = LatencyName::FirstToken;
         assert_eq!(facts, [Fact::Histogram(Histogram { pod: "worker".into(), name, buckets })]);
+    }
+
+    #[test]
+    fn only_requests_for_answers_are_in_flight() {
+        let name = "dynamo_component_inflight_requests";
+        let text = format!(
+            "{name}{{dynamo_endpoint=\"generate\"}} 61\n\
+             {name}{{dynamo_endpoint=\"clear_kv_blocks\"}} 1\n"
+        );
+
+        assert_eq!(gauges(String::leak(text)), [(GaugeName::InFlight, None, 61.0)]);
     }
 }

@@ -29,7 +29,7 @@ fn ids_are_unique_and_explanations_refer_to_rules() {
     let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id()).collect();
 
     assert_eq!(ids.len(), RULES.len());
-    assert_eq!(ids.len(), 20);
+    assert_eq!(ids.len(), 21);
     for rule in RULES {
         assert!(rule.about().len() > 100 && rule.about().ends_with('.'), "{}", rule.id());
         for id in rule.explains() {
@@ -76,6 +76,20 @@ pub(super) fn healthy() -> Evidence {
         },
         ..Evidence::default()
     };
+    for place in 0..2 {
+        evidence.load.workers.push(kvtop::diagnose::WorkerLoad {
+            name: format!("worker-{place}").into(),
+            in_flight: kvtop::model::InFlight { now: 30.0, mean: 30.0, most: 36.0, samples: 13 },
+            batch_limit: Some(64),
+        });
+    }
+    evidence.load.first_token = Some(kvtop::model::Percentiles {
+        p50: 0.3,
+        p95: 0.5,
+        beyond: false,
+        count: 200.0,
+        window: std::time::Duration::from_secs(60),
+    });
     evidence.router.read = true;
     evidence.router.pods = vec!["frontend-0".into()];
     evidence.router.weight = Some(1.0);
@@ -235,6 +249,10 @@ const FIRES: &[(&str, Change)] = &[
     }),
     ("KVT019", |evidence| evidence.router.tally.unreadable = 400),
     ("KVT020", |evidence| evidence.ranks[0].accepted = 1200),
+    ("KVT021", |evidence| {
+        evidence.load.first_token.as_mut().unwrap().p95 = 2.0;
+        evidence.load.workers[0].in_flight.most = 70.0;
+    }),
 ];
 
 fn said(verdict: &Verdict) -> &'static str {

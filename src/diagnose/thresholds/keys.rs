@@ -229,6 +229,14 @@ impl Thresholds {
             1.0,
             "Seconds that a publisher must be out of reach of kvtop."
         ),
+        number!(
+            tail,
+            "factor",
+            1.0,
+            100.0,
+            "Factor between the 95th percentile and the median of the time to the first token from which on few requests wait long."
+        ),
+        count!(min_timed, "count", 1.0, "Requests that percentiles of latencies need."),
     ];
 
     /// Sets the threshold called `name`.

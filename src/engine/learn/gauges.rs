@@ -15,6 +15,10 @@ impl Engine {
         let dp_rank = gauge.dp_rank.unwrap_or(DpRank(0));
         let source = format!("metrics of {}", gauge.pod).into();
         let Some(record) = self.workers.rank_mut(WorkerRank { worker, dp_rank }) else { return };
+        if gauge.name == GaugeName::InFlight {
+            self.loads.take(record.rank, gauge.value, at);
+            return;
+        }
         let place = match gauge.name {
             GaugeName::TotalBlocks => &mut record.scraped.blocks,
             GaugeName::ConfiguredBlocks => &mut record.scraped.configured,

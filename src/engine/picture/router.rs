@@ -51,12 +51,18 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
 
 fn latency(engine: &Engine, name: LatencyName, at: Timestamp) -> Option<Latency> {
     let found = engine.latencies.percentiles(name, at)?;
+    let objective = match name {
+        LatencyName::FirstToken => engine.options.objectives.ttft_p95,
+        LatencyName::InterToken => engine.options.objectives.itl_p95,
+        LatencyName::Request => None,
+    };
     Some(Latency {
         p50: found.p50,
         p95: found.p95,
         beyond: found.beyond,
         count: whole(found.count),
         window: found.window,
+        objective: objective.map(|objective| objective.as_secs_f64()),
     })
 }
 

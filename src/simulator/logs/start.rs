@@ -46,7 +46,7 @@ pub(in crate::simulator) fn worker_start(
     family: Family,
     at: Timestamp,
     worker: u64,
-    config: &WorkerConfig,
+    (config, batch): (&WorkerConfig, usize),
 ) -> Vec<String> {
     let info = |rest: String| line(at, "INFO", &rest);
     let (namespace, model, component) = (site.namespace, site.model, component(family));
@@ -57,13 +57,13 @@ pub(in crate::simulator) fn worker_start(
         info(format!(
             "main.worker: Initializing the worker with config: Config(namespace={namespace}, \
              component={component}, endpoint=generate, model_path={model}, \
-             served_model_name={model}, tensor_parallel_size=1, max_batch_size=48, \
+             served_model_name={model}, tensor_parallel_size=1, max_batch_size={batch}, \
              kv_block_size={}, publish_events_and_metrics={publishes})",
             config.publisher
         )),
         info(format!(
             "main.init: TensorRT-LLM engine args: {{'model': '{model}', 'backend': 'pytorch', \
-             'max_batch_size': 48, 'kv_cache_config': {{'enable_block_reuse': True, \
+             'max_batch_size': {batch}, 'kv_cache_config': {{'enable_block_reuse': True, \
              'tokens_per_block': {engine}, 'event_buffer_max_size': 1024}}}}"
         )),
         format!(

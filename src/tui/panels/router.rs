@@ -206,13 +206,14 @@ fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
     let mean = || router.ttft_mean.filter(|mean| mean.is_finite());
     let ttft = match router.ttft {
         Some(ttft) => {
-            let at_least = if ttft.beyond { "over " } else { "" };
+            let late = ttft.objective.is_some_and(|objective| ttft.p95 > objective);
+            let at_least = if ttft.beyond { "≥" } else { "" };
             let text =
                 format!("p50 {:.2} s {} p95 {at_least}{:.2} s", ttft.p50, glyphs.dot, ttft.p95);
-            part(text, Role::Fg)
+            part(text, if late { State::Warn.role() } else { Role::Fg })
         }
         None => mean().map_or_else(
-            || missing("told by no frontend's metrics", glyphs),
+            || missing("no frontend metrics", glyphs),
             |mean| part(format!("mean {mean:.2} s"), Role::Fg),
         ),
     };

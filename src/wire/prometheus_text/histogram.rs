@@ -8,8 +8,8 @@ use prometheus_parse::Sample;
 use crate::domain::{Fact, Histogram, LatencyName};
 use crate::wire::Facts;
 
-/// Buckets kept of one histogram; Dynamo's have at most 20.
-const BUCKET_LIMIT: usize = 64;
+/// Buckets of one histogram; Dynamo has 20.
+const BUCKET_LIMIT: usize = 256;
 
 fn name_of(metric: &str) -> Option<LatencyName> {
     Some(match metric.strip_prefix("dynamo_frontend_")?.strip_suffix("_seconds_bucket")? {

@@ -193,6 +193,7 @@ const fn metric(name: GaugeName) -> &'static str {
         GaugeName::UsedTokens => "tokens of the KV cache in use",
         GaugeName::TtftSum => "sum of times to first token",
         GaugeName::TtftCount => "number of times to first token",
+        GaugeName::InFlight => "requests in flight",
         GaugeName::Queued => "requests waiting",
         GaugeName::RouterHitSum => "sum of the router's hit rates",
         GaugeName::RouterHitCount => "number of the router's hit rates",

@@ -1,0 +1,188 @@
+//! KVT021: conversations stick to workers, and one worker queues for a while although others have room.
+
+use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict, WorkerLoad};
+use crate::domain::{Grade, Severity};
+use crate::model::Percentiles;
+
+/// Scrapes of a worker's requests that a peak needs.
+const SCRAPES: u64 = 4;
+
+pub(super) struct MomentaryOverload;
+
+impl Rule for MomentaryOverload {
+    fn id(&self) -> &'static str {
+        "KVT021"
+    }
+
+    fn name(&self) -> &'static str {
+        "momentary-overload"
+    }
+
+    fn about(&self) -> &'static str {
+        "Load is even on average, but not at every moment: conversations return to the worker that \
+         caches them, so requests in flight vary more than with round-robin. Near the limit of the \
+         batch one worker exceeds it for a while, and its new requests wait until others finish. Few \
+         users wait for seconds while the median hardly rises. Judged over the last minute, with a \
+         router that chooses by KV cache: the 95th percentile of the time to the first token is above \
+         its objective (objectives.ttft_p95, 600 ms when not set) and at least three times the median (tail), a worker had more \
+         requests in flight than its engine runs at a time (max_batch_size, max_num_seqs), and all \
+         workers together had room for all requests. Where they had none, the deployment is too \
+         small, which is another problem. What helps: another worker, or fewer requests at once; the \
+         finding estimates both. Another overlap weight does not help: in the simulated deployment of \
+         docs/DEMO.md, at 180 users, weights from 0 to 2 all leave the waiting."
+    }
+
+    fn judge(&self, evidence: &Evidence) -> Verdict {
+        let limits = &evidence.thresholds;
+        let Some(first) =
+            evidence.load.first_token.filter(|it| it.count >= limits.min_timed as f64)
+        else {
+            let count = evidence.load.first_token.map_or(0.0, |it| it.count);
+            return Verdict::unknown(format!(
+                "needs the times to the first token of {} requests in a minute ({count} so far)",
+                limits.min_timed
+            ));
+        };
+        let objective = evidence.load.objectives.ttft_seconds();
+        if first.p95 <= objective {
+            let p95 = text(first);
+            return Verdict::clear(format!("TTFT p95 {p95}, objective {objective:.1} s"));
+        }
+        if first.p95 < first.p50 * limits.tail {
+            return Verdict::clear(format!(
+                "TTFT p95 {} is above the objective, and so is much of the rest (p50 {:.2} s)",
+                text(first),
+                first.p50
+            ));
+        }
+        let Some(fleet) = Fleet::of(&evidence.load.workers) else {
+            return Verdict::unknown(
+                "needs requests in flight and the batch limit of two workers or more",
+            );
+        };
+        if fleet.mean >= fleet.room {
+            return Verdict::clear(format!(
+                "all workers are full: {:.0} requests in flight, room for {:.0}",
+                fleet.mean, fleet.room
+            ));
+        }
+        let Some((worst, limit)) =
+            fleet.worst.filter(|(worst, limit)| worst.in_flight.most > *limit)
+        else {
+            return Verdict::clear("no worker had more requests than its engine runs at a time");
+        };
+        if evidence.router.tally.routed == 0 {
+            return Verdict::unknown("needs to see that a router chooses by KV cache");
+        }
+        found(evidence, first, &fleet, worst, limit)
+    }
+}
+
+/// All workers together.
+struct Fleet<'a> {
+    workers: f64,
+    /// Requests in flight, on average over the minute.
+    mean: f64,
+    /// Requests that all engines run at a time.
+    room: f64,
+    /// How far a worker was above its mean share.
+    excess: f64,
+    /// The worker that was furthest above its limit.
+    worst: Option<(&'a WorkerLoad, f64)>,
+}
+
+impl<'a> Fleet<'a> {
+    fn of(workers: &'a [WorkerLoad]) -> Option<Self> {
+        let known: Vec<(&WorkerLoad, f64)> = workers
+            .iter()
+            .filter(|worker| worker.in_flight.samples >= SCRAPES)
+            .filter_map(|worker| Some((worker, worker.batch_limit.filter(|it| *it > 0)? as f64)))
+            .collect();
+        if known.len() < 2 || known.len() < workers.len() {
+            return None;
+        }
+        let count = known.len() as f64;
+        let mean: f64 = known.iter().map(|(worker, _)| worker.in_flight.mean).sum();
+        let over = |(worker, limit): &(&WorkerLoad, f64)| worker.in_flight.most - limit;
+        let worst = known.iter().copied().max_by(|a, b| over(a).total_cmp(&over(b)));
+        Some(Self {
+            workers: count,
+            mean,
+            room: known.iter().map(|(_, limit)| limit).sum(),
+            excess: worst.map_or(0.0, |(worst, _)| worst.in_flight.most - mean / count).max(0.0),
+            worst,
+        })
+    }
+
+    /// Returns the requests in flight up to which the busiest of `workers` stays within `limit`, when it
+    /// is as far above the mean as now.
+    fn ceiling(&self, workers: f64, limit: f64) -> f64 {
+        (workers * (limit - self.excess)).max(0.0)
+    }
+
+    /// Returns how many workers it takes for the requests of now.
+    fn needed(&self, limit: f64) -> f64 {
+        (self.mean / (limit - self.excess).max(1.0)).ceil().max(self.workers + 1.0)
+    }
+}
+
+fn text(first: Percentiles) -> String {
+    format!("{}{:.2} s", if first.beyond { "at least " } else { "" }, first.p95)
+}
+
+fn found(
+    evidence: &Evidence,
+    first: Percentiles,
+    fleet: &Fleet<'_>,
+    worst: &WorkerLoad,
+    limit: f64,
+) -> Verdict {
+    let objective = evidence.load.objectives.ttft_seconds();
+    let (most, name, p95) = (worst.in_flight.most, &worst.name, text(first));
+    let window = format!("frontends' metrics, last {} s", first.window.as_secs());
+    let mut proofs = vec![
+        Proof::new("TTFT p95", format!("{p95}, objective {objective:.1} s"), window.clone()),
+        Proof::new("TTFT p50", format!("{:.2} s", first.p50), window),
+    ];
+    proofs.extend(evidence.load.workers.iter().take(16).map(|worker| {
+        let flight = worker.in_flight;
+        let limit = worker.batch_limit.map_or_else(|| "?".to_owned(), |limit| limit.to_string());
+        Proof::new(
+            format!("requests in flight at {}", worker.name),
+            format!("mean {:.0}, most {:.0}, limit {limit}", flight.mean, flight.most),
+            "workers' metrics, last minute",
+        )
+    }));
+    let needed = fleet.needed(limit);
+    let (now, then) = (fleet.ceiling(fleet.workers, limit), fleet.ceiling(needed, limit));
+    Finding::new(
+        Severity::Warning,
+        Grade::Likely,
+        format!(
+            "Sticky conversations overload one worker at a time: {name} had {most:.0} requests in \
+             flight, its batch limit is {limit:.0}. TTFT p95 is {p95}, p50 {:.2} s.",
+            first.p50
+        ),
+        proofs,
+    )
+    .means(
+        "New requests at that worker wait until others finish, although other workers have room.",
+        format!("TTFT p95 stays above {objective:.1} s while no worker is past its batch limit."),
+    )
+    .rather_than(format!(
+        "Too few workers for the load: together they run {:.0} requests at a time, and {:.0} were in \
+         flight.",
+        fleet.room, fleet.mean
+    ))
+    .mended_by(
+        format!(
+            "Run {needed:.0} workers (estimated to carry {then:.0} requests at once), or limit clients \
+             to about {now:.0} requests at once. Basis: the busiest worker was {:.0} above the mean of \
+             {:.0} in the last minute.",
+            fleet.excess,
+            fleet.mean / fleet.workers
+        ),
+        "nothing; a new worker starts with an empty cache",
+    )
+    .into()
+}
