@@ -35,8 +35,8 @@ use crate::domain::Timestamp;
 use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
-    Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, Loads, RejectLog, Returns,
-    Reuse, Router, RouterTally, Slots, Sources, Tally, Versions, Workers,
+    CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, Loads,
+    RejectLog, Returns, Reuse, Router, RouterTally, Slots, Sources, Tally, Versions, Workers,
 };
 use crate::snapshot::{Answer, Ask, Coverage, FindingRow, Snapshot, ViewQuery};
 use crate::wire::{Facts, Shape};
@@ -100,6 +100,8 @@ pub struct Engine {
     router: Router,
     latencies: Latencies,
     loads: Loads,
+    /// Prompt tokens that engines had cached.
+    cached_tokens: CachedTokens,
     decisions: Decisions,
     sources: Sources,
     rejects: RejectLog,
@@ -236,6 +238,7 @@ impl Engine {
             router: Router::default(),
             latencies: Latencies::default(),
             loads: Loads::default(),
+            cached_tokens: CachedTokens::default(),
             decisions: Decisions::default(),
             sources: Sources::default(),
             rejects: RejectLog::default(),
@@ -329,6 +332,7 @@ impl Engine {
         self.workers.forget_scraped(at, MINUTE);
         let ranks = picture::ranks_now(self);
         self.meters.ttft.set(at, self.router.ttft_last());
+        self.meters.felt(at, &picture::felt_now(self, at));
         self.meters.gauges(at, self.mirror.totals().accepted, &ranks);
         self.explorer.warm(&self.mirror, at);
     }

@@ -3,6 +3,7 @@
 mod bundle;
 mod check;
 mod cluster;
+mod demo;
 mod discovery;
 mod doctor;
 mod driver;
@@ -265,7 +266,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
     let source = &cli.source;
     let done = runtime.block_on(async {
         match &cli.command {
-            Some(Command::Demo(demo)) => screen::demo(demo, source, &config).await,
+            Some(Command::Demo(demo)) => demo::demo(demo, source, &config).await,
             Some(Command::Replay(replay)) => screen::replay(replay, source, &config).await,
             Some(Command::Record(record)) => headless::record(record, source).await,
             Some(Command::Bundle(args)) => bundle::bundle(args, source, &config).await,

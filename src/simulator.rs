@@ -31,6 +31,7 @@ mod worker;
 mod workload;
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,6 +91,17 @@ struct Frontend {
     pod: Arc<str>,
     id: u64,
     counts: FrontendCounts,
+}
+
+/// What can be changed of a cluster that runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Steering {
+    /// Conversations at once; none where requests come at random.
+    pub users: Option<usize>,
+    /// How the frontend chooses workers.
+    pub mode: RouterMode,
+    /// Workers, those that restart included.
+    pub workers: usize,
 }
 
 /// What one rank and the router's index hold, for tests to compare with.
@@ -172,7 +184,7 @@ impl Simulation {
             frontends,
             requests: BTreeMap::new(),
             next_request: 0,
-            clients: Clients::new(seed),
+            clients: Clients::new(seed, config.service.map_or(0, |service| service.passages)),
             chance: Rng::new(seed, 4),
             steps_taken: 0,
             measured: false,
@@ -205,6 +217,29 @@ impl Simulation {
     pub fn in_flight(&self) -> Vec<InFlight> {
         let ranks = self.workers.iter().filter(|worker| worker.up).flat_map(|worker| &worker.ranks);
         ranks.map(|rank| InFlight { running: rank.running, waiting: rank.waiting.len() }).collect()
+    }
+
+    /// Returns names for blocks, as lines of a `labels.toml`, whatever size blocks have.
+    pub fn labels(&self) -> String {
+        let of = |size| match self.config.service {
+            Some(_) => self.clients.labels(size),
+            None => self.workload.labels(size),
+        };
+        let lines = [16, 32].into_iter().flat_map(of);
+        lines.fold(String::new(), |mut text, (hash, name)| {
+            // Writing to a string cannot fail.
+            writeln!(text, "\"{:016x}\" = \"{name}\"", hash.0).unwrap_or_default();
+            text
+        })
+    }
+
+    /// Returns what can be changed while it runs, as it is.
+    pub fn steering(&self) -> Steering {
+        Steering {
+            users: self.config.service.map(|service| service.concurrency),
+            mode: self.router.mode,
+            workers: self.config.workers.len(),
+        }
     }
 
     /// Changes the number of users of the service model.

@@ -7,6 +7,7 @@ mod cluster;
 mod events;
 mod explorer;
 mod feed;
+mod felt;
 mod findings;
 mod memory;
 mod query;
@@ -19,7 +20,8 @@ mod workers;
 pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
 pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity};
 pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
-pub use feed::{DemoState, Feed, Playback};
+pub use feed::{DemoChange, DemoState, Feed, Playback};
+pub use felt::Felt;
 pub use findings::{
     CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet, RolloutRow,
 };
@@ -64,6 +66,10 @@ pub struct Snapshot {
     pub totals: Totals,
     /// What the routers say.
     pub router: RouterSummary,
+    /// What users felt in the last minute.
+    pub felt: Felt,
+    /// What they felt at the moment that the query compares with; none where it names none.
+    pub before: Option<Felt>,
     /// The mirror of the router's index.
     pub tree: TreeSummary,
     /// Every claim about a setting, with its source.

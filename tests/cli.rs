@@ -59,7 +59,7 @@ fn errors_say_what_was_attempted_and_end_with_their_code() {
         (&["snapshot", "--replay", "no-such-file"], 1, "could not open `no-such-file`"),
         (&["snapshot", "--replay", "Cargo.toml"], 1, "is not a kvtop recording"),
         (&["replay", other], 1, "a recording of format 7"),
-        (&["demo", "sunny"], 1, "no scenario `sunny`; there are mismatch"),
+        (&["demo", "sunny"], 1, "no scenario `sunny`; there are gtc-demo"),
         (&["snapshot"], 1, "nothing names a deployment: pass --nats-url"),
         (&["snapshot", "-o", "papyrus"], 2, "invalid value 'papyrus'"),
         (&["stat", "--interval", "soon"], 2, "is no time such as 30s"),

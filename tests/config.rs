@@ -146,16 +146,16 @@ fn a_file_that_was_asked_for_must_be_there() {
 
 #[test]
 fn keys_can_be_changed_and_clashes_name_their_line() {
-    let other = home("[keys]\ntoggle-help = \"F2\"\nquit = [\"W\", \"F10\"]\n");
+    let other = home("[keys]\ntoggle-help = \"F2\"\nquit = [\"V\", \"F10\"]\n");
     let vars = [("XDG_CONFIG_HOME", other.to_str().unwrap())];
     let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &["demo"], &vars, (120, 36));
-    pty.wait_for("the hints", |screen| screen.contains("F2 help") && screen.contains("W quit"));
+    pty.wait_for("the hints", |screen| screen.contains("F2 help") && screen.contains("V quit"));
     pty.send("q?");
     pty.send("\u{1b}OQ");
     pty.wait_for("the help", |screen| screen.contains("Esc closes"));
     pty.send("\u{1b}OQ");
     pty.wait_for("no help", |screen| !screen.contains("Esc closes"));
-    pty.send("W");
+    pty.send("V");
     assert_eq!(pty.exit_code(), 0);
 
     let printed = kvtop(&other, &[], &["keys"]);
@@ -165,7 +165,7 @@ fn keys_can_be_changed_and_clashes_name_their_line() {
     };
     assert_eq!(printed.status.code(), Some(0));
     assert!(line("toggle-help").starts_with("F2 "), "{}", line("toggle-help"));
-    assert!(line(" quit ").starts_with("W F10 "), "{}", line(" quit "));
+    assert!(line(" quit ").starts_with("V F10 "), "{}", line(" quit "));
 
     let unknown = home("[keys]\nfreeze = \"f\"\n");
     // The names of actions are told although the file is wrong.

@@ -32,6 +32,7 @@ pub(crate) const START: Timestamp = Timestamp(1_771_252_733_000_000);
 /// Looks at as little as a snapshot can hold; rules see everything all the same.
 const QUERY: ViewQuery = ViewQuery {
     until: None,
+    compare: None,
     window: Duration::from_secs(60),
     points: 1,
     events: 0,

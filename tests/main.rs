@@ -11,6 +11,7 @@ mod cli;
 mod clusters;
 mod compatibility;
 mod config;
+mod demo;
 mod diagnosis;
 mod discovery;
 mod doctor;

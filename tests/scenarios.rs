@@ -36,6 +36,11 @@ fn picture(scenario: Scenario, seconds: u64) -> Snapshot {
         about: simulation.about().to_owned(),
         fixed: false,
         fix: simulation.fix_text().unwrap_or_default().to_owned(),
+        steps_taken: 0,
+        users: simulation.steering().users,
+        mode: simulation.steering().mode.name(),
+        workers: simulation.steering().workers,
+        change: None,
     });
     snapshot
 }

@@ -80,7 +80,10 @@ fn the_mirror_holds_what_the_simulated_router_holds() {
                 ("log_remove_warnings", "unknown_removals"),
             ] {
                 let (logged, counted) = (router[log].as_u64().unwrap(), sum(&found, mirror));
-                if logged != counted {
+                // Events that are on their way when their worker is deleted reach no router.
+                let lost =
+                    if repair { found["workers"].as_array().unwrap().len() as u64 } else { 0 };
+                if logged > counted || counted - logged > lost {
                     wrong.push(format!(
                         "{} repaired {repair}: {log} {logged}, {mirror} {counted}",
                         scenario.name()

@@ -38,8 +38,8 @@ fn the_tour_leads_from_the_banner_to_the_fix_and_ends() {
     let mut seen = String::new();
     for step in 2..40 {
         let before = pty.screen(vt100::Screen::contents);
-        let last = before.contains("> end");
-        pty.send(">");
+        let last = before.contains("N end");
+        pty.send("N");
         if last {
             pty.wait_for("no strip", |screen| !screen.contains("Tour "));
             break;
@@ -62,7 +62,7 @@ fn the_tour_leads_from_the_banner_to_the_fix_and_ends() {
     pty.wait_for("the tour again", |screen| screen.contains("Tour 1/"));
     pty.resize((80, 24));
     pty.wait_for("the strip below", |screen| {
-        screen.lines().nth(17).is_some_and(|row| row.contains("Tour 1/") && row.contains("> next"))
+        screen.lines().nth(17).is_some_and(|row| row.contains("Tour 1/") && row.contains("N next"))
     });
     pty.send("q");
     assert_eq!(pty.exit_code(), 0);
@@ -73,9 +73,9 @@ fn a_scenario_without_a_fault_has_a_tour_too() {
     let arguments = ["demo", "healthy", "--tour"];
     let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &[], (120, 36));
     pty.wait_for("the first step", |screen| screen.contains("Tour 1/"));
-    pty.send(">");
+    pty.send("N");
     pty.wait_for("the second", |screen| screen.contains("No banner"));
-    pty.send("<");
+    pty.send("B");
     pty.wait_for("the first again", |screen| screen.contains("Tour 1/"));
     pty.send("Q");
     pty.wait_for("no strip", |screen| !screen.contains("Tour "));

@@ -11,8 +11,9 @@ use super::value::{address, duration, file, label, offset, size, speed};
 /// `kvtop demo`.
 #[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
-    /// Which scenario: mismatch, healthy, router-mismatch, no-history, churn, silent or gtc-demo
-    #[arg(default_value = "mismatch")]
+    /// Which scenario: gtc-demo, fleet-8, fleet-16, mismatch, healthy, router-mismatch, no-history, churn or
+    /// silent
+    #[arg(default_value = "gtc-demo")]
     pub scenario: String,
     /// Seed of the simulation; the same seed gives the same events
     #[arg(long, default_value_t = 1)]

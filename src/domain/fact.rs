@@ -384,6 +384,8 @@ pub enum GaugeName {
     InputTokenSum,
     /// Number of these prompts.
     InputTokenCount,
+    /// Sum of the prompt tokens that engines had cached.
+    CachedTokenSum,
     /// Sum of the answers' lengths, in tokens.
     OutputTokenSum,
     /// Number of these answers.
@@ -420,6 +422,7 @@ impl GaugeName {
             | Self::RouterHitCount
             | Self::InputTokenSum
             | Self::InputTokenCount
+            | Self::CachedTokenSum
             | Self::OutputTokenSum
             | Self::OutputTokenCount
             | Self::StoresApplied

@@ -423,6 +423,17 @@ impl Engine {
                 None => sums.push((&gauge.pod, gauge.name, gauge.value)),
             }
         }
+        let of = |pod: &Arc<str>, wanted: GaugeName| {
+            let found = sums.iter().find(|(known, name, _)| (*known, *name) == (pod, wanted));
+            found.map(|(_, _, value)| *value)
+        };
+        for (pod, name, _) in &sums {
+            if *name == GaugeName::InputTokenSum {
+                let cached = of(pod, GaugeName::CachedTokenSum);
+                let prompts = of(pod, GaugeName::InputTokenSum);
+                self.cached_tokens.take(pod, at, [cached, prompts]);
+            }
+        }
         for (pod, name, value) in sums {
             let grown = self.router.gauge(pod, name, value);
             self.router_counts(at).sum(&grown);

@@ -7,10 +7,14 @@ use std::time::Duration;
 use crate::domain::{Timestamp, WorkerRank};
 use crate::metrics::{CountSeries, GaugeSeries, HOUR, RANK_HISTORY};
 use crate::model::OverlapBy;
-use crate::snapshot::{RateSet, Rates};
+use crate::snapshot::{Felt, RateSet, Rates};
 
 /// Ranks whose utilization is kept as a series; graphs show no more.
 const GAUGED_RANKS: usize = 64;
+
+/// Figures that users feel: cached tokens, requests with an overlap, p50 and p95 of the time to first token,
+/// and of the time between tokens.
+pub(super) const FELT: usize = 6;
 
 /// What is counted of KV events that has rates.
 #[derive(Clone, Debug)]
@@ -129,6 +133,8 @@ pub(super) struct Meters {
     pub(super) tree_size: GaugeSeries,
     /// Mean time to first token in seconds.
     pub(super) ttft: GaugeSeries,
+    /// What users feel, in the order of [`FELT`].
+    pub(super) felt: [GaugeSeries; FELT],
     pub(super) utilization: GaugeSeries,
     pub(super) utilization_by_rank: Vec<(WorkerRank, GaugeSeries)>,
     /// By position among the workers' ranks.
@@ -151,6 +157,7 @@ impl Default for Meters {
             frames: BTreeMap::new(),
             tree_size: GaugeSeries::new(HOUR),
             ttft: GaugeSeries::new(HOUR),
+            felt: std::array::from_fn(|_| GaugeSeries::new(HOUR)),
             utilization: GaugeSeries::new(HOUR),
             utilization_by_rank: Vec::new(),
             gauges_by_rank: Vec::new(),
@@ -200,6 +207,32 @@ impl Meters {
             series.add(at, 1);
             self.frames.insert(Arc::clone(source), (at, series));
         }
+    }
+
+    /// Notes what users feel at `at`. What nobody ever reported takes no memory.
+    pub(super) fn felt(&mut self, at: Timestamp, felt: &Felt) {
+        let half = |pair: Option<[f64; 2]>, at: usize| pair.map(|pair| pair[at]);
+        let values = [
+            felt.cached,
+            felt.found,
+            half(felt.first_token, 0),
+            half(felt.first_token, 1),
+            half(felt.inter_token, 0),
+            half(felt.inter_token, 1),
+        ];
+        for (series, value) in self.felt.iter_mut().zip(values) {
+            if value.is_some() || series.is_noted() {
+                series.set(at, value);
+            }
+        }
+    }
+
+    /// Returns what users felt at `at`.
+    pub(super) fn felt_at(&self, at: Timestamp) -> Felt {
+        let value = |of: usize| self.felt[of].value(at);
+        let pair = |of: usize| Some([value(of)?, value(of + 1)?]);
+        let (first_token, inter_token) = (pair(2), pair(4));
+        Felt { cached: value(0), found: value(1), first_token, inter_token }
     }
 
     pub(super) fn gauges(&mut self, at: Timestamp, accepted: u64, ranks: &[RankNow]) {

@@ -24,7 +24,7 @@ use crate::wire::Shape;
 pub(super) use cluster::{is_chosen, looked_at};
 pub(super) use explore::of as explore;
 pub(super) use room::{capacity, utilization};
-pub(super) use router::whole;
+pub(super) use router::{felt_now, whole};
 pub(super) use workers::{model, ranks_now, subjects};
 
 pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {
@@ -41,6 +41,8 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         pods: cluster::pods(engine),
         totals,
         router: router::summary(engine, at),
+        felt: engine.meters.felt_at(query.until.map_or(at, |until| until.min(at))),
+        before: query.compare.map(|then| engine.meters.felt_at(then)),
         tree: tree(engine, &workers),
         claims: engine
             .claims
@@ -297,5 +299,8 @@ fn series(engine: &Engine, query: &ViewQuery, at: Timestamp) -> SeriesSet {
             .collect::<Vec<(WorkerRank, Series)>>(),
         routed: points(meters.routed.points(&window)),
         hit_share: points(hit.into_iter().zip(known).map(share).collect()),
+        cached_share: points(meters.felt[0].points(&window)),
+        ttft_p50: points(meters.felt[2].points(&window)),
+        ttft_p95: points(meters.felt[3].points(&window)),
     }
 }

@@ -66,6 +66,11 @@ impl GaugeSeries {
             .collect()
     }
 
+    /// Returns the value in the second of `at`; none where it was not known then, or is forgotten.
+    pub fn value(&self, at: Timestamp) -> Option<f64> {
+        self.at(at.seconds())
+    }
+
     /// Returns true once anything was noted.
     pub fn is_noted(&self) -> bool {
         !self.values.is_empty()

@@ -157,7 +157,8 @@ impl Router {
             GaugeName::StoresInvalid => grown.stores_invalid = scraped.invalid.follow(value),
             GaugeName::RemovalsApplied => grown.removals_applied = scraped.removed.follow(value),
             GaugeName::RemovalsMissing => grown.removals_missing = scraped.unknown.follow(value),
-            GaugeName::KvUtilization
+            GaugeName::CachedTokenSum
+            | GaugeName::KvUtilization
             | GaugeName::PrefixHitRate
             | GaugeName::TotalBlocks
             | GaugeName::ConfiguredBlocks

@@ -12,7 +12,7 @@ use crate::domain::Timestamp;
 use crate::engine::Engine;
 use crate::frame::Frame;
 use crate::player::Player;
-use crate::snapshot::{DemoState, Feed, Snapshot, ViewQuery};
+use crate::snapshot::{Feed, Snapshot, ViewQuery};
 use crate::tui::command::ReplayCommand;
 
 /// Frames taken in at once; between two lots time and queries get their turn.
@@ -205,16 +205,6 @@ fn obey(player: &mut Player, command: ReplayCommand) -> Result<(), crate::record
             Ok(())
         }
     }
-}
-
-/// Returns what the screen says of a demo.
-pub(super) fn demo_feed(scenario: &str, about: &str, fix: &str, fixed: bool) -> Feed {
-    Feed::Demo(DemoState {
-        scenario: scenario.to_owned(),
-        about: about.to_owned(),
-        fixed,
-        fix: fix.to_owned(),
-    })
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Commands with a screen: the live one, demo and replay.
+//! Commands with a screen: the live one and replay.
 //!
 //! The screen is the future that the main thread runs; engine and sources are tasks. A terminal that
 //! blocks therefore stops the screen alone.
@@ -16,25 +16,22 @@ use super::session::{Running, Screen, Sessions};
 use super::settings;
 use super::terminal::{self, Hooks, NoHooks, Notify, TerminalOptions};
 use super::thresholds;
-use crate::cli::{DemoArgs, Offset, ReplayArgs, SourceArgs};
-use crate::clock;
+use crate::cli::{Offset, ReplayArgs, SourceArgs};
 use crate::config::setting as known;
 use crate::config::{Config, Origin};
-use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::player::Player;
-use crate::simulator::{Scenario, Simulation};
+use crate::simulator::Scenario;
 use crate::snapshot::{Snapshot, ViewQuery};
+use crate::source::Desired;
 use crate::source::kube::KubeClient;
-use crate::source::simulation;
-use crate::source::{Desired, Emitter, FRAME_BUFFER};
 use crate::tui::command::Action;
 use crate::tui::line::{self, WINDOWS};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Level};
 
 /// Actions wait for the root at most this many deep; a person cannot type faster.
-const ACTIONS: usize = 16;
+pub(super) const ACTIONS: usize = 16;
 
 /// Shows a running deployment.
 pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, RunError> {
@@ -76,51 +73,6 @@ pub(super) fn scenario(name: &str) -> Result<Scenario, RunError> {
         let known: Vec<_> = Scenario::ALL.iter().map(|scenario| scenario.name()).collect();
         RunError::Scenario { name: name.to_owned(), known: known.join(", ") }
     })
-}
-
-/// Shows a simulated deployment.
-pub(super) async fn demo(
-    args: &DemoArgs,
-    source: &SourceArgs,
-    config: &Config,
-) -> Result<Exit, RunError> {
-    let scenario = scenario(&args.scenario)?;
-    let options = TerminalOptions { tour: args.tour, ..options(config)? };
-    let simulation = Simulation::new(scenario, args.seed, clock::now());
-    let (about, steps) = (simulation.about(), scenario.steps());
-    let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let running = simulation::spawn(simulation, Emitter::new(sender), 1.0);
-    let engine = Engine::new(live::engine_options(scenario.name(), source));
-    let (pictures, shown) = watch::channel(Arc::new(Snapshot::default()));
-    let (queries, asked) = watch::channel(ViewQuery::default());
-    let state = move |taken: usize| {
-        let text = steps.get(taken).or(steps.last()).copied().unwrap_or_default();
-        let done = taken > 0 && taken >= steps.len();
-        driver::demo_feed(scenario.name(), about, text, done)
-    };
-    let (feed, feeds) = watch::channel(state(0));
-    let (actions, mut wanted) = mpsc::channel(ACTIONS);
-    let (_, choices) = watch::channel(None);
-    tokio::spawn(driver::live(engine, frames, feeds, None, pictures, asked, choices));
-    let commands = running.commands.clone();
-    let obey = tokio::spawn(async move {
-        let mut taken = 0;
-        while let Some(action) = wanted.recv().await {
-            if action == Action::DemoFix && commands.send(simulation::Command::Fix).await.is_ok() {
-                taken += 1;
-                feed.send_replace(state(taken));
-            }
-        }
-        // The feed lives as long as the screen.
-        drop(feed);
-    });
-    let (_, running) = watch::channel(Arc::new(vec![running.handle]));
-    let sources = Sources(running);
-    let (_, notices) = mpsc::channel(1);
-    let exit = terminal::run(shown, queries, actions, notices, options, sources.clone()).await;
-    obey.abort();
-    sources.stop().await;
-    Ok(exit_of(exit?))
 }
 
 /// Shows a recording.
@@ -165,14 +117,14 @@ pub(super) async fn replay(
 
 /// The sources that run at the moment, around a stop of the process.
 #[derive(Clone)]
-struct Sources(watch::Receiver<Running>);
+pub(super) struct Sources(pub(super) watch::Receiver<Running>);
 
 impl Sources {
     fn now(&self) -> Running {
         Arc::clone(&self.0.borrow())
     }
 
-    async fn stop(&self) {
+    pub(super) async fn stop(&self) {
         ending::stop(&self.now()).await;
     }
 }
@@ -189,7 +141,7 @@ impl Hooks for Sources {
     }
 }
 
-fn exit_of(exit: terminal::Exit) -> Exit {
+pub(super) fn exit_of(exit: terminal::Exit) -> Exit {
     match exit {
         terminal::Exit::Quit => Exit::Clean,
         terminal::Exit::Signal(_) => Exit::Signal(exit.code().saturating_sub(128)),
@@ -209,7 +161,7 @@ pub(super) fn level(color: Option<&str>) -> Level {
 }
 
 /// Returns what a screen would be drawn with, where one can be.
-fn options(config: &Config) -> Result<TerminalOptions, RunError> {
+pub(super) fn options(config: &Config) -> Result<TerminalOptions, RunError> {
     if !io::stdout().is_terminal() {
         return Err(RunError::NoScreen("the output, a file or a pipe,"));
     }

@@ -160,6 +160,13 @@ pub(super) fn themes() -> Themes {
     themes
 }
 
+/// Returns `own` names of blocks with those of a demo, which are right by construction.
+pub(super) fn with_labels(own: &Arc<Labels>, demo: &str) -> Arc<Labels> {
+    let Ok(mut labels) = Labels::parse(demo) else { return Arc::clone(own) };
+    labels.extend(own);
+    Arc::new(labels)
+}
+
 /// Returns the names that the user gave to blocks. A file with a mistake is an error like the config file's.
 pub(super) fn labels() -> Result<Arc<Labels>, RunError> {
     let Some(path) = paths::config(&env).map(|folder| folder.join(LABELS)) else {

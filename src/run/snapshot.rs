@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::RunError;
 use super::headless::{listened, played};
 use super::output::{print, tell};
-use super::{driver, live, screen, settings};
+use super::{demo, live, screen, settings};
 use crate::cli::{SnapshotArgs, SnapshotFormat, SourceArgs};
 use crate::config::Config;
 use crate::config::setting as known;
@@ -30,6 +30,8 @@ struct State {
     engine: Box<Engine>,
     at: Timestamp,
     feed: Feed,
+    /// Names of blocks that a simulation brings along.
+    labels: String,
     /// False for a deployment of which nothing was heard.
     always: bool,
 }
@@ -52,16 +54,25 @@ pub(super) async fn snapshot(
     let mut state = match (&args.replay, &args.demo) {
         (Some(path), _) => {
             let (engine, at) = played(path, source)?;
-            State { engine: Box::new(engine), at, feed: Feed::Live, always: true }
+            State {
+                engine: Box::new(engine),
+                at,
+                feed: Feed::Live,
+                labels: String::new(),
+                always: true,
+            }
         }
         (None, Some(scenario)) => simulated(scenario, args, source)?,
         (None, None) => match listened(source, args.length, args.wait).await? {
-            Ok((engine, at)) => State { engine, at, feed: Feed::Live, always: false },
+            Ok((engine, at)) => {
+                State { engine, at, feed: Feed::Live, labels: String::new(), always: false }
+            }
             Err(exit) => return Ok(exit),
         },
     };
     let (snapshot, page) = match drawing {
         Some((mut drawing, format)) => {
+            drawing.name_blocks(settings::with_labels(&settings::labels()?, &state.labels));
             if args.replay.is_some() {
                 let since = state.engine.snapshot(&ViewQuery::default(), state.at).since;
                 drawing.fit(state.at.since(since));
@@ -113,8 +124,7 @@ fn drawing(args: &SnapshotArgs, view: &View, config: &Config) -> Result<Drawing,
     // A file has no background to go by.
     let auto = if theme == super::terminal::AUTO { config.text(known::THEME_DARK) } else { None };
     let theme = auto.unwrap_or(theme);
-    let mut drawing = Drawing::new(view.name, args.size, theme, &settings::themes(), glyphs)?;
-    drawing.name_blocks(settings::labels()?);
+    let drawing = Drawing::new(view.name, args.size, theme, &settings::themes(), glyphs)?;
     Ok(drawing)
 }
 
@@ -133,7 +143,7 @@ fn simulated(name: &str, args: &SnapshotArgs, source: &SourceArgs) -> Result<Sta
         engine.snapshot(&query, at);
     }
     engine.settle();
-    let fix = simulation.fix_text().unwrap_or_default();
-    let feed = driver::demo_feed(scenario.name(), simulation.about(), fix, false);
-    Ok(State { engine: Box::new(engine), at, feed, always: true })
+    let feed = demo::untouched(&simulation);
+    let labels = simulation.labels();
+    Ok(State { engine: Box::new(engine), at, feed, labels, always: true })
 }

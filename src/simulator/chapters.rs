@@ -38,6 +38,8 @@ impl Scenario {
     pub const fn steps(self) -> &'static [&'static str] {
         match self {
             Self::GtcDemo => &GTC_DEMO,
+            Self::Fleet8 => &[GTC_DEMO[0]],
+            Self::Fleet16 => &["Set DYN_ROUTER_MODE=kv on the frontend and restart it."],
             Self::Mismatch => {
                 &["Roll the workers one by one with tokens_per_block: 32, the size they \
                                  publish (--kv-block-size 32)."]
@@ -70,7 +72,9 @@ impl Simulation {
             return false;
         }
         let step = self.steps_taken;
-        if self.config.scenario == Scenario::GtcDemo && step > 0 {
+        if self.config.scenario == Scenario::Fleet16 {
+            self.switch_mode(RouterMode::Kv);
+        } else if self.config.scenario == Scenario::GtcDemo && step > 0 {
             match step {
                 1 => self.lose_router_history(),
                 2 => self.restart_workers(),
@@ -83,7 +87,7 @@ impl Simulation {
                 return false;
             }
             self.deploy(&self.config.repaired.clone());
-            let shown = self.config.scenario == Scenario::GtcDemo;
+            let shown = matches!(self.config.scenario, Scenario::GtcDemo | Scenario::Fleet8);
             self.roll(self.now, &wrong, if shown { Pace::SHOWN } else { Pace::STEADY });
         }
         self.steps_taken += 1;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::service::Service;
+use super::service::{CACHE_TOKENS, Service};
 use super::site::Site;
 use super::worker::MAX_RUNNING;
 use crate::wire::encode::Family;
@@ -15,8 +15,7 @@ const ROOM: usize = 4764;
 /// A situation to demonstrate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scenario {
-    /// Publisher and engine cut prompts into blocks of different sizes.
-    #[default]
+    /// Publisher and engine split prompts into blocks of different sizes.
     Mismatch,
     /// All is well.
     Healthy,
@@ -28,20 +27,27 @@ pub enum Scenario {
     Churn,
     /// One worker publishes nothing.
     Silent,
-    /// A deployment with Grove, from its incident to a comparison of router modes.
+    /// Three workers under a measured workload, from an incident to a comparison of router modes.
+    #[default]
     GtcDemo,
+    /// Eight such workers with the same fault.
+    Fleet8,
+    /// Sixteen such workers that take requests in turn, and more passages than one cache holds.
+    Fleet16,
 }
 
 impl Scenario {
     /// Every scenario, the default first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
+        Self::GtcDemo,
+        Self::Fleet8,
+        Self::Fleet16,
         Self::Mismatch,
         Self::Healthy,
         Self::RouterMismatch,
         Self::NoHistory,
         Self::Churn,
         Self::Silent,
-        Self::GtcDemo,
     ];
 
     /// Returns the name on the command line.
@@ -54,6 +60,8 @@ impl Scenario {
             Self::Churn => "churn",
             Self::Silent => "silent",
             Self::GtcDemo => "gtc-demo",
+            Self::Fleet8 => "fleet-8",
+            Self::Fleet16 => "fleet-16",
         }
     }
 
@@ -90,9 +98,16 @@ impl Scenario {
                  nothing."
             }
             Self::GtcDemo => {
-                "Three workers in namespace dynamo-workload publish 32-token blocks while their \
-                 engines use 16. X takes the next step of the story: the fix, a lost router, a \
-                 comparison with round-robin."
+                "Three workers publish 32-token blocks while their engines use 16, so the router's \
+                 index stays empty and cache hits are luck."
+            }
+            Self::Fleet8 => {
+                "Eight workers publish 32-token blocks while their engines use 16, so the router's \
+                 index stays empty and cache hits are luck."
+            }
+            Self::Fleet16 => {
+                "Sixteen workers take requests in turn. Their users ask about more passages than one \
+                 cache holds, so most prompts are computed again."
             }
         }
     }
@@ -255,11 +270,36 @@ impl SimConfig {
             }
             Scenario::Silent => config.workers[1].publishes = false,
             Scenario::GtcDemo => {
-                config.site = &Site::GTC_DEMO;
-                config.workers = vec![WorkerConfig { engine: 16, capacity: 2 * ROOM, ..good }; 3];
-                config.repaired = vec![good; 3];
+                config.serve_users(3, 80, Service::default());
+                config.break_sizes();
+            }
+            Scenario::Fleet8 => {
+                config.serve_users(8, 210, Service::fleet(8, 80));
+                config.break_sizes();
+            }
+            Scenario::Fleet16 => {
+                config.serve_users(16, 420, Service::fleet(16, 200));
+                config.mode = RouterMode::RoundRobin;
             }
         }
         config
+    }
+
+    /// Has `count` workers of the measured deployment serve `users` conversations.
+    fn serve_users(&mut self, count: usize, users: usize, service: Service) {
+        let capacity = CACHE_TOKENS / 32;
+        let worker =
+            WorkerConfig { engine: 32, publisher: 32, card: 32, capacity, publishes: true };
+        self.site = &Site::GTC_DEMO;
+        self.workers = vec![worker; count];
+        self.repaired = vec![worker; count];
+        self.service = Some(Service { concurrency: users, ..service });
+    }
+
+    /// Has every engine use blocks of 16 tokens, which is not what its publisher believes.
+    fn break_sizes(&mut self) {
+        for worker in &mut self.workers {
+            *worker = WorkerConfig { engine: 16, capacity: CACHE_TOKENS / 16, ..*worker };
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Changes that people make to a running cluster.
 
-use super::Simulation;
 use super::chapters::Pace;
 use super::config::{RouterMode, WorkerConfig};
+use super::rollout::POD_STARTS;
 use super::site::EngineSettings;
+use super::{Event, Simulation};
 use crate::domain::Timestamp;
 use crate::frame::KubeChange;
 
@@ -38,6 +39,19 @@ impl Simulation {
     pub fn switch_mode(&mut self, mode: RouterMode) {
         self.write_mode(mode);
         self.restart_frontend(self.now, true);
+    }
+
+    /// Adds a worker with the settings that are written now.
+    pub fn add_worker(&mut self) {
+        let Some(like) = self.desired.first().copied() else { return };
+        let place = self.config.workers.len();
+        self.config.workers.push(like);
+        let repaired = self.config.repaired.first().copied().unwrap_or(like);
+        self.config.repaired.push(repaired);
+        self.desired.push(like);
+        self.rolls.push(0);
+        self.write_graph(self.now);
+        self.queue.plan(self.now.after(POD_STARTS), Event::Start(place));
     }
 
     /// Returns the names of the pods of the workers that are up.

@@ -17,7 +17,7 @@ use crate::domain::{Timestamp, WorkerRank};
 use crate::frame::KubeChange;
 
 /// The time a pod takes from its deletion until the next is ready.
-const POD_STARTS: Duration = Duration::from_secs(4);
+pub(super) const POD_STARTS: Duration = Duration::from_secs(4);
 
 impl Simulation {
     /// The cluster starts.
@@ -95,15 +95,7 @@ impl Simulation {
         self.rolls[place] += 1;
         let mut worker = Worker::new(&pod, config, &self.config, now);
         worker.up = true;
-        let batch = self.config.batch_limit();
-        let started = logs::worker_start(
-            self.config.site,
-            self.config.family,
-            now,
-            worker.id,
-            (&config, batch),
-        );
-        for line in started {
+        for line in logs::worker_start(&self.config, now, worker.id, &config) {
             self.tap.log(now, &worker.pod, line);
         }
         let ranks: Vec<_> = worker.ranks.iter().map(|rank| rank.id).collect();

@@ -136,7 +136,6 @@ impl Simulation {
             request.held = full[..cached + new].iter().map(|block| block.sequence).collect();
             rank.reused.0 += cached as u64;
             rank.reused.1 += full.len() as u64;
-            self.frontend.counts.cached_tokens += (cached * engine) as u64;
             let left = (request.prompt - cached * engine).max(1);
             if service.is_some() {
                 rank.iterations.prompt(id, request.prompt, left);
@@ -230,6 +229,7 @@ impl Simulation {
         let worker = &mut self.workers[request.place.0];
         worker.requests += 1;
         worker.seconds += seconds;
+        let engine = worker.config.engine as usize;
         let place = &mut worker.ranks[request.place.1];
         place.running -= 1;
         place.iterations.end(request.chat.tokens.len());
@@ -241,6 +241,7 @@ impl Simulation {
         counts.requests += 1;
         counts.seconds += seconds;
         counts.input_tokens += request.prompt as u64;
+        counts.cached_tokens += (request.cached * engine) as u64;
         counts.output_tokens += answer;
         if let Some(first) = request.first_token {
             counts.tokens(answer.saturating_sub(1), now.since(first));

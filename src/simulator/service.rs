@@ -53,6 +53,8 @@ pub struct Service {
     pub answer_spread: f64,
     /// Mean time until the user of a conversation asks again.
     pub think: Duration,
+    /// Passages that conversations are about.
+    pub passages: usize,
 }
 
 /// Tokens that one GPU's cache holds (53 GiB).
@@ -76,11 +78,24 @@ impl Default for Service {
             answer: 880.0,
             answer_spread: 160.0,
             think: Duration::from_millis(150),
+            passages: 10,
         }
     }
 }
 
+/// Workers of the measured deployment, which had one frontend.
+const MEASURED_WORKERS: u32 = 3;
+
 impl Service {
+    /// Returns the parameters for `workers` workers with users who ask about `passages` passages. Frontends
+    /// are as many for each worker as measured, so that none of them has more requests in flight.
+    pub(super) fn fleet(workers: u32, passages: usize) -> Self {
+        let measured = Self::default();
+        let share = |each: Duration| each * MEASURED_WORKERS / workers.max(1);
+        let (stream, routed) = (share(measured.stream), share(measured.routed));
+        Self { stream, routed, passages, ..measured }
+    }
+
     /// Returns the time of an iteration that continues `decoding` answers with `cached` tokens of
     /// context in all, and computes `prompt` tokens of prompts.
     pub(super) fn iteration(&self, decoding: usize, cached: u64, prompt: usize) -> Duration {

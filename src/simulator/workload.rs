@@ -1,9 +1,22 @@
 //! The requests: chats that start from shared system prompts and grow turn by turn.
 
+use super::hash::tokens_hashes;
 use super::rng::Rng;
+use crate::domain::TokensHash;
 
 /// How many system prompts there are.
 const PROMPTS: usize = 8;
+/// Names of the assistants whose system prompts they are.
+const NAMES: [&str; PROMPTS] = [
+    "support-bot",
+    "code-review",
+    "sales-desk",
+    "translator",
+    "hr-helper",
+    "sql-writer",
+    "summarizer",
+    "release-notes",
+];
 /// Chats waiting for their user, at most.
 const IDLE_CHATS: usize = 48;
 /// Share of chats that start with a prompt of their own.
@@ -47,6 +60,18 @@ impl Workload {
             })
             .collect();
         Self { rng, prompts, idle: Vec::new() }
+    }
+
+    /// Returns the first block of each system prompt in blocks of `size` tokens, with a name.
+    pub(super) fn labels(&self, size: u32) -> Vec<(TokensHash, String)> {
+        let first = |(place, prompt): (usize, &Vec<u32>)| {
+            let hash = tokens_hashes(prompt, size).first().copied()?;
+            let name = NAMES
+                .get(place)
+                .map_or_else(|| format!("assistant {}", place + 1), ToString::to_string);
+            Some((hash, format!("{name} system prompt")))
+        };
+        self.prompts.iter().enumerate().filter_map(first).collect()
     }
 
     /// Returns the next turn: most of the time of a chat that has been going on.

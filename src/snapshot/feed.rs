@@ -48,4 +48,23 @@ pub struct DemoState {
     pub fixed: bool,
     /// What the fix does, in one sentence; empty when there is nothing to fix.
     pub fix: String,
+    /// How many steps of its story were taken; the first is the fix.
+    pub steps_taken: usize,
+    /// Conversations that users hold at once; none where requests come at random.
+    pub users: Option<usize>,
+    /// How the frontend chooses workers, as `DYN_ROUTER_MODE` has it.
+    pub mode: &'static str,
+    /// Workers, those that restart included.
+    pub workers: usize,
+    /// What the presenter changed last.
+    pub change: Option<DemoChange>,
+}
+
+/// A change that the presenter of a demo made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DemoChange {
+    /// When.
+    pub at: Timestamp,
+    /// What, in a few words.
+    pub what: String,
 }

@@ -12,6 +12,8 @@ pub struct ViewQuery {
     pub window: Duration,
     /// Where graphs end, those of an answer too; none for now.
     pub until: Option<Timestamp>,
+    /// A moment to compare with: the picture then has what users felt at it.
+    pub compare: Option<Timestamp>,
     /// Points of each graph.
     pub points: usize,
     /// Events wanted at most.
@@ -27,6 +29,7 @@ impl Default for ViewQuery {
         Self {
             window: Duration::from_secs(300),
             until: None,
+            compare: None,
             points: 300,
             events: 200,
             decisions: 50,

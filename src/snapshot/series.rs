@@ -40,4 +40,10 @@ pub struct SeriesSet {
     pub routed: Series,
     /// Share of requests with any overlap among those whose overlap is known, 0 to 1.
     pub hit_share: Series,
+    /// Share of prompt tokens that engines had cached in the minute before, 0 to 1.
+    pub cached_share: Series,
+    /// Time to first token in seconds of half of the requests in the minute before.
+    pub ttft_p50: Series,
+    /// The same of 95 % of them.
+    pub ttft_p95: Series,
 }

@@ -152,6 +152,8 @@ pub struct WorkerRow {
     pub routed_per_second: f64,
     /// Mean overlap in blocks of the requests routed to it, of those whose overlap is known.
     pub mean_overlap: Option<f64>,
+    /// Requests that its worker runs or holds in its queue.
+    pub in_flight: Option<u64>,
     /// When its last KV event happened.
     pub last_event: Option<Timestamp>,
     /// Its publisher's number of that event.

@@ -6,7 +6,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::clock;
 use crate::domain::{SourceNote, SourceState, Timestamp};
-use crate::simulator::Simulation;
+use crate::simulator::{RouterMode, Simulation, Steering};
 use crate::source::{Desired, Emitter, SourceHandle};
 
 /// How often frames are emitted: often enough to look continuous.
@@ -22,8 +22,14 @@ const NAME: &str = "simulator";
 /// What a user asks of a running simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Repair what is wrong.
+    /// Repair what is wrong, or take the next step of the story.
     Fix,
+    /// Have so many users.
+    Users(usize),
+    /// Choose workers in this way.
+    Mode(RouterMode),
+    /// Add a worker.
+    Worker,
 }
 
 /// A simulation that is running.
@@ -33,6 +39,8 @@ pub struct Running {
     pub handle: SourceHandle,
     /// Takes commands.
     pub commands: mpsc::Sender<Command>,
+    /// What commands have made of it.
+    pub steering: watch::Receiver<Steering>,
 }
 
 /// Runs `simulation` as a source that emits into `emitter`, `speed` times as fast as wall time.
@@ -40,9 +48,10 @@ pub fn spawn(simulation: Simulation, emitter: Emitter, speed: f64) -> Running {
     let (desired, wanted) = watch::channel(Desired::Running);
     let (says, state) = watch::channel(SourceState::Connecting);
     let (commands, asked) = mpsc::channel(COMMANDS);
-    let driver = Driver { simulation, emitter, speed, wanted, says, asked };
+    let (steers, steering) = watch::channel(simulation.steering());
+    let driver = Driver { simulation, emitter, speed, wanted, says, asked, steers };
     let task = tokio::spawn(driver.run());
-    Running { handle: SourceHandle { name: NAME.into(), desired, state, task }, commands }
+    Running { handle: SourceHandle { name: NAME.into(), desired, state, task }, commands, steering }
 }
 
 struct Driver {
@@ -52,6 +61,7 @@ struct Driver {
     wanted: watch::Receiver<Desired>,
     says: watch::Sender<SourceState>,
     asked: mpsc::Receiver<Command>,
+    steers: watch::Sender<Steering>,
 }
 
 impl Driver {
@@ -77,9 +87,7 @@ impl Driver {
                     }
                 }
                 command = self.asked.recv(), if commands_open => match command {
-                    Some(Command::Fix) => {
-                        self.simulation.fix();
-                    }
+                    Some(command) => self.obey(command),
                     None => commands_open = false,
                 },
                 _ = step.tick(), if desired == Desired::Running => {
@@ -90,6 +98,18 @@ impl Driver {
             }
         }
         self.say(SourceState::Ended);
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Fix => {
+                self.simulation.fix();
+            }
+            Command::Users(users) => self.simulation.set_concurrency(users),
+            Command::Mode(mode) => self.simulation.switch_mode(mode),
+            Command::Worker => self.simulation.add_worker(),
+        }
+        self.steers.send_replace(self.simulation.steering());
     }
 
     /// Emits what happens up to `to`, in pieces that leave the engine time to read. Returns false

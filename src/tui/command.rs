@@ -89,14 +89,14 @@ pub enum Command {
     Find(HashText),
     /// Show what was heard of the selected worker.
     Heard,
-    /// Say why there is nothing to do.
-    Needless(Needless),
     /// Show the tree of the selected worker alone.
     WorkerTree,
     /// Show only the worker of this number in the tree; none for all.
     OnlyWorker(Option<usize>),
     /// Apply the demo's fix.
     DemoFix,
+    /// Change what the demo simulates.
+    Simulate(Simulate),
     /// Move within a recording.
     Replay(ReplayCommand),
     /// Move within the tour of a demo.
@@ -231,33 +231,6 @@ impl HashText {
     }
 }
 
-/// What other tools have a key for, and this one does without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Needless {
-    /// To read the index anew.
-    Resync,
-    /// To connect anew.
-    Reconnect,
-    /// To record from the screen.
-    Record,
-    /// To give the mouse to the program.
-    Mouse,
-}
-
-impl Needless {
-    /// Returns why, and where to go instead.
-    pub const fn why(self) -> &'static str {
-        match self {
-            Self::Resync => {
-                "the mirror follows events and needs no resync; the tree says if it is complete"
-            }
-            Self::Reconnect => "every source connects again by itself; Findings say what is down",
-            Self::Record => "`kvtop record` records; the screen does not",
-            Self::Mouse => "the mouse is the terminal's: select and copy as usual",
-        }
-    }
-}
-
 /// What can be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
@@ -359,6 +332,19 @@ pub enum Past {
     Now,
 }
 
+/// A change of what a demo simulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simulate {
+    /// More users at once.
+    MoreUsers,
+    /// Fewer users at once.
+    FewerUsers,
+    /// The other way to choose workers.
+    Mode,
+    /// One worker more.
+    Worker,
+}
+
 /// Moves a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReplayCommand {
@@ -391,6 +377,8 @@ pub enum Action {
     Query(ViewQuery),
     /// Apply the demo's fix.
     DemoFix,
+    /// Change what the demo simulates.
+    Simulate(Simulate),
     /// Move the replay.
     Replay(ReplayCommand),
     /// Look at something else.

@@ -171,6 +171,8 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         pods: live.pods.clone(),
         totals: live.totals.clone(),
         router: live.router.clone(),
+        felt: live.felt,
+        before: live.before,
         tree: live.tree.clone(),
         claims: live.claims.clone(),
         sources: live.sources.clone(),

@@ -63,6 +63,11 @@ impl Labels {
         Ok(Self { names })
     }
 
+    /// Adds the names of `other`, which replace those of the same blocks.
+    pub fn extend(&mut self, other: &Self) {
+        self.names.extend(other.names.clone());
+    }
+
     /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.names.len()

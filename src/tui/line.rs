@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::command::{Command, Copied, Format, HashText, Past};
+use super::command::{Command, Copied, Format, HashText, Past, Simulate};
 use super::scope::Scope;
 use super::tour::Move;
 use super::views;
@@ -32,6 +32,10 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     let mut lines = Vec::new();
     if demo {
         lines.push((String::from("demo fix"), "apply the fix of the demo"));
+        lines.push((String::from("demo load up"), "more users at once"));
+        lines.push((String::from("demo load down"), "fewer users at once"));
+        lines.push((String::from("demo mode"), "router mode: kv or round-robin"));
+        lines.push((String::from("demo worker"), "one worker more"));
         lines.push((String::from("tour"), "what to look at, step by step"));
     }
     lines.push((String::from("back 5m"), "the picture of so long ago: s, m or h"));
@@ -116,9 +120,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
     let (verb, rest) = line.split_once(' ').unwrap_or((&line, ""));
     match (verb, rest) {
         ("tour", "") => Ok(Command::Tour(Move::Toggle)),
-        ("demo", "fix") if demo => Ok(Command::DemoFix),
-        ("demo", "fix") => Err(String::from("`demo fix` works in a demo only")),
-        ("demo", _) => Err(String::from("the demo knows `demo fix`")),
+        ("demo", rest) => steer(rest, demo),
         ("copy", "fix") => Ok(Command::Copy(Copied::Fix)),
         ("copy", "kubectl") => Ok(Command::Copy(Copied::Kubectl)),
         ("copy", _) => Err(String::from("there are `copy fix` and `copy kubectl`")),
@@ -168,6 +170,22 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
             Err(format!("unknown command `{line}`{near}; `?` lists them"))
         }
     }
+}
+
+/// Returns the command that changes what a demo simulates.
+fn steer(what: &str, demo: bool) -> Result<Command, String> {
+    let command = match what {
+        "fix" => Command::DemoFix,
+        "load up" => Command::Simulate(Simulate::MoreUsers),
+        "load down" => Command::Simulate(Simulate::FewerUsers),
+        "mode" => Command::Simulate(Simulate::Mode),
+        "worker" => Command::Simulate(Simulate::Worker),
+        _ => {
+            let known = "`demo fix`, `demo load up`, `demo load down`, `demo mode`, `demo worker`";
+            return Err(format!("the demo knows {known}"));
+        }
+    };
+    if demo { Ok(command) } else { Err(format!("`demo {what}` works in a demo only")) }
 }
 
 /// Returns the command whose name is most like `verb`, where one is.

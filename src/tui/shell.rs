@@ -1,5 +1,6 @@
 //! The UI's own state: what is open, focused, scrolled and held. Nothing of the deployment.
 
+mod change;
 mod copy;
 mod edit;
 mod past;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 
-use super::command::{Action, Command, Scroll, View};
+use super::command::{Action, Command, Scroll, Simulate, View};
 use super::findings::Fact;
 use super::history::History;
 use super::keymap::{Focus, Keymap};
@@ -158,6 +159,7 @@ impl Shell {
         let mut query = ViewQuery {
             window: self.look.window,
             until: self.held.as_ref().map(|held| held.picture.at),
+            compare: change::baseline(live),
             points: dots.clamp(POINTS.0, POINTS.1),
             events: EVENTS,
             decisions: DECISIONS,
@@ -212,6 +214,7 @@ impl Shell {
             Command::Suspend => return Some(Action::Suspend),
             Command::Redraw => return Some(Action::Redraw),
             Command::DemoFix => return self.demo_fix(snapshot),
+            Command::Simulate(what) => return self.simulate(what, snapshot),
             Command::Replay(command) => return Some(Action::Replay(command)),
             Command::Window(window) => self.look.window = window,
             Command::WindowLonger => self.step_window(true),
@@ -240,7 +243,6 @@ impl Shell {
             Command::Scroll(by) => self.scroll(by, snapshot),
             Command::ToggleZoom => self.zoom = !self.zoom,
             Command::ToggleBanner => self.toggle_banner(snapshot),
-            Command::Needless(what) => self.tell(what.why(), false),
             Command::NextTheme => self.next_theme(),
             Command::Theme(at) => self.use_theme(at),
             Command::OpenFilter => self.open_filter(snapshot),
@@ -285,6 +287,24 @@ impl Shell {
             Feed::Live | Feed::Replay(_) => self.tell("only a demo can be fixed", true),
         }
         None
+    }
+
+    fn simulate(&mut self, what: Simulate, snapshot: &Snapshot) -> Option<Action> {
+        let by_users = matches!(what, Simulate::MoreUsers | Simulate::FewerUsers);
+        match &snapshot.feed {
+            Feed::Demo(demo) if by_users && demo.users.is_none() => {
+                self.tell(
+                    "in this scenario requests come at random: there is no load to set",
+                    false,
+                );
+                None
+            }
+            Feed::Demo(_) => Some(Action::Simulate(what)),
+            Feed::Live | Feed::Replay(_) => {
+                self.tell("only a demo can be changed", true);
+                None
+            }
+        }
     }
 
     fn next_theme(&mut self) {

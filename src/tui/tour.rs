@@ -254,9 +254,9 @@ pub fn script() -> String {
     let mut page = String::from(
         "# The demo, step by step\n\n\
          Generated from the steps of the tour (`KVTOP_BLESS=1 cargo test` rewrites it).\n\n\
-         ```\nkvtop demo --tour              # the mismatch: publishers hash 32 tokens, engines cut 16\n\
-         kvtop demo healthy --tour      # the same tour of any other scenario\n```\n\n\
-         A strip beside the view tells what this page tells. `>` goes on, `<` goes back, `Q` ends the \
+         ```\nkvtop demo --tour              # three workers and 80 users, with block sizes that differ\n\
+         kvtop demo fleet-16 --tour     # the same tour of any other scenario\n```\n\n\
+         A strip beside the view tells what this page tells. `N` goes on, `B` goes back, `Q` ends the \
          tour and\nbegins it again; every other key works as usual, so that questions can be followed. \
          No cluster, no server\nand no network are needed, and `--seed` gives the same events each \
          time.\n\n\
@@ -294,8 +294,8 @@ mod tests {
         DemoState {
             scenario: "any".to_owned(),
             about: "about".to_owned(),
-            fixed: false,
             fix: fix.to_owned(),
+            ..DemoState::default()
         }
     }
 

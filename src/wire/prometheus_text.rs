@@ -136,6 +136,7 @@ fn gauge_of(metric: &str) -> Option<GaugeName> {
         "dynamo_frontend_time_to_first_token_seconds_count" => GaugeName::TtftCount,
         "dynamo_component_router_kv_hit_rate_sum" => GaugeName::RouterHitSum,
         "dynamo_component_router_kv_hit_rate_count" => GaugeName::RouterHitCount,
+        "dynamo_frontend_cached_tokens_sum" => GaugeName::CachedTokenSum,
         "dynamo_frontend_input_sequence_tokens_sum" => GaugeName::InputTokenSum,
         "dynamo_frontend_input_sequence_tokens_count" => GaugeName::InputTokenCount,
         "dynamo_frontend_output_sequence_tokens_sum" => GaugeName::OutputTokenSum,

@@ -38,6 +38,11 @@ impl Seat {
             about: simulation.about().to_owned(),
             fixed: false,
             fix: simulation.fix_text().unwrap_or_default().to_owned(),
+            steps_taken: 0,
+            users: simulation.steering().users,
+            mode: simulation.steering().mode.name(),
+            workers: simulation.steering().workers,
+            change: None,
         });
         Self::at(engine, at, feed, size)
     }
@@ -571,27 +576,6 @@ fn the_same_claim_is_told_once() {
     // A default of the release holds for a worker and for its pod.
     assert_eq!(screen.matches("event plane of").count(), 1, "{screen}");
     assert_eq!(screen.matches("local indexer").count(), 2, "of publisher and of card\n{screen}");
-}
-
-#[test]
-fn keys_of_other_tools_say_why_they_do_nothing() {
-    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
-    for (key, why) in [
-        ("M", "needs no resync"),
-        ("R", "`kvtop record` records"),
-        ("r", "connects again by itself"),
-        ("m", "the mouse is the terminal's"),
-    ] {
-        for view in ["1", "2", "3", "4", "5", "6"] {
-            seat.keys(view);
-            seat.keys(key);
-            assert!(
-                seat.screen().lines().last().unwrap().contains(why),
-                "{key}: {}",
-                seat.screen()
-            );
-        }
-    }
 }
 
 #[test]

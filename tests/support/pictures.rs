@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use kvtop::domain::{SourceState, Timestamp, WorkerRank};
 use kvtop::snapshot::{
-    BlockSizes, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Gravity, Knowledge,
-    Playback, RateSet, Rates, RouterLoad, RouterSummary, Series, SeriesSet, Snapshot, SourceRow,
-    Sourced, Totals, TreeSummary, WorkerRow,
+    BlockSizes, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Felt, Gravity,
+    Knowledge, Latency, Playback, RateSet, Rates, RouterLoad, RouterSummary, Series, SeriesSet,
+    Snapshot, SourceRow, Sourced, Totals, TreeSummary, WorkerRow,
 };
 
 /// 14:39:02.114 UTC of some day.
@@ -46,6 +46,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         routed: 206,
         routed_per_second: 0.55,
         mean_overlap: Some(58.3),
+        in_flight: Some(24 + number),
         last_event: Some(NOW.before(Duration::from_millis(400))),
         last_event_id: Some(11_041),
         missing: 0,
@@ -153,6 +154,7 @@ pub(crate) fn healthy() -> Snapshot {
             orphan_share: Some(0.002),
         },
         router: router(),
+        felt: felt(),
         tree: tree(),
         sources: vec![source("nats"), source("k8s"), source("logs")],
         series: SeriesSet {
@@ -169,6 +171,9 @@ pub(crate) fn healthy() -> Snapshot {
             kv_utilization_by_rank: by_rank,
             routed: wave(1.1, 0.4, 300, 6.0),
             hit_share: wave(0.8, 0.1, 300, 6.0),
+            cached_share: wave(0.93, 0.02, 300, 30.0),
+            ttft_p50: wave(0.31, 0.02, 300, 20.0),
+            ttft_p95: wave(0.55, 0.06, 300, 17.0),
         },
         events: events(),
         workers,
@@ -192,11 +197,25 @@ fn router() -> RouterSummary {
         log_remove_warnings: Some(3),
         ttft_mean: Some(0.31),
         queued: Some(0),
-        ttft: None,
-        itl: None,
+        ttft: Some(latency(0.31, 0.55)),
+        itl: Some(latency(0.029, 0.033)),
         duration: None,
         ..RouterSummary::default()
     }
+}
+
+fn felt() -> Felt {
+    Felt {
+        cached: Some(0.93),
+        found: Some(0.91),
+        first_token: Some([0.31, 0.55]),
+        inter_token: Some([0.029, 0.033]),
+    }
+}
+
+fn latency(p50: f64, p95: f64) -> Latency {
+    let window = Duration::from_secs(60);
+    Latency { p50, p95, beyond: false, count: 66, window, objective: None }
 }
 
 fn tree() -> TreeSummary {
@@ -237,8 +256,8 @@ pub(crate) fn mismatch() -> Snapshot {
     picture.feed = Feed::Demo(DemoState {
         scenario: String::from("mismatch"),
         about: String::from("Workers publish 32-token blocks, their engines have 16."),
-        fixed: false,
         fix: String::from("Workers restart with --kv-block-size 16."),
+        ..DemoState::default()
     });
     picture.deployment.label = String::from("demo");
     for (row, used) in picture.workers.iter_mut().zip([0.92, 0.99]) {

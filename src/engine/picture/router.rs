@@ -3,9 +3,9 @@
 use super::span;
 use crate::domain::{LatencyName, SourceState, Subject, Timestamp, WorkerId, WorkerRank};
 use crate::engine::{Engine, MINUTE};
-use crate::model::{DecisionRecord, PodWarnings, RankRecord};
+use crate::model::{DecisionRecord, OverlapBy, PodWarnings, RankRecord};
 use crate::snapshot::{
-    DecisionRow, Latency, RouterSummary, RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
+    DecisionRow, Felt, Latency, RouterSummary, RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
 };
 
 pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
@@ -46,6 +46,25 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         ttft: latency(engine, LatencyName::FirstToken, at),
         itl: latency(engine, LatencyName::InterToken, at),
         duration: latency(engine, LatencyName::Request, at),
+    }
+}
+
+/// Returns what users felt in the minute before `at`.
+pub(in crate::engine) fn felt_now(engine: &Engine, at: Timestamp) -> Felt {
+    let pair = |name| latency(engine, name, at).map(|found| [found.p50, found.p95]);
+    let overlaps = &engine.router.overlaps;
+    let by =
+        OverlapBy::ALL.into_iter().find(|by| overlaps.is_best(*by)).unwrap_or(OverlapBy::Decision)
+            as usize;
+    let last = at.seconds();
+    let first = (last + 1).saturating_sub(MINUTE.as_secs());
+    let known = engine.meters.overlap_known[by].sum(first, last);
+    let hit = engine.meters.overlap_hit[by].sum(first, last);
+    Felt {
+        cached: engine.cached_tokens.share(at),
+        found: (known > 0).then(|| hit as f64 / known as f64),
+        first_token: pair(LatencyName::FirstToken),
+        inter_token: pair(LatencyName::InterToken),
     }
 }
 

@@ -79,6 +79,7 @@ fn row(
         routed_per_second: routed
             .map_or(0.0, |series| series.rate(at, engine.since_logs(), MINUTE)),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
+        in_flight: engine.loads.of(record.rank, at).map(|load| super::whole(load.now)),
         last_event: record.last_event,
         last_event_id: record.last_event_id,
         missing: record.missing,

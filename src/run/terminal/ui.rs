@@ -269,7 +269,12 @@ impl<H: Hooks> Ui<H> {
             Some(Action::Query(query)) => self.ask(query),
             Some(Action::Copy { what, text }) => self.copy(&what, &text)?,
             Some(Action::Export(format)) => self.export(format),
-            Some(action @ (Action::DemoFix | Action::Replay(_) | Action::LookAt(_))) => {
+            Some(
+                action @ (Action::DemoFix
+                | Action::Simulate(_)
+                | Action::Replay(_)
+                | Action::LookAt(_)),
+            ) => {
                 self.pass_on(action);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::line;
 use crate::domain::Timestamp;
-use crate::simulator::config::{RouterMode, WorkerConfig};
+use crate::simulator::config::{RouterMode, SimConfig, WorkerConfig};
 use crate::simulator::names::component;
 use crate::simulator::site::Site;
 use crate::wire::encode::Family;
@@ -42,13 +42,14 @@ pub(in crate::simulator) fn frontend_start(
 
 /// Returns what a worker and its engine log when they start.
 pub(in crate::simulator) fn worker_start(
-    site: &Site,
-    family: Family,
+    sim: &SimConfig,
     at: Timestamp,
     worker: u64,
-    (config, batch): (&WorkerConfig, usize),
+    config: &WorkerConfig,
 ) -> Vec<String> {
     let info = |rest: String| line(at, "INFO", &rest);
+    let (site, family) = (sim.site, sim.family);
+    let batch = sim.batch_limit();
     let (namespace, model, component) = (site.namespace, site.model, component(family));
     let publishes = if config.publishes { "True" } else { "False" };
     let (engine, capacity) = (config.engine, config.capacity);

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use super::Service;
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, TokensHash};
+use crate::simulator::hash::tokens_hashes;
 use crate::simulator::rng::Rng;
 use crate::simulator::workload::{Chat, Turn, words};
 
 /// Turns of a conversation.
 const TURNS: u64 = 5;
-/// Passages that conversations are about.
-const PASSAGES: u64 = 10;
 /// Tokens of the system prompt and of a passage, the latter from one to the other.
 const SYSTEM: u64 = 180;
 const PASSAGE: (u64, u64) = (3_900, 4_300);
@@ -18,6 +17,19 @@ const PASSAGE: (u64, u64) = (3_900, 4_300);
 const QUESTION: (u64, u64) = (40, 120);
 /// Longest answer, and the shortest.
 const ANSWER: (f64, f64) = (60.0, 1_024.0);
+/// Names of the first passages.
+const TOPICS: [&str; 10] = [
+    "returns policy",
+    "shipping rates",
+    "warranty terms",
+    "billing handbook",
+    "product manual",
+    "privacy policy",
+    "onboarding guide",
+    "outage runbook",
+    "price list",
+    "release notes",
+];
 /// Conversations start this far apart at least.
 const PACE: Duration = Duration::from_millis(100);
 
@@ -33,11 +45,11 @@ pub(in crate::simulator) struct Clients {
 }
 
 impl Clients {
-    /// Returns users who have not asked yet.
-    pub(in crate::simulator) fn new(seed: u64) -> Self {
+    /// Returns users who have not asked yet, and will ask about so many passages.
+    pub(in crate::simulator) fn new(seed: u64, passages: usize) -> Self {
         let mut rng = Rng::new(seed, 5);
         let system = words(&mut rng, SYSTEM);
-        let passages = (0..PASSAGES)
+        let passages = (0..passages)
             .map(|_| {
                 let length = rng.between(PASSAGE.0, PASSAGE.1);
                 words(&mut rng, length)
@@ -59,6 +71,26 @@ impl Clients {
         let at = self.next_start.max(now);
         self.next_start = at.after(PACE);
         Some(at)
+    }
+
+    /// Returns the first block of the system prompt and of each passage in blocks of `size` tokens, with a name.
+    pub(in crate::simulator) fn labels(&self, size: u32) -> Vec<(TokensHash, String)> {
+        let full = self.system.len() / size.max(1) as usize;
+        let mut labels = Vec::new();
+        for (place, passage) in self.passages.iter().enumerate() {
+            let tokens: Vec<u32> = self.system.iter().chain(passage).copied().collect();
+            let hashes = tokens_hashes(&tokens, size);
+            if place == 0 {
+                labels.extend(
+                    hashes.first().map(|hash| (*hash, "support-bot system prompt".to_owned())),
+                );
+            }
+            let topic = TOPICS
+                .get(place)
+                .map_or_else(|| format!("article {}", place + 1), ToString::to_string);
+            labels.extend(hashes.get(full).map(|hash| (*hash, format!("rag: {topic}"))));
+        }
+        labels
     }
 
     /// Returns a new conversation about one of the passages.

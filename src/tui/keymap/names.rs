@@ -5,7 +5,7 @@ use std::fmt;
 use crossterm::event::KeyCode;
 
 use super::{BINDINGS, Binding, Context, Key, Keymap};
-use crate::tui::command::{Command, Copied, Past};
+use crate::tui::command::{Command, Copied, Past, Simulate};
 
 /// Keys that are no character, by name.
 const NAMED: [(KeyCode, &str); 15] = [
@@ -129,6 +129,10 @@ pub fn told(keys: &Keymap, command: Command) -> String {
         Command::ToggleZoom => "zoom",
         Command::Past(Past::Now) => "now",
         Command::DemoFix => "demo fix",
+        Command::Simulate(Simulate::MoreUsers) => "demo load up",
+        Command::Simulate(Simulate::FewerUsers) => "demo load down",
+        Command::Simulate(Simulate::Mode) => "demo mode",
+        Command::Simulate(Simulate::Worker) => "demo worker",
         Command::OpenExport => "export",
         Command::Quit => "quit",
         Command::Show(view) => view.word(),

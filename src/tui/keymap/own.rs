@@ -52,16 +52,6 @@ impl Keymap {
         for binding in self.bindings.iter_mut().filter(of_action) {
             *binding = Binding { keys, shown, ..*binding };
         }
-        // What does nothing gives way.
-        for binding in &mut self.bindings {
-            let wanted = binding.keys.iter().any(|key| keys.contains(key));
-            if wanted
-                && matches!(binding.command, Command::Needless(_))
-                && action(binding.command) != name
-            {
-                *binding = Binding { keys: &[], shown: "", ..*binding };
-            }
-        }
     }
 
     /// Returns a key of action `name` that has another meaning somewhere, and which.
@@ -162,13 +152,6 @@ mod tests {
         let map = Keymap::with(&[change("quit", &[])]).unwrap();
         assert_eq!(press(&map, "q"), None);
         assert_eq!(press(&map, "Ctrl-C"), Some(Command::Quit), "the way out stays");
-    }
-
-    #[test]
-    fn a_key_that_only_says_why_it_does_nothing_can_be_taken() {
-        let map = Keymap::with(&[change("next-theme", &["m"])]).unwrap();
-        assert_eq!(press(&map, "m"), Some(Command::NextTheme));
-        assert!(matches!(press(&map, "M"), Some(Command::Needless(_))));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use super::{Binding, Context, Key};
 use crate::tui::command::{
-    Command, Copied, Edit, Needless, Past, ReplayCommand, Scroll, TreeCommand as Tree, View,
+    Command, Copied, Edit, Past, ReplayCommand, Scroll, Simulate, TreeCommand as Tree, View,
 };
 use crate::tui::scope::Scope;
 use crate::tui::tour::Move;
@@ -88,6 +88,15 @@ const fn replay(
     bind(keys, shown, REPLAY, Command::Replay(command), help)
 }
 
+const fn simulate(
+    keys: &'static [Key],
+    shown: &'static str,
+    what: Simulate,
+    help: &'static str,
+) -> Binding {
+    bind(keys, shown, DEMO, Command::Simulate(what), help)
+}
+
 const fn past(keys: &'static [Key], shown: &'static str, by: Past, help: &'static str) -> Binding {
     bind(keys, shown, PRESENT, Command::Past(by), help)
 }
@@ -121,15 +130,6 @@ const fn show(
     help: &'static str,
 ) -> Binding {
     bind(keys, shown, VIEWS, Command::Show(view), help)
-}
-
-const fn needless(
-    keys: &'static [Key],
-    shown: &'static str,
-    what: Needless,
-    help: &'static str,
-) -> Binding {
-    bind(keys, shown, VIEWS, Command::Needless(what), help)
 }
 
 const fn look_at(
@@ -344,8 +344,12 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[char('Y')], "Y", VIEWS, Command::Copy(Copied::Fix), "copy the fix of a finding"),
     bind(&[char('C')], "C", VIEWS, Command::Copy(Copied::Kubectl), "copy its kubectl command"),
     bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy what is selected"),
-    bind(&[char('>')], ">", DEMO, Command::Tour(Move::Next), "next step of the tour"),
-    bind(&[char('<')], "<", DEMO, Command::Tour(Move::Back), "step of the tour before"),
+    hinted(simulate(&[char('>')], ">", Simulate::MoreUsers, "more users at once"), "more load"),
+    hinted(simulate(&[char('<')], "<", Simulate::FewerUsers, "fewer users at once"), "less load"),
+    hinted(simulate(&[char('R')], "R", Simulate::Mode, "router mode: kv or round-robin"), "mode"),
+    hinted(simulate(&[char('W')], "W", Simulate::Worker, "one worker more"), "worker"),
+    bind(&[char('N')], "N", DEMO, Command::Tour(Move::Next), "next step of the tour"),
+    bind(&[char('B')], "B", DEMO, Command::Tour(Move::Back), "step of the tour before"),
     bind(&[char('Q')], "Q", DEMO, Command::Tour(Move::Toggle), "end the tour, or begin it"),
     look_at(&[char('D')], "D", Scope::Graph, "pick the graph deployment (or :dgd NAME)"),
     look_at(&[char('n')], "n", Scope::Namespace, "pick the namespace (or :ns NAME)"),
@@ -381,10 +385,6 @@ pub const BINDINGS: &[Binding] = &[
         Scroll::Bottom,
         "to the last row, and follow (End)",
     ),
-    needless(&[char('M')], "M", Needless::Resync, "no resync: why"),
-    needless(&[char('R')], "R", Needless::Record, "no recording from the screen: how"),
-    needless(&[char('r')], "r", Needless::Reconnect, "no reconnecting: why"),
-    needless(&[char('m')], "m", Needless::Mouse, "no mouse: why"),
     bind(
         &[key(KeyCode::Esc)],
         "Esc",

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::domain::Timestamp;
 use crate::snapshot::{DemoState, Playback, Severity, Snapshot};
-use crate::tui::command::{Command, View};
+use crate::tui::command::{Command, Simulate, View};
 use crate::tui::findings;
 use crate::tui::keymap::Keymap;
 use crate::tui::keymap::names::told;
@@ -26,8 +26,19 @@ pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState, keys: &Keyma
     } else if state.fix.is_empty() {
         Vec::new()
     } else {
-        vec![part(told(keys, Command::DemoFix), Role::Key), part(" applies the fix ", Role::Fg)]
+        let does = if state.steps_taken == 0 { " applies the fix " } else { " next step " };
+        vec![part(told(keys, Command::DemoFix), Role::Key), part(does, Role::Fg)]
     };
+    let key = |what| part(told(keys, Command::Simulate(what)), Role::Key);
+    let mut levers = Vec::new();
+    if let Some(users) = state.users {
+        levers.extend([part("  ", Role::Fg), key(Simulate::FewerUsers), key(Simulate::MoreUsers)]);
+        levers.push(part(format!(" {users} users"), Role::Fg));
+        levers.extend([part("  ", Role::Fg), key(Simulate::Mode)]);
+        levers.push(part(format!(" {} routing", state.mode), Role::Fg));
+        levers.extend([part("  ", Role::Fg), key(Simulate::Worker)]);
+        levers.push(part(format!(" {} workers", state.workers), Role::Fg));
+    }
     let left = [
         part(format!(" {} SIMULATED", glyphs.play), Role::Warn),
         part(
@@ -35,8 +46,10 @@ pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState, keys: &Keyma
             Role::Title,
         ),
     ];
-    let room = usize::from(area.width).saturating_sub(width(&left) + width(&right) + 4);
     let x = canvas.parts(area, 0, 0, &left);
+    let fits = usize::from(x) + width(&levers) + width(&right) <= area.width.into();
+    let x = if fits { canvas.parts(area, x, 0, &levers) } else { x };
+    let room = usize::from(area.width).saturating_sub(usize::from(x) + width(&right) + 4);
     let sentence = if state.fixed && !state.fix.is_empty() { &state.fix } else { &state.about };
     if room >= ABOUT {
         let about = text::cut(&text::clean(sentence), room, glyphs.ellipsis);

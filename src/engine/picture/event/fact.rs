@@ -198,6 +198,7 @@ const fn metric(name: GaugeName) -> &'static str {
         GaugeName::RouterHitSum => "sum of the router's hit rates",
         GaugeName::RouterHitCount => "number of the router's hit rates",
         GaugeName::InputTokenSum => "sum of prompt tokens",
+        GaugeName::CachedTokenSum => "sum of cached prompt tokens",
         GaugeName::InputTokenCount => "number of prompts",
         GaugeName::OutputTokenSum => "sum of answer tokens",
         GaugeName::OutputTokenCount => "number of answers",
