@@ -99,6 +99,7 @@ impl Evidence {
             if let Some(engine) = engine
                 && engine.tokens != publisher.tokens
                 && engine.ground.max(publisher.ground) > Ground::Default
+                && self.may_serve(engine)
                 && !self.agree_in_effect(publisher, engine)
                 && !self.is_context_parallel(publisher, engine)
             {

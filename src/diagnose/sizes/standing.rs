@@ -74,6 +74,14 @@ impl Evidence {
         own.and_then(|rank| rank.backend).or_else(|| self.backend())
     }
 
+    /// Returns false for claims about a pod without a worker, while the pods of all workers are known: it has
+    /// not registered yet, or ended before it could, so that nothing is routed to it.
+    pub fn may_serve(&self, claim: &SizeClaim) -> bool {
+        let mut there = self.present().peekable();
+        let linked = there.peek().is_some() && there.all(|rank| rank.pod.is_some());
+        claim.worker.is_some() || claim.pod.is_none() || !linked
+    }
+
     /// Returns true when stores arrive with blocks in them.
     pub fn is_publishing(&self, tally: &Tally) -> bool {
         let empty = tally.counters.empty_stores as f64;
