@@ -81,7 +81,9 @@ pub struct LoadEvidence {
 /// The requests of one worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerLoad {
-    /// Its pod, or its short name.
+    /// The worker.
+    pub id: WorkerId,
+    /// Its name.
     pub name: Arc<str>,
     /// Requests in flight, those that wait inside the engine included.
     pub in_flight: InFlight,

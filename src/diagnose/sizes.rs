@@ -147,7 +147,7 @@ impl SizeClaim {
     /// Returns the claim as evidence called `claim`.
     pub fn proof(&self, claim: impl Into<String>) -> Proof {
         let value = format!("{} tokens ({})", self.tokens, self.said());
-        Proof::new(claim, value, self.source.to_string()).at(self.at)
+        Proof::new(claim, value, self.source.to_string()).at(self.at).of_worker(self.worker)
     }
 
     /// Returns of a long text what stands around the size.

@@ -159,6 +159,8 @@ pub struct Proof {
     pub at: Option<Timestamp>,
     /// True when it speaks against the finding.
     pub against: bool,
+    /// The worker that it is about, where it is about one.
+    pub worker: Option<WorkerId>,
 }
 
 impl Proof {
@@ -174,7 +176,15 @@ impl Proof {
             source: source.into(),
             at: None,
             against: false,
+            worker: None,
         }
+    }
+
+    /// Returns the evidence as one about a worker.
+    #[must_use]
+    pub fn of_worker(mut self, worker: impl Into<Option<WorkerId>>) -> Self {
+        self.worker = worker.into();
+        self
     }
 
     /// Returns the evidence with the time at which it was seen.

@@ -220,6 +220,7 @@ impl Engine {
                 .into_iter()
                 .find_map(|of| self.claims.count(ClaimWhat::MaxNumSeqs, of, &subjects));
             Some(WorkerLoad {
+                id: worker.id,
                 name: names.get(worker.id),
                 in_flight,
                 batch_limit: limit.map(|(limit, _)| limit),

@@ -18,6 +18,8 @@ pub struct EvidenceRow {
     pub at: Option<Timestamp>,
     /// True when it speaks against the finding.
     pub against: bool,
+    /// The worker that it is about, where it is about one.
+    pub worker: Option<WorkerId>,
 }
 
 /// What mends a finding. Printed and copied, never applied.

@@ -78,6 +78,7 @@ pub(super) fn healthy() -> Evidence {
     };
     for place in 0..2 {
         evidence.load.workers.push(kvtop::diagnose::WorkerLoad {
+            id: kvtop::domain::WorkerId(1 + place),
             name: format!("worker-{place}").into(),
             in_flight: kvtop::model::InFlight { now: 30.0, mean: 30.0, most: 36.0, samples: 13 },
             batch_limit: Some(64),

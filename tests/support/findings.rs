@@ -15,7 +15,7 @@ fn ago(seconds: u64) -> Timestamp {
 
 fn evidence(claim: &str, value: &str, source: &str, at: Option<Timestamp>) -> EvidenceRow {
     let (claim, value, source) = (claim.to_owned(), value.to_owned(), source.to_owned());
-    EvidenceRow { claim, value, source, at, against: false }
+    EvidenceRow { claim, value, source, at, against: false, worker: None }
 }
 
 /// Returns KVT001 as the demo's workers would raise it.

@@ -1,6 +1,6 @@
 //! KVT010: running requests fill the cache.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 
 pub(super) struct KvPressure;
@@ -64,6 +64,7 @@ impl Rule for KvPressure {
                 "metrics",
             )
             .at(evidence.at)
+            .of_worker(named(evidence, name).map(|rank| rank.rank.worker))
         });
         Finding::new(
             Severity::Warning,
@@ -90,9 +91,13 @@ impl Rule for KvPressure {
 /// count cached blocks too. None where the mirror does not count all of them: what was there before kvtop
 /// attached, and what was published without blocks.
 fn cached(evidence: &Evidence, name: &str) -> Option<f64> {
-    let rank = evidence.present().find(|rank| Evidence::name_of(rank) == name)?;
+    let rank = named(evidence, name)?;
     let counters = &rank.tally.counters;
     let counted = rank.held > 0 && counters.empty_stores * 2 <= counters.stores;
     let room = rank.capacity.filter(|room| *room > 0 && counted && rank.past_known)?;
     Some(rank.held as f64 / room as f64)
+}
+
+fn named<'a>(evidence: &'a Evidence, name: &str) -> Option<&'a RankEvidence> {
+    evidence.present().find(|rank| Evidence::name_of(rank) == name)
 }

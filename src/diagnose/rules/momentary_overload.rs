@@ -152,6 +152,7 @@ fn found(
             format!("mean {:.0}, most {:.0}, limit {limit}", flight.mean, flight.most),
             "workers' metrics, last minute",
         )
+        .of_worker(worker.id)
     }));
     let needed = fleet.needed(limit);
     let (now, then) = (fleet.ceiling(fleet.workers, limit), fleet.ceiling(needed, limit));

@@ -80,6 +80,7 @@ fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
         let value = format!("off ({})", of.set.raw);
         Proof::new(format!("prefix caching, {}", of.who), value, of.set.source.to_string())
             .at(of.set.at)
+            .of_worker(of.worker)
     });
     let names: Vec<&str> = off.iter().take(4).map(|of| of.who.as_ref()).collect();
     let others = if off.len() > 4 { " and others" } else { "" };

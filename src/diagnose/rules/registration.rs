@@ -162,7 +162,7 @@ fn acts(rank: &RankEvidence) -> impl Iterator<Item = Proof> {
         (format!("{name} in discovery"), "left", "discovery", rank.left),
     ];
     let proof = |(claim, value, source, at): (String, &str, &str, Option<Timestamp>)| {
-        at.map(|at| Proof::new(claim, value, source).at(at))
+        at.map(|at| Proof::new(claim, value, source).at(at).of_worker(rank.rank.worker))
     };
     seen.into_iter().filter_map(proof)
 }

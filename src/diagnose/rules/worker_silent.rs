@@ -134,6 +134,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
             let value = format!("no ({})", of.set.raw);
             Proof::new(format!("publishes events, {}", of.who), value, of.set.source.to_string())
                 .at(of.set.at)
+                .of_worker(of.worker)
         })
         .collect();
     let uncached = evidence.uncached().filter(|it| off.iter().any(|of| of.who == it.who));
@@ -141,6 +142,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
         let value = format!("off ({})", of.set.raw);
         Proof::new(format!("prefix caching, {}", of.who), value, of.set.source.to_string())
             .at(of.set.at)
+            .of_worker(of.worker)
     }));
     let value = format!("0, while {routed} requests were routed");
     proofs.push(Proof::new("KV events", value, "every event plane that kvtop listens to"));

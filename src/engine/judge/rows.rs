@@ -60,6 +60,7 @@ fn row(raised: Raised<'_>, objects: &Objects, sizes: &SizesInUse) -> FindingRow 
         source: proof.source.clone(),
         at: proof.at,
         against: proof.against,
+        worker: proof.worker,
     });
     FindingRow {
         id: raised.rule.id(),

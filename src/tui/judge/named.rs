@@ -10,16 +10,14 @@ use crate::snapshot::{FindingRow, Severity, WorkerRow};
 /// Findings about sizes of blocks, which mark a worker's size.
 const SIZES: [&str; 4] = ["KVT001", "KVT002", "KVT015", "KVT016"];
 
-/// The workers that the evidence of findings names, by alias and by pod.
+/// The workers that findings are about, or that their evidence is about.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
-    words: BTreeMap<String, Vec<(State, &'static str)>>,
-    /// Those that findings are about by their own word.
     workers: BTreeMap<WorkerId, Vec<(State, &'static str)>>,
 }
 
 impl Named {
-    /// Returns the words of all evidence for findings that are true and worth mending.
+    /// Returns the workers of active findings that are warnings or worse.
     pub fn of(findings: &[FindingRow]) -> Self {
         let mut named = Self::default();
         for finding in findings.iter().filter(|finding| finding.resolved.is_none()) {
@@ -28,18 +26,13 @@ impl Named {
                 Severity::Warning => State::Warn,
                 Severity::Info => continue,
             };
-            for worker in &finding.subjects {
-                named.workers.entry(*worker).or_default().push((state, finding.id));
-            }
-            if !finding.subjects.is_empty() {
-                continue;
-            }
-            for row in finding.evidence.iter().filter(|row| !row.against) {
-                for word in words(&row.claim).chain(words(&row.value)).chain(words(&row.source)) {
-                    let found = named.words.entry(word.to_owned()).or_default();
-                    if !found.contains(&(state, finding.id)) {
-                        found.push((state, finding.id));
-                    }
+            let evidence = finding.evidence.iter().filter(|row| !row.against);
+            let shown = evidence.filter_map(|row| row.worker).collect::<Vec<_>>();
+            let about = if finding.subjects.is_empty() { &shown } else { &finding.subjects };
+            for worker in about {
+                let found = named.workers.entry(*worker).or_default();
+                if !found.contains(&(state, finding.id)) {
+                    found.push((state, finding.id));
                 }
             }
         }
@@ -48,9 +41,7 @@ impl Named {
 
     /// Returns the findings that name this worker.
     fn findings(&self, row: &WorkerRow) -> impl Iterator<Item = (State, &'static str)> {
-        let names = [Some(&row.alias), row.pod.as_ref()].into_iter().flatten();
-        let own = self.workers.get(&row.rank.worker).into_iter().flatten();
-        names.filter_map(|name| self.words.get(name)).flatten().chain(own).copied()
+        self.workers.get(&row.rank.worker).into_iter().flatten().copied()
     }
 
     /// Returns how a worker is doing by its own row and by findings: the worse of both.
@@ -71,11 +62,4 @@ impl Named {
         let about = self.findings(row).filter(|(_, id)| SIZES.contains(id));
         about.map(|(state, _)| state).max()
     }
-}
-
-/// Returns the words of a text, names of pods as one word each.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let part_of_name = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let words = text.split(move |c: char| !part_of_name(c));
-    words.map(|word| word.trim_matches('.')).filter(|word| !word.is_empty())
 }

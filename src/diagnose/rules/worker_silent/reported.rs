@@ -26,7 +26,9 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
         .take(16)
         .map(|of| {
             let claim = format!("address of KV events, {}", of.who);
-            Proof::new(claim, of.set.value.to_string(), of.set.source.to_string()).at(of.set.at)
+            Proof::new(claim, of.set.value.to_string(), of.set.source.to_string())
+                .at(of.set.at)
+                .of_worker(of.worker)
         })
         .collect();
     let value = format!("0, while {} requests were served", thousands(served));
