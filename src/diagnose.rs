@@ -29,6 +29,8 @@ pub use rules::RULES;
 pub use thresholds::{Key, ThresholdError, Thresholds};
 pub use verdict::{Finding, Proof, Verdict, workers_of};
 
+use crate::domain::Stake;
+
 /// A rule. Must depend on nothing but the evidence, the time included.
 pub trait Rule: Sync {
     /// Returns its public id, such as `KVT001`; never reused.
@@ -59,6 +61,22 @@ pub trait Rule: Sync {
     /// Returns false for findings that outlive every worker: about routers, settings, or kvtop itself.
     fn is_of_workers(&self) -> bool {
         true
+    }
+
+    /// Returns true for rules that are clear by KV events that came: while none can come, those of before say
+    /// nothing of now.
+    fn rests_on_events(&self) -> bool {
+        false
+    }
+
+    /// Returns true for rules whose findings may be critical.
+    fn may_be_critical(&self) -> bool {
+        false
+    }
+
+    /// Returns how much depends on the rule's answer.
+    fn stake(&self) -> Stake {
+        Stake::Ordinary
     }
 
     /// Judges the evidence.

@@ -32,7 +32,7 @@ pub use fact::{
     Gauge, GaugeName, Histogram, HitRate, LatencyName, LogWarning, Membership, Overlap, Prompt,
     RequestEvent, RequestPhase, RouterStart, Transport, WarningKind,
 };
-pub use finding::{Grade, RESOLVED_AFTER, Severity};
+pub use finding::{Grade, RESOLVED_AFTER, Severity, Stake};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
 pub use manifest::{GraphApi, ManifestList, ManifestPart};

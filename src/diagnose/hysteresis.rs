@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::evidence::{Evidence, Window};
-use super::rules::BY_EVENTS;
 use super::verdict::{Finding, Verdict};
 use super::{RULES, Rule};
 use crate::domain::{RESOLVED_AFTER, Timestamp, WorkerId};
@@ -259,7 +258,7 @@ fn covers(cause: &Finding, consequence: &Finding) -> bool {
 fn judged(rule: &dyn Rule, evidence: &Evidence) -> Verdict {
     let verdict = rule.judge(evidence);
     match &evidence.plane.deaf {
-        Some(why) if matches!(verdict, Verdict::Clear { .. }) && BY_EVENTS.contains(&rule.id()) => {
+        Some(why) if matches!(verdict, Verdict::Clear { .. }) && rule.rests_on_events() => {
             Verdict::unknown(format!("KV events of now; {why}"))
         }
         _ => verdict,

@@ -49,7 +49,3 @@ pub const RULES: &[&dyn Rule] = &[
     &phantom_blocks::PhantomBlocks,
     &mirror_incomplete::MirrorIncomplete,
 ];
-
-/// Rules that are clear by KV events that came: without any, what came before says nothing of now.
-pub(super) const BY_EVENTS: [&str; 8] =
-    ["KVT001", "KVT003", "KVT007", "KVT008", "KVT009", "KVT014", "KVT017", "KVT020"];

@@ -2,6 +2,20 @@
 
 use std::time::Duration;
 
+/// How much depends on the answer of a check.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stake {
+    /// Its own finding.
+    #[default]
+    Ordinary,
+    /// Without an answer nothing is known of routing.
+    Core,
+    /// Without an answer nobody knows why a router refuses stores.
+    History,
+    /// Its finding says that kvtop cannot see: no failure of the deployment, and not good either.
+    Sight,
+}
+
 /// How long nothing may show a finding before it counts as resolved.
 pub const RESOLVED_AFTER: Duration = Duration::from_secs(30);
 

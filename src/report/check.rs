@@ -8,22 +8,12 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
-use crate::domain::{EVENTS_BY_ZMQ, RESOLVED_AFTER, Timestamp, steers};
-use crate::snapshot::{CheckVerdict, FindingRow, Knowledge, Quiet, RolloutRow, Severity, Snapshot};
+use crate::domain::{EVENTS_BY_ZMQ, RESOLVED_AFTER, Stake, Timestamp, steers};
+use crate::snapshot::{
+    CheckRow, CheckVerdict, FindingRow, Knowledge, Quiet, RolloutRow, Severity, Snapshot,
+};
 pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
-
-/// The finding that says that kvtop cannot see: no failure of the deployment, and not good either.
-const CANNOT_SEE: &str = "KVT004";
-
-/// The check without which nothing is known of routing.
-const CORE: &str = "KVT001";
-
-/// The check for a router that refuses what workers have.
-const HISTORY: &str = "KVT007";
-
-/// The checks whose findings are critical.
-const CRITICAL: [&str; 6] = ["KVT001", "KVT002", "KVT003", "KVT007", "KVT015", "KVT019"];
 
 /// Stores that a router must have refused before that is a sign.
 const REFUSALS: u64 = 20;
@@ -49,12 +39,12 @@ impl Status {
     pub fn of(snapshot: &Snapshot) -> Self {
         let open = || active(snapshot);
         let quiet = snapshot.coverage.quiet.is_some();
-        let unjudged = is_unknown(snapshot, CORE) && !quiet
+        let unjudged = is_unknown(snapshot, Stake::Core) && !quiet
             || refuses_for_unknown_reasons(snapshot)
             || !super::incomplete(snapshot).is_empty();
         if open().any(|finding| finding.severity == Severity::Critical) {
             Self::Critical
-        } else if unjudged || open().any(|finding| finding.id == CANNOT_SEE) {
+        } else if unjudged || cannot_see(snapshot) {
             Self::Unknown
         } else if open().any(|finding| finding.severity == Severity::Warning && !finding.advisory) {
             Self::Warning
@@ -84,16 +74,23 @@ impl Status {
     }
 }
 
-fn is_unknown(snapshot: &Snapshot, id: &str) -> bool {
-    let check = snapshot.checks.iter().find(|check| check.id == id);
-    check.is_none_or(|check| matches!(check.verdict, CheckVerdict::Unknown { .. }))
+fn of_stake(snapshot: &Snapshot, stake: Stake) -> Option<&CheckRow> {
+    snapshot.checks.iter().find(|check| check.stake == stake)
+}
+
+fn is_unknown(snapshot: &Snapshot, stake: Stake) -> bool {
+    of_stake(snapshot, stake).is_none_or(is_open)
+}
+
+fn is_open(check: &CheckRow) -> bool {
+    matches!(check.verdict, CheckVerdict::Unknown { .. })
 }
 
 /// Returns true when routers refuse stores and it cannot be told why.
 fn refuses_for_unknown_reasons(snapshot: &Snapshot) -> bool {
     let (warnings, stores) = (snapshot.coverage.refusals, snapshot.coverage.stores);
     let notable = warnings >= REFUSALS || (warnings > 0 && warnings * ONE_IN >= stores);
-    notable && is_unknown(snapshot, HISTORY)
+    notable && is_unknown(snapshot, Stake::History)
 }
 
 fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
@@ -101,7 +98,8 @@ fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
 }
 
 fn cannot_see(snapshot: &Snapshot) -> bool {
-    active(snapshot).any(|finding| finding.id == CANNOT_SEE)
+    let sight = of_stake(snapshot, Stake::Sight).map(|check| check.id);
+    active(snapshot).any(|finding| Some(finding.id) == sight)
 }
 
 /// Returns the one line with performance data.
@@ -169,9 +167,9 @@ fn missing(snapshot: &Snapshot) -> String {
     if snapshot.is_silent_on_nats() {
         return format!("KV events: none came by NATS; {EVENTS_BY_ZMQ}");
     }
-    let id = if is_unknown(snapshot, CORE) { CORE } else { HISTORY };
-    let core = snapshot.checks.iter().find(|check| check.id == id);
-    match core.map(|check| &check.verdict) {
+    let core = is_unknown(snapshot, Stake::Core);
+    let asked = of_stake(snapshot, if core { Stake::Core } else { Stake::History });
+    match asked.map(|check| &check.verdict) {
         Some(CheckVerdict::Unknown { missing }) => missing.clone(),
         _ => "nothing was seen yet".to_owned(),
     }
@@ -193,7 +191,7 @@ fn summary(snapshot: &Snapshot) -> String {
     if let Some(quiet) = &snapshot.coverage.quiet {
         return format!("Nothing is wrong; {}{}", silence(quiet), unjudged(snapshot));
     }
-    let notes = snapshot.checks.iter().filter(|check| check.id == CORE);
+    let notes = snapshot.checks.iter().filter(|check| check.stake == Stake::Core);
     let notes: Vec<&str> = notes.map(|check| check.note.as_str()).collect();
     let clear = |check: &&crate::snapshot::CheckRow| check.verdict == CheckVerdict::Clear;
     let count = snapshot.checks.iter().filter(clear).count();
@@ -213,10 +211,10 @@ fn summary(snapshot: &Snapshot) -> String {
 
 /// Says how many checks cannot be judged, and which of them would be critical.
 fn unjudged(snapshot: &Snapshot) -> String {
-    let open = snapshot.checks.iter().filter(|check| is_unknown(snapshot, check.id));
-    let ids: Vec<&str> = open.map(|check| check.id).collect();
-    let grave: Vec<&str> = ids.iter().copied().filter(|id| CRITICAL.contains(id)).collect();
-    match (ids.len(), grave.as_slice()) {
+    let open: Vec<&CheckRow> = snapshot.checks.iter().filter(|check| is_open(check)).collect();
+    let grave = open.iter().filter(|check| check.may_be_critical).map(|check| check.id);
+    let grave: Vec<&str> = grave.collect();
+    match (open.len(), grave.as_slice()) {
         (0, _) => String::new(),
         (count, []) => format!(", {count} cannot be judged"),
         (count, grave) => format!(", {count} cannot be judged ({} among them)", grave.join(", ")),

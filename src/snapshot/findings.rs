@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Grade, RolloutStage, Severity, Timestamp, WorkerId};
+use crate::domain::{Grade, RolloutStage, Severity, Stake, Timestamp, WorkerId};
 
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +130,10 @@ pub struct CheckRow {
     pub id: &'static str,
     /// Its public name.
     pub name: &'static str,
+    /// True when its finding may be critical.
+    pub may_be_critical: bool,
+    /// How much depends on its answer.
+    pub stake: Stake,
     /// What it says.
     pub verdict: CheckVerdict,
     /// A few words on how it is judged now, such as `2 of 2 workers publish`.

@@ -284,6 +284,11 @@ fn every_rule_fires_clears_and_says_when_it_does_not_know() {
         let Verdict::Found(finding) = found else { continue };
         assert!(!finding.proofs.is_empty() && !finding.refuted_by.is_empty(), "{id}");
         assert!(finding.summary.ends_with('.') && !finding.effect.is_empty(), "{id}");
+        assert_eq!(
+            finding.severity == kvtop::domain::Severity::Critical,
+            rule.may_be_critical(),
+            "{id}"
+        );
     }
 }
 

@@ -157,7 +157,15 @@ fn silent() -> FindingRow {
 }
 
 fn check(id: &'static str, name: &'static str, verdict: CheckVerdict, note: &str) -> CheckRow {
-    CheckRow { id, name, verdict, note: note.to_owned() }
+    let rule = kvtop::diagnose::rule(id).unwrap();
+    CheckRow {
+        id,
+        name,
+        may_be_critical: rule.may_be_critical(),
+        stake: rule.stake(),
+        verdict,
+        note: note.to_owned(),
+    }
 }
 
 fn unknown(missing: &str) -> CheckVerdict {

@@ -12,7 +12,7 @@ use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::sizes::Side;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{ClaimOf, Grade, Severity, thousands};
+use crate::domain::{ClaimOf, Grade, Severity, Stake, thousands};
 pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
 
@@ -50,6 +50,18 @@ impl Rule for BlockSizeMismatch {
 
     fn explains(&self) -> &'static [&'static str] {
         &["KVT015", "KVT007", "KVT009", "KVT010", "KVT014", "KVT017", "KVT018", "KVT020", "KVT003"]
+    }
+
+    fn rests_on_events(&self) -> bool {
+        true
+    }
+
+    fn may_be_critical(&self) -> bool {
+        true
+    }
+
+    fn stake(&self) -> Stake {
+        Stake::Core
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

@@ -27,6 +27,10 @@ impl Rule for CacheChurn {
         &["KVT010"]
     }
 
+    fn rests_on_events(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let total = evidence.total();

@@ -27,6 +27,10 @@ impl Rule for EventLoss {
          whatever is missing may be missing to kvtop alone. Raise event_buffer_max_size and queue sizes, or upgrade to 1.3."
     }
 
+    fn rests_on_events(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         if tally.gaps > 0 {

@@ -1,7 +1,7 @@
 //! KVT004: kvtop sees no KV events, or not those of everybody.
 
 use crate::diagnose::{AdvertisedPlane, Evidence, Finding, Proof, Rule, Unheard, Verdict};
-use crate::domain::{EVENTS_BY_ZMQ, Grade, Peers, Release, Severity, thousands};
+use crate::domain::{EVENTS_BY_ZMQ, Grade, Peers, Release, Severity, Stake, thousands};
 
 pub(super) struct EventPlane;
 
@@ -33,6 +33,10 @@ impl Rule for EventPlane {
 
     fn is_of_workers(&self) -> bool {
         false
+    }
+
+    fn stake(&self) -> Stake {
+        Stake::Sight
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

@@ -31,6 +31,10 @@ impl Rule for HashDomain {
         &["KVT017"]
     }
 
+    fn may_be_critical(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         match blind::look(evidence) {
             Sight::Sees { hits, known } => Verdict::clear(format!(

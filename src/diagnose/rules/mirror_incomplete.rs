@@ -29,6 +29,10 @@ impl Rule for MirrorIncomplete {
         false
     }
 
+    fn rests_on_events(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         if evidence.router.tally.events == 0 {
             return Verdict::unknown("KV events: none came in this window");

@@ -22,6 +22,10 @@ impl Rule for PhantomBlocks {
          not say that they lack them too, its own count proves nothing. Roll that worker."
     }
 
+    fn rests_on_events(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let known: Vec<_> = evidence

@@ -24,6 +24,10 @@ impl Rule for PrefixReuse {
          cached prefix. Switch reuse on, or move what changes to the end of the prompt."
     }
 
+    fn rests_on_events(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let off: Vec<_> = evidence.uncached().collect();
         if !off.is_empty() {

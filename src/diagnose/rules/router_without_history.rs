@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity, Stake, thousands};
 use crate::model::RouterTally;
 
 pub(super) struct RouterWithoutHistory;
@@ -35,6 +35,18 @@ impl Rule for RouterWithoutHistory {
 
     fn explains(&self) -> &'static [&'static str] {
         &["KVT014", "KVT018", "KVT017"]
+    }
+
+    fn rests_on_events(&self) -> bool {
+        true
+    }
+
+    fn may_be_critical(&self) -> bool {
+        true
+    }
+
+    fn stake(&self) -> Stake {
+        Stake::History
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

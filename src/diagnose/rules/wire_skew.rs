@@ -38,6 +38,10 @@ impl Rule for WireSkew {
         false
     }
 
+    fn may_be_critical(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let tally = &evidence.router.tally;

@@ -40,6 +40,14 @@ impl Rule for WorkerSilent {
         &["KVT011", "KVT018"]
     }
 
+    fn rests_on_events(&self) -> bool {
+        true
+    }
+
+    fn may_be_critical(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let judged: Vec<&RankEvidence> =
             evidence.present().filter(|rank| must_publish(rank, evidence)).collect();

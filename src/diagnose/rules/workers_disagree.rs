@@ -31,6 +31,10 @@ impl Rule for WorkersDisagree {
          out with the size of the others, or, while KVT001 is found, with the size that mends it."
     }
 
+    fn may_be_critical(&self) -> bool {
+        true
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let mut models = evidence.sizes_by_worker();
         let note = agreement(&models);

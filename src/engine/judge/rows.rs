@@ -43,7 +43,14 @@ impl Engine {
                     (CheckVerdict::Unknown { missing: missing.clone() }, String::new())
                 }
             };
-            CheckRow { id: check.rule.id(), name: check.rule.name(), verdict, note }
+            CheckRow {
+                id: check.rule.id(),
+                name: check.rule.name(),
+                may_be_critical: check.rule.may_be_critical(),
+                stake: check.rule.stake(),
+                verdict,
+                note,
+            }
         });
         let mut rows: Vec<CheckRow> = rows.collect();
         rows.sort_by_key(|row| row.id);
