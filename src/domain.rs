@@ -39,7 +39,7 @@ pub use manifest::{GraphApi, ManifestList, ManifestPart};
 pub use pod_name::short_pod_names;
 pub use rollout::RolloutStage;
 pub use secret::{SECRET_PARTS, SECRET_WORDS};
-pub use source::{HistoryNote, Peers, SourceNote, SourceState};
+pub use source::{HistoryNote, Peers, RankLedger, SourceNote, SourceState, StreamLedger};
 pub use steering::steers;
 pub use tree::{
     BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeMatch, TreeNode, TreePlace, TreeRow,

@@ -13,6 +13,7 @@ mod judge;
 mod kept;
 mod kv;
 mod learn;
+mod ledger;
 mod listening;
 mod meters;
 mod origin;
@@ -111,6 +112,7 @@ pub struct Engine {
     times: Times,
     slots: Slots,
     deployment: Known,
+    accounts: ledger::Accounts,
     history: History,
     diagnosis: Diagnosis,
     /// What rules say in the middle of a second, with that second and the frames known then.
@@ -248,6 +250,7 @@ impl Engine {
             times: Times::default(),
             slots: Slots::default(),
             deployment: Known::default(),
+            accounts: ledger::Accounts::default(),
             history: History::default(),
             diagnosis: Diagnosis::default(),
             preview: None,

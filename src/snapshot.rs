@@ -9,6 +9,7 @@ mod explorer;
 mod feed;
 mod felt;
 mod findings;
+mod ledger;
 mod memory;
 mod query;
 mod router;
@@ -25,6 +26,7 @@ pub use felt::Felt;
 pub use findings::{
     CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet, RolloutRow,
 };
+pub use ledger::{Hole, Ledger, StreamRow};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
 pub use router::{DecisionRow, Latency, RouterSummary, RoutingDetail, ShareRow, TermRow};
@@ -76,6 +78,8 @@ pub struct Snapshot {
     pub claims: Vec<ClaimRow>,
     /// The sources and how they are doing.
     pub sources: Vec<SourceRow>,
+    /// What became of the messages that streams numbered.
+    pub ledger: Ledger,
     /// History that is still being read; none once all of it has been.
     pub catching_up: Option<CatchingUp>,
     /// Input that could not be read.

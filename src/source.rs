@@ -36,6 +36,17 @@ pub const FRAME_BUFFER: usize = 16_384;
 /// time at a million frames a second.
 const ROOM_POLL: Duration = Duration::from_millis(5);
 
+/// What became of a frame that was offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offer {
+    /// It is in the channel.
+    Taken,
+    /// There was no room, and nothing was counted.
+    Full,
+    /// There is no receiver any more.
+    Unheard,
+}
+
 /// Where a source puts its frames. Never waits.
 #[derive(Clone, Debug)]
 pub struct Emitter {
@@ -62,10 +73,26 @@ impl Emitter {
         }
     }
 
-    /// Passes on what a source says of itself, as a frame.
+    /// Passes `frame` on when there is room, and leaves it to the caller to count the loss when there is none: what
+    /// can be fetched again is not lost.
+    pub fn offer(&self, frame: Frame) -> Offer {
+        match self.frames.try_send(frame) {
+            Ok(()) => Offer::Taken,
+            Err(mpsc::error::TrySendError::Full(_)) => Offer::Full,
+            Err(mpsc::error::TrySendError::Closed(_)) => Offer::Unheard,
+        }
+    }
+
+    /// Counts a frame that was offered in vain and cannot be fetched again.
+    pub fn count_drop(&self) {
+        self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Passes on what a source says of itself, as a frame. Without room it is left out and not counted as a loss:
+    /// a source says the same again within seconds.
     pub fn note(&self, note: &SourceNote) -> bool {
         let origin = Origin::Health { source: Arc::clone(&note.source) };
-        self.emit(Frame::new(note.at, origin, health::encode(note)))
+        self.offer(Frame::new(note.at, origin, health::encode(note))) != Offer::Unheard
     }
 
     /// Returns true while at least half of the channel is free.

@@ -5,6 +5,7 @@ mod cluster;
 mod counts;
 mod delivery;
 mod harm;
+mod ledger;
 mod login;
 mod readonly;
 
@@ -211,6 +212,22 @@ impl Publisher {
         stream.purge().await.unwrap();
     }
 
+    /// Makes `stream`, which deletes messages that are older than `max_age`.
+    pub(crate) async fn make_short_stream(&self, stream: &str, max_age: Duration) {
+        let config = async_nats::jetstream::stream::Config {
+            max_age,
+            duplicate_window: max_age,
+            ..stream_config(stream, 1)
+        };
+        self.jetstream.get_or_create_stream(config).await.unwrap();
+    }
+
+    /// Deletes `stream` and makes it anew.
+    pub(crate) async fn make_anew(&self, stream: &str) {
+        self.jetstream.delete_stream(stream).await.unwrap();
+        self.make_stream(stream).await;
+    }
+
     /// Returns the first and the last sequence of `stream`.
     pub(crate) async fn range(&self, stream: &str) -> (u64, u64) {
         let mut stream = self.jetstream.get_stream(stream).await.unwrap();
@@ -259,9 +276,9 @@ fn event(worker: u64, rank: u32, number: u64) -> Vec<u8> {
     .into_bytes()
 }
 
-const STREAM: &str = "namespace-dynamo-component-backend-kv-events";
+pub(crate) const STREAM: &str = "namespace-dynamo-component-backend-kv-events";
 
-fn durable(payload: Vec<u8>) -> Published {
+pub(crate) fn durable(payload: Vec<u8>) -> Published {
     (format!("{STREAM}.kv-events"), payload)
 }
 

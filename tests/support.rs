@@ -14,6 +14,7 @@ pub(crate) mod pictures;
 pub(crate) mod proxy;
 pub(crate) mod pty;
 pub(crate) mod users_cluster;
+pub(crate) mod wire_cut;
 
 use std::path::{Path, PathBuf};
 

@@ -110,6 +110,65 @@ pub struct HistoryNote {
     pub read: u64,
     /// True once all was read and joined to the live feed.
     pub complete: bool,
+    /// What became of the stream's messages; none in recordings of earlier versions.
+    pub ledger: Option<StreamLedger>,
+}
+
+/// What became of a stream's messages, by the numbers that the stream gave them.
+///
+/// Whatever was published was deleted before kvtop looked, received, deleted unread, dropped, found to be missing,
+/// or is still being read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamLedger {
+    /// Messages that the stream ever numbered.
+    pub published: u64,
+    /// Of those, deleted before kvtop first looked.
+    pub before: u64,
+    /// Passed on, live or from history.
+    pub received: u64,
+    /// Not KV events, and not passed on.
+    pub other: u64,
+    /// Deleted by the stream's limits or a purge before kvtop could read them.
+    pub aged_out: u64,
+    /// Dropped by kvtop, which had no room.
+    pub dropped: u64,
+    /// Did not come live and are being read from the stream.
+    pub missing: u64,
+    /// Did not come live and were read from the stream.
+    pub refilled: u64,
+    /// Times that an unknown number of messages was lost, because the stream was deleted meanwhile.
+    pub uncounted: u64,
+}
+
+/// What became of a rank's messages, by the numbers that its publisher gave them. Only what came after the first
+/// message that kvtop saw is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RankLedger {
+    /// Came, each counted once.
+    pub received: u64,
+    /// Did not come, as far as later ones tell.
+    pub missing: u64,
+    /// Came after later ones.
+    pub reordered: u64,
+}
+
+impl RankLedger {
+    /// Returns how many messages the publisher numbered.
+    pub fn published(&self) -> u64 {
+        self.received.saturating_add(self.missing)
+    }
+}
+
+impl StreamLedger {
+    /// Returns how many messages never reached kvtop, or did not yet.
+    pub fn lost(&self) -> u64 {
+        self.aged_out.saturating_add(self.dropped).saturating_add(self.missing)
+    }
+
+    /// Returns true when nothing that was published since kvtop looked is known to be lost.
+    pub fn is_even(&self) -> bool {
+        self.lost() == 0 && self.uncounted == 0
+    }
 }
 
 impl HistoryNote {

@@ -199,6 +199,7 @@ impl Engine {
             Origin::Health { .. } => return name,
             _ => {}
         }
+        self.accounts.arrived(&frame.origin);
         if let Some(record) = self.sources.record(&name) {
             record.frames += 1;
             record.last_frame = Some(frame.at);

@@ -6,11 +6,11 @@ use std::time::Duration;
 use super::journal::Head;
 use super::{Engine, MIRROR_BUDGET};
 use crate::domain::{
-    ClearScope, Counters, KvBatch, KvEvent, KvHead, KvKind, SequenceHash, Tier, WorkerId,
-    WorkerRank,
+    ClearScope, Counters, KvBatch, KvEvent, KvHead, KvKind, RankLedger, SequenceHash, Tier,
+    WorkerId, WorkerRank,
 };
 use crate::mirror::Outcome;
-use crate::model::Landing;
+use crate::model::{Landing, Step};
 use crate::snapshot::{EventKind, Gravity};
 use crate::wire::Shape;
 
@@ -105,12 +105,24 @@ impl Engine {
                 // A dump may have told its past before its first event came.
                 record.complete |= whole_history || (ids_prove && event.event_id == first_id);
             }
-            // An engine leaves out numbers of events that its publisher drops, too.
-            let ahead = record.last_event_id.map_or(0, |last| event.event_id.saturating_sub(last));
-            if !ids_prove && (2..HOLE_LIMIT).contains(&ahead) && event.at >= record.born {
-                record.id_holes += ahead - 1;
+            if ids_prove {
+                record.last_event_id = Some(event.event_id);
+                continue;
             }
-            record.last_event_id = Some(event.event_id);
+            // An engine leaves out numbers of events that its publisher drops, too.
+            let step = record.ids.follow(event.event_id, HOLE_LIMIT, event.at);
+            if event.at < record.born {
+                record.ids.settle();
+            }
+            if step != Step::Late {
+                record.last_event_id = Some(event.event_id);
+            }
+            record.hole_at = record.ids.hole_at();
+            record.ledger = RankLedger {
+                received: record.ids.received(),
+                missing: record.ids.missing(),
+                reordered: record.ids.reordered(),
+            };
         }
         found
     }
@@ -164,6 +176,8 @@ impl Engine {
             }
             KvKind::Cleared { scope } => {
                 counters.cleared += 1;
+                // What was missing is not in the cache any more.
+                record.hole_at = None;
                 if *scope == ClearScope::Rank {
                     record.complete = true;
                 } else {

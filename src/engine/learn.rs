@@ -15,7 +15,7 @@ use crate::domain::{
     KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState,
     Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
-use crate::model::{Measured, OverlapBy, Refusals, RouterLoad, Summed as _};
+use crate::model::{Measured, OverlapBy, Refusals, RouterLoad, Step, Summed as _};
 use crate::snapshot::{EventKind, Gravity};
 
 /// Blocks that a worker must hold before a request without overlap says anything.
@@ -97,10 +97,11 @@ impl Engine {
         let first = self.facts.kv.events().get(self.frame_from).filter(|_| events);
         let rank = first.map(|event| event.rank);
         let away = self.sources.was_away(topic, envelope.publisher, source, at);
-        let missing = self.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank));
-        if missing == 0 {
-            return;
+        let step = self.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank), at);
+        if let Some(rank) = rank {
+            self.numbered(rank, step, source, at);
         }
+        let Step::Hole(missing) = step else { return };
         if events {
             // Up to 1.2 a worker publishes under its own id.
             let publisher = WorkerId(envelope.publisher);
@@ -443,8 +444,10 @@ impl Engine {
     fn source(&mut self, note: &SourceNote) {
         self.await_dump(note);
         if let Some(history) = &note.history {
-            self.history.note(&history.stream, history.first_seq <= 1);
+            let gone = history.ledger.is_some_and(|ledger| ledger.before > 0);
+            self.history.note(&history.stream, history.first_seq <= 1 && !gone);
         }
+        self.account(note);
         let name = Arc::clone(&note.source);
         let Some(record) = self.sources.record(&name) else { return };
         let news = record.say(note);

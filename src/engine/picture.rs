@@ -16,7 +16,7 @@ use super::Engine;
 use crate::domain::{SourceNote, SourceState, Subject, Timestamp, WorkerRank};
 use crate::model::{Measured, OverlapBy, Reading};
 use crate::snapshot::{
-    CatchingUp, ClaimRow, Deployment, EventRow, Feed, RejectRow, Rejects, Series, SeriesSet,
+    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Hole, RejectRow, Rejects, Series, SeriesSet,
     Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
 };
 use crate::wire::Shape;
@@ -51,6 +51,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
             .map(|stored| ClaimRow { claim: stored.claim.clone(), at: stored.first })
             .collect(),
         sources: sources(engine, at),
+        ledger: engine.ledger(at),
         catching_up: catching_up(engine),
         rejects: rejects(engine),
         series: series(engine, query, at),
@@ -196,15 +197,20 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
 
 fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
     use std::time::Duration;
+    let lossy = engine.lossy(at);
     let row = |(name, record): (&std::sync::Arc<str>, &crate::model::SourceRecord)| {
         let note = record.note.as_ref();
         // History comes over the connection to NATS and has no note of its own.
         let carrier = note.or_else(|| carrier(engine, name));
         let frames = engine.meters.frames.get(name);
+        let state = carrier.map_or(SourceState::Live, |note| note.state);
+        let why = note.map(|note| note.why.to_string()).unwrap_or_default();
+        // A source does not read what it passes on, so that holes in the numbers are found here.
+        let lossy = lossy.filter(|_| engine.brings_events(name) && state == SourceState::Live);
         SourceRow {
             name: name.to_string(),
-            state: carrier.map_or(SourceState::Live, |note| note.state),
-            why: note.map(|note| note.why.to_string()).unwrap_or_default(),
+            state: if lossy.is_some() { SourceState::Lossy } else { state },
+            why: lossy.filter(|_| why.is_empty()).map_or(why, Hole::sentence),
             retry_at: note
                 .and_then(|note| note.retry_ms.map(|ms| note.at.after(Duration::from_millis(ms)))),
             rtt: note.and_then(|note| note.rtt_us).map(Duration::from_micros),

@@ -3,10 +3,10 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::numbers::{Numbers, Step};
 use crate::domain::{DpRank, Envelope, HistoryNote, SourceNote, SourceState, Timestamp};
 
 /// Most sources that are told apart.
@@ -172,11 +172,11 @@ fn lost_by(note: &SourceNote) -> (u64, u64, u64) {
 #[derive(Debug, Default)]
 pub struct Sources {
     records: BTreeMap<Arc<str>, SourceRecord>,
-    publishers: HashMap<(&'static str, u64), u64>,
+    publishers: HashMap<(&'static str, u64), Numbers>,
     /// When each was heard last.
     heard: HashMap<(&'static str, u64), Timestamp>,
     /// The same for each rank of a publisher.
-    ranks: HashMap<(&'static str, u64, u32), u64>,
+    ranks: HashMap<(&'static str, u64, u32), Numbers>,
     /// Publishers of topics whose messages may overtake each other.
     loose: HashMap<(&'static str, u64), Loose>,
 }
@@ -247,18 +247,24 @@ impl Sources {
         interrupted.is_some()
     }
 
-    /// Follows a publisher's numbers on a topic and returns how many messages are missing before
-    /// this one. Numbers that start again, fall far or leap are a restart, not a gap; numbers from the
-    /// near past are duplicates.
+    /// Follows a publisher's numbers on a topic and returns what the message that came at `at` means for those
+    /// before it. Numbers that start again, fall far or leap are a restart, not a gap; numbers from the near past
+    /// are duplicates, or messages that were overtaken.
     ///
     /// Ranks of a process may share its id and number their messages together or each by itself.
     /// Nothing tells which, so that only what is missing both ways is missing.
-    pub fn follow(&mut self, topic: &'static str, envelope: Envelope, rank: Option<DpRank>) -> u64 {
+    pub fn follow(
+        &mut self,
+        topic: &'static str,
+        envelope: Envelope,
+        rank: Option<DpRank>,
+        at: Timestamp,
+    ) -> Step {
         let Envelope { publisher, sequence } = envelope;
         if topic != ORDERED {
             let full = self.loose.len() >= PUBLISHER_LIMIT;
             let first = || Loose { last: sequence, open: Vec::new() };
-            return match self.loose.entry((topic, publisher)) {
+            let missing = match self.loose.entry((topic, publisher)) {
                 Entry::Occupied(mut known) => known.get_mut().follow(sequence),
                 Entry::Vacant(new) if !full => {
                     new.insert(first());
@@ -266,27 +272,37 @@ impl Sources {
                 }
                 Entry::Vacant(_) => 0,
             };
+            return if missing > 0 { Step::Hole(missing) } else { Step::Next };
         }
-        let missing = step(&mut self.publishers, (topic, publisher), sequence);
-        let Some(rank) = rank else { return missing };
-        missing.min(step(&mut self.ranks, (topic, publisher, rank.0), sequence))
+        let together = step(&mut self.publishers, (topic, publisher), sequence, at);
+        let Some(rank) = rank else { return together };
+        let alone = step(&mut self.ranks, (topic, publisher, rank.0), sequence, at);
+        match (together, alone) {
+            (Step::Hole(together), Step::Hole(alone)) => Step::Hole(together.min(alone)),
+            (Step::Hole(_), other) | (other, Step::Hole(_)) => match other {
+                Step::Late => Step::Next,
+                other => other,
+            },
+            (Step::Late, Step::Late) => Step::Late,
+            (Step::Late, other) | (other, _) => other,
+        }
     }
 }
 
-/// Moves the last number of `key` on to `now` and returns how many are missing in between.
-fn step<K: Eq + Hash>(last: &mut HashMap<K, u64>, key: K, now: u64) -> u64 {
-    if let Some(last) = last.get_mut(&key) {
-        let before = *last;
-        if now > before || now == 0 || before - now > RESTART_FALL {
-            *last = now;
-        }
-        let ahead = now.saturating_sub(before);
-        return if ahead > RESTART_JUMP { 0 } else { ahead.saturating_sub(1) };
+/// Follows the number `now` of `key`.
+fn step<K: Eq + std::hash::Hash>(
+    known: &mut HashMap<K, Numbers>,
+    key: K,
+    now: u64,
+    at: Timestamp,
+) -> Step {
+    if let Some(numbers) = known.get_mut(&key) {
+        return numbers.follow(now, RESTART_JUMP, at);
     }
-    if last.len() < PUBLISHER_LIMIT {
-        last.insert(key, now);
+    if known.len() < PUBLISHER_LIMIT {
+        known.entry(key).or_default().follow(now, RESTART_JUMP, at);
     }
-    0
+    Step::Next
 }
 
 #[cfg(test)]
@@ -319,17 +335,22 @@ mod tests {
         assert_eq!(news(FORWARDS, 1, &[nats, lost]), 2);
     }
 
+    fn missing(step: Step) -> u64 {
+        if let Step::Hole(count) = step { count } else { 0 }
+    }
+
     #[test]
     fn holes_in_a_publishers_numbers_are_counted_once() {
         let topic = "kv-events";
         let mut sources = Sources::default();
-        let mut missing =
-            |publisher, sequence| sources.follow(topic, Envelope { publisher, sequence }, None);
+        let mut follow = |publisher, sequence| {
+            missing(sources.follow(topic, Envelope { publisher, sequence }, None, Timestamp(1)))
+        };
 
         // Late attach is no gap, neither is another publisher, a duplicate or a restart.
         let found: Vec<u64> = [(1, 40), (1, 41), (2, 0), (1, 44), (1, 44), (1, 43), (1, 0), (1, 1)]
             .into_iter()
-            .map(|(publisher, sequence)| missing(publisher, sequence))
+            .map(|(publisher, sequence)| follow(publisher, sequence))
             .collect();
 
         assert_eq!(found, [0, 0, 0, 2, 0, 0, 0, 0]);
@@ -338,13 +359,14 @@ mod tests {
     #[test]
     fn messages_that_overtake_each_other_are_not_missing() {
         let mut sources = Sources::default();
-        let mut missing =
-            |sequence| sources.follow("kv_metrics", Envelope { publisher: 1, sequence }, None);
+        let mut follow = |sequence| {
+            let envelope = Envelope { publisher: 1, sequence };
+            missing(sources.follow("kv_metrics", envelope, None, Timestamp(1)))
+        };
 
-        let reordered: u64 =
-            [272, 273, 275, 274, 278, 276, 277].into_iter().map(&mut missing).sum();
+        let reordered: u64 = [272, 273, 275, 274, 278, 276, 277].into_iter().map(&mut follow).sum();
         assert_eq!(reordered, 0);
-        let lost: u64 = (280..330).map(&mut missing).sum();
+        let lost: u64 = (280..330).map(&mut follow).sum();
         assert_eq!(lost, 1, "number 279 never came");
     }
 
@@ -354,7 +376,8 @@ mod tests {
         let mut sources = Sources::default();
         let found: Vec<u64> = [0, u64::MAX, 0, u64::MAX, 900, 903, 4, 6]
             .into_iter()
-            .map(|sequence| sources.follow(topic, Envelope { publisher: 1, sequence }, None))
+            .map(|sequence| Envelope { publisher: 1, sequence })
+            .map(|envelope| missing(sources.follow(topic, envelope, None, Timestamp(1))))
             .collect();
 
         assert_eq!(found, [0, 0, 0, 0, 0, 2, 0, 1]);
@@ -363,17 +386,17 @@ mod tests {
     #[test]
     fn ranks_that_share_a_publisher_have_no_gaps_whichever_way_they_number() {
         let topic = "kv-events";
-        let missing = |messages: &[(u32, u64)]| -> u64 {
+        let gaps = |messages: &[(u32, u64)]| -> u64 {
             let mut sources = Sources::default();
             let mut follow = |(rank, sequence): &(u32, u64)| {
                 let envelope = Envelope { publisher: 1, sequence: *sequence };
-                sources.follow(topic, envelope, Some(DpRank(*rank)))
+                missing(sources.follow(topic, envelope, Some(DpRank(*rank)), Timestamp(1)))
             };
             messages.iter().map(&mut follow).sum()
         };
 
-        assert_eq!(missing(&[(0, 0), (1, 1), (0, 2), (0, 3), (1, 4)]), 0);
-        assert_eq!(missing(&[(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (0, 4), (1, 1), (0, 5)]), 0);
-        assert_eq!(missing(&[(0, 0), (0, 1), (0, 5)]), 3);
+        assert_eq!(gaps(&[(0, 0), (1, 1), (0, 2), (0, 3), (1, 4)]), 0);
+        assert_eq!(gaps(&[(0, 0), (0, 1), (0, 2), (0, 3), (1, 0), (0, 4), (1, 1), (0, 5)]), 0);
+        assert_eq!(gaps(&[(0, 0), (0, 1), (0, 5)]), 3);
     }
 }

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use super::buckets::{Buckets, Slot};
 use super::decisions::Overlaps;
+use super::numbers::Numbers;
 use super::tally::Tally;
-use crate::domain::{Counters, Membership, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Counters, Membership, RankLedger, Timestamp, WorkerId, WorkerRank};
 
 /// Most ranks that are kept; a deployment has some thousand at most.
 pub(super) const RANK_LIMIT: usize = 65_536;
@@ -84,8 +85,12 @@ pub struct RankRecord {
     /// When its present incarnation began, as far as that is known: what happened before is history, and
     /// accuses nobody.
     pub born: Timestamp,
-    /// KV events of it that did not come, by the numbers of those that did. Engines of 0.9 number every event.
-    pub id_holes: u64,
+    /// The numbers of its KV events, where engines number every event (0.9).
+    pub ids: Numbers,
+    /// What became of its messages, by its publisher's numbers.
+    pub ledger: RankLedger,
+    /// When messages of it were last found to be missing; none once all of them came.
+    pub hole_at: Option<Timestamp>,
     /// True while the last of its events was of an earlier incarnation.
     pub is_old: bool,
 }
@@ -144,7 +149,9 @@ impl RankRecord {
             idle_until: Timestamp::default(),
             buckets: Buckets::new(coarse),
             born: Timestamp::default(),
-            id_holes: 0,
+            ids: Numbers::default(),
+            ledger: RankLedger::default(),
+            hole_at: None,
             is_old: false,
         }
     }
@@ -167,7 +174,8 @@ impl RankRecord {
         }
         self.born = at;
         self.buckets.forget(slot);
-        self.id_holes = 0;
+        self.ids.settle();
+        self.hole_at = None;
         true
     }
 }
@@ -422,6 +430,15 @@ impl Workers {
         for record in self.ranks.iter_mut().filter(|record| record.complete && of(record)) {
             record.complete = false;
             record.lost = true;
+        }
+    }
+
+    /// Takes back the doubt in what `rank` holds: whatever was missing of it came late.
+    pub fn trust(&mut self, rank: WorkerRank) {
+        let record = self.rank_mut(rank).filter(|record| record.lost && record.hole_at.is_none());
+        if let Some(record) = record {
+            record.complete = true;
+            record.lost = false;
         }
     }
 

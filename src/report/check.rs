@@ -48,6 +48,8 @@ impl Status {
             Self::Unknown
         } else if open().any(|finding| finding.severity == Severity::Warning && !finding.advisory) {
             Self::Warning
+        } else if snapshot.ledger.hole.is_some() {
+            Self::Unknown
         } else {
             Self::Ok
         }
@@ -168,6 +170,11 @@ fn missing(snapshot: &Snapshot) -> String {
         return format!("KV events: none came by NATS; {EVENTS_BY_ZMQ}");
     }
     let core = is_unknown(snapshot, Stake::Core);
+    let judged = !core && !refuses_for_unknown_reasons(snapshot);
+    if let Some(hole) = snapshot.ledger.hole.filter(|_| judged) {
+        let ago = snapshot.at.since(hole.last).as_secs();
+        return format!("{}, the last {ago} s ago", hole.sentence());
+    }
     let asked = of_stake(snapshot, if core { Stake::Core } else { Stake::History });
     match asked.map(|check| &check.verdict) {
         Some(CheckVerdict::Unknown { missing }) => missing.clone(),

@@ -4,6 +4,7 @@
 //! strings, since they exceed 2^53; what is not known is `null`, never 0.
 
 mod cluster;
+mod ledger;
 mod memory;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ struct Report<'a> {
     claims: Vec<Claim<'a>>,
     sources: Vec<Source<'a>>,
     catching_up: Option<Reading>,
+    ledger: ledger::Ledger<'a>,
     incomplete: Vec<String>,
     rejects: Vec<Reject<'a>>,
 }
@@ -144,6 +146,7 @@ struct Worker<'a> {
     routed: Option<u64>,
     mean_overlap: Option<f64>,
     last_event: Option<String>,
+    ledger: Option<ledger::Rank>,
 }
 
 #[derive(Serialize)]
@@ -285,6 +288,7 @@ impl<'a> Report<'a> {
             claims: snapshot.claims.iter().map(Claim::of).collect(),
             sources: snapshot.sources.iter().map(Source::of).collect(),
             catching_up: Reading::of(snapshot),
+            ledger: ledger::Ledger::of(&snapshot.ledger),
             incomplete: super::incomplete(snapshot),
             rejects: snapshot.rejects.reasons.iter().map(Reject::of).collect(),
         }
@@ -348,6 +352,7 @@ impl<'a> Worker<'a> {
             routed: told.then_some(row.routed),
             mean_overlap: row.mean_overlap,
             last_event: row.last_event.map(rfc3339),
+            ledger: ledger::Rank::of(&row.ledger),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Series;
-use crate::domain::{Tier, Timestamp, WorkerRank};
+use crate::domain::{RankLedger, Tier, Timestamp, WorkerRank};
 
 /// Events counted since kvtop attached.
 pub type Counters = crate::domain::Counters;
@@ -160,6 +160,8 @@ pub struct WorkerRow {
     pub last_event_id: Option<u64>,
     /// Messages of its KV events that are missing by its publisher's numbers.
     pub missing: u64,
+    /// What became of its messages, by its publisher's numbers.
+    pub ledger: RankLedger,
     /// Stores of it that routers' logs say they refused although kvtop's mirror holds their parents.
     pub router_refused: u64,
     /// True when a router said so within the last minute.

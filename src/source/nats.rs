@@ -3,6 +3,7 @@
 //! Owns connections, subscriptions and the reading of history. Decodes nothing, publishes nothing but
 //! requests to read, and never creates a consumer.
 
+mod account;
 mod config;
 mod connect;
 mod context;

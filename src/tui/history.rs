@@ -176,6 +176,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         tree: live.tree.clone(),
         claims: live.claims.clone(),
         sources: live.sources.clone(),
+        ledger: live.ledger.clone(),
         catching_up: live.catching_up,
         rejects: live.rejects.clone(),
         series: SeriesSet::default(),

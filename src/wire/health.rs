@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use super::text::printable;
-use crate::domain::{HistoryNote, Peers, SourceNote, SourceState, Timestamp};
+use crate::domain::{HistoryNote, Peers, SourceNote, SourceState, StreamLedger, Timestamp};
 
 /// Longest reason and longest name that are kept.
 const TEXT_LIMIT: usize = 1000;
@@ -48,6 +48,56 @@ struct WireHistory {
     last_seq: u64,
     read: u64,
     complete: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ledger: Option<WireLedger>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct WireLedger {
+    published: u64,
+    before: u64,
+    received: u64,
+    other: u64,
+    aged_out: u64,
+    dropped: u64,
+    missing: u64,
+    refilled: u64,
+    uncounted: u64,
+}
+
+impl From<StreamLedger> for WireLedger {
+    fn from(ledger: StreamLedger) -> Self {
+        let StreamLedger {
+            published,
+            before,
+            received,
+            other,
+            aged_out,
+            dropped,
+            missing,
+            refilled,
+            uncounted,
+        } = ledger;
+        Self { published, before, received, other, aged_out, dropped, missing, refilled, uncounted }
+    }
+}
+
+impl From<WireLedger> for StreamLedger {
+    fn from(ledger: WireLedger) -> Self {
+        let WireLedger {
+            published,
+            before,
+            received,
+            other,
+            aged_out,
+            dropped,
+            missing,
+            refilled,
+            uncounted,
+        } = ledger;
+        Self { published, before, received, other, aged_out, dropped, missing, refilled, uncounted }
+    }
 }
 
 /// Returns the body of a `health` frame for `note`.
@@ -67,6 +117,7 @@ pub fn encode(note: &SourceNote) -> Bytes {
             last_seq: history.last_seq,
             read: history.read,
             complete: history.complete,
+            ledger: history.ledger.map(Into::into),
         }),
         peers: note.peers.map(|Peers { wanted, reached }| WirePeers { wanted, reached }),
     };
@@ -96,6 +147,7 @@ pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNot
             last_seq: history.last_seq,
             read: history.read,
             complete: history.complete,
+            ledger: history.ledger.map(Into::into),
         }),
         peers: wire.peers.map(|WirePeers { wanted, reached }| Peers { wanted, reached }),
         at,

@@ -49,6 +49,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         in_flight: Some(24 + number),
         last_event: Some(NOW.before(Duration::from_millis(400))),
         last_event_id: Some(11_041),
+        ledger: kvtop::domain::RankLedger::default(),
         missing: 0,
         router_refused: 0,
         router_refuses: false,

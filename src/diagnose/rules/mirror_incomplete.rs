@@ -58,16 +58,17 @@ impl Rule for MirrorIncomplete {
     }
 }
 
-/// Names workers of which KV events did not reach kvtop, by their numbers, though routers had them.
+/// Names workers of which KV events did not reach kvtop, by their numbers.
 fn missed(evidence: &Evidence) -> Option<String> {
-    let own = evidence.present().filter(|rank| evidence.may_be_own_loss(rank));
-    let ranks: Vec<&RankEvidence> = own.filter(|_| evidence.hears_router()).collect();
+    let ranks: Vec<&RankEvidence> = evidence.present().filter(|rank| rank.id_holes > 0).collect();
+    let had = evidence.hears_router() && ranks.iter().all(|rank| evidence.may_be_own_loss(rank));
+    let had = if had { "; routers had them" } else { "" };
     let count: u64 = ranks.iter().map(|rank| rank.id_holes).sum();
     let names: Vec<String> =
         ranks.iter().take(MOST_NAMED).map(|rank| Evidence::name_of(rank)).collect();
     (count > 0).then(|| {
         format!(
-            "{} KV events of {} did not reach kvtop, by their numbers; routers had them",
+            "{} KV events of {} did not reach kvtop, by their numbers{had}",
             thousands(count),
             names.join(", ")
         )

@@ -39,6 +39,7 @@ pub fn exporter(snapshot: &Snapshot, raises: &Raises) -> String {
     let mut text = page(snapshot, &|id| raises.of(id));
     workers(&mut text, snapshot);
     sources(&mut text, snapshot);
+    streams(&mut text, snapshot);
     let seconds = snapshot.at.0 / 1_000_000;
     family(&mut text, "kvtop_picture_timestamp_seconds", "gauge", "When this was computed");
     sample(&mut text, "kvtop_picture_timestamp_seconds", &[], seconds);
@@ -64,7 +65,7 @@ fn is_known(row: &WorkerRow) -> bool {
 }
 
 /// Each metric of a worker: name, kind, meaning, value.
-const WORKER: [(&str, &str, &str, Value); 13] = [
+const WORKER: [(&str, &str, &str, Value); 15] = [
     ("accepted_blocks", "gauge", "Blocks as a router counts them", |row, heard| {
         count(row.accepted, heard.events)
     }),
@@ -88,6 +89,12 @@ const WORKER: [(&str, &str, &str, Value); 13] = [
     }),
     ("missing_events_total", "counter", "Events missing by their numbers", |row, heard| {
         count(row.missing, heard.events)
+    }),
+    ("numbered_events_total", "counter", "Events its publisher numbered", |row, heard| {
+        count(row.ledger.published(), heard.events && row.ledger.received > 0)
+    }),
+    ("reordered_events_total", "counter", "Events that came after later ones", |row, heard| {
+        count(row.ledger.reordered, heard.events && row.ledger.received > 0)
     }),
     ("requests_routed_total", "counter", "Requests routed to it", |row, heard| {
         count(row.routed, heard.requests)
@@ -155,6 +162,38 @@ fn sources(text: &mut String, snapshot: &Snapshot) {
         for row in &snapshot.sources {
             sample(text, name, &[("source", &row.name)], value(row));
         }
+    }
+}
+
+/// What became of the messages of each stream.
+fn streams(text: &mut String, snapshot: &Snapshot) {
+    let name = "kvtop_stream_messages_total";
+    let rows = &snapshot.ledger.streams;
+    if !rows.is_empty() {
+        family(text, name, "counter", "Messages of a stream, by what became of them");
+    }
+    for row in rows {
+        let counts = &row.counts;
+        let fates = [
+            ("published", counts.published),
+            ("before", counts.before),
+            ("received", counts.received),
+            ("other", counts.other),
+            ("aged_out", counts.aged_out),
+            ("dropped", counts.dropped),
+            ("refilled", counts.refilled),
+            ("unseen", row.unseen),
+        ];
+        for (fate, count) in fates {
+            sample(text, name, &[("stream", &row.name), ("fate", fate)], count);
+        }
+    }
+    let name = "kvtop_stream_messages_missing";
+    if !rows.is_empty() {
+        family(text, name, "gauge", "Messages that did not come and are being read again");
+    }
+    for row in rows {
+        sample(text, name, &[("stream", &row.name)], row.counts.missing);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Whether events, logs and metrics arrive.
 
 use super::{PLANES, Seen, row};
-use crate::domain::{EVENTS_BY_ZMQ, SourceState};
+use crate::domain::{EVENTS_BY_ZMQ, RankLedger, SourceState, thousands};
 use crate::report::doctor::{Check, Verdict};
-use crate::snapshot::{Snapshot, SourceRow};
+use crate::snapshot::{Snapshot, SourceRow, StreamRow};
 
 const AREA: &str = "sources";
 
@@ -16,6 +16,8 @@ pub(super) fn checks(seen: &Seen) -> Vec<Check> {
         checks.push(none.advise("name one with --nats-url; without events no cache is shown"));
     }
     checks.extend(planes);
+    checks.extend(seen.snapshot.ledger.streams.iter().map(of_stream));
+    checks.extend(numbers(&seen.snapshot));
     let records = ["etcd", "discovery"].into_iter();
     checks.extend(records.filter_map(|name| row(&seen.snapshot, name)).map(of_plane));
     checks.extend(ignored(&seen.snapshot));
@@ -33,6 +35,42 @@ fn ignored(snapshot: &Snapshot) -> Option<Check> {
     let names = foreign.iter().map(|(name, messages)| format!("{name} ({messages})"));
     let seen = format!("messages ignored: {}", names.collect::<Vec<_>>().join(", "));
     (!foreign.is_empty()).then(|| Check::new(AREA, "other Dynamo namespaces", Verdict::Ok, seen))
+}
+
+/// Returns what became of the messages of a stream.
+fn of_stream(row: &StreamRow) -> Check {
+    let counts = &row.counts;
+    let fates = [
+        (counts.before, "deleted before kvtop attached"),
+        (counts.aged_out, "deleted before kvtop could read them"),
+        (counts.dropped, "dropped by kvtop"),
+        (counts.missing, "missing, being read again"),
+        (row.unseen, "passed on and not seen"),
+    ];
+    let received = thousands(counts.received);
+    let received = format!("{received} of {} messages received", thousands(counts.published));
+    let fates = fates.into_iter().filter(|(count, _)| *count > 0);
+    let fates = fates.map(|(count, fate)| format!("{} {fate}", thousands(count)));
+    let seen = std::iter::once(received).chain(fates).collect::<Vec<_>>().join(", ");
+    let even = counts.is_even() && row.unseen == 0;
+    let verdict = if even { Verdict::Ok } else { Verdict::Warning };
+    let check = Check::new(AREA, format!("stream {}", row.name), verdict, seen);
+    if even { check } else { check.advise("counts of blocks may be wrong until workers restart") }
+}
+
+/// Returns what became of the messages that workers numbered.
+fn numbers(snapshot: &Snapshot) -> Option<Check> {
+    let rows = snapshot.workers.iter().filter(|row| !row.gone && row.ledger.received > 0);
+    let sum = |count: fn(&RankLedger) -> u64| -> u64 {
+        rows.clone().map(|row| count(&row.ledger)).fold(0, u64::saturating_add)
+    };
+    let (received, missing) = (sum(|it| it.received), sum(|it| it.missing));
+    let reordered = sum(|it| it.reordered);
+    let (got, lacks) = (thousands(received), thousands(missing));
+    let seen =
+        format!("{got} received, {lacks} missing, {} after later ones", thousands(reordered));
+    let verdict = if missing == 0 { Verdict::Ok } else { Verdict::Warning };
+    (received > 0).then(|| Check::new(AREA, "numbers of workers' events", verdict, seen))
 }
 
 fn plane(seen: &Seen) -> Check {

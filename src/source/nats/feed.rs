@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use crate::domain::{HistoryNote, Timestamp};
 use crate::frame::{Body, Frame, Origin};
-use crate::source::Emitter;
+use crate::source::{Emitter, Offer};
 
+use super::account::Account;
 use super::join::{Lane, Mark};
 use super::reach::Reach;
 use super::reading::{Answer, Reading, Seqs};
@@ -51,6 +52,8 @@ pub(super) enum Standing {
     Suspect,
     /// There is something to read.
     Read,
+    /// There are other numbers to read than those that were asked for.
+    Anew,
 }
 
 /// One stream's feed.
@@ -77,6 +80,9 @@ pub(super) struct Feed {
     doubt: bool,
     /// What was read of the stream, over all reads.
     history: Option<HistoryNote>,
+    /// A comparison that lost its connection.
+    paused: Option<Box<Reading>>,
+    account: Account,
     /// The last survey: last number, and messages passed on.
     surveyed: (u64, u64),
 }
@@ -99,6 +105,8 @@ impl Feed {
             torn: false,
             doubt: false,
             history: None,
+            paused: None,
+            account: Account::default(),
             surveyed: (0, 0),
         }
     }
@@ -123,12 +131,27 @@ impl Feed {
         matches!(self.phase, Phase::Flushing)
     }
 
+    /// Returns true when live messages were lost and the stream has not been asked for them yet.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.doubt && matches!(self.phase, Phase::Direct)
+    }
+
+    /// Returns true while messages that did not come live are being read from the stream.
+    pub(super) fn has_hole(&self) -> bool {
+        self.is_durable() && (self.account.counts.missing > 0 || self.is_doubted())
+    }
+
+    /// Returns how many messages were lost for good since this was asked last. Those whose number is not known
+    /// count as one.
+    pub(super) fn news_of_loss(&mut self) -> u64 {
+        self.account.news_of_loss()
+    }
+
     /// Takes a live message: passes it on or holds it. Returns how many messages did not fit.
     pub(super) fn live(&mut self, frame: Frame, payload: &[u8], emitter: &Emitter) -> u64 {
         let (lane, mark) = (Lane::of(payload), Mark::of(payload));
         if matches!(self.phase, Phase::Direct) && self.reach.is_proven() {
-            self.sent.push(lane, mark);
-            emitter.emit(frame);
+            self.pass_on(frame, lane, mark, emitter);
             return 0;
         }
         if !self.reach.is_proven() && matches!(self.phase, Phase::Direct | Phase::Flushing) {
@@ -137,7 +160,9 @@ impl Feed {
         if self.held.len() >= HELD_MESSAGES || self.held_bytes + payload.len() > HELD_BYTES {
             // Whatever the stream keeps is fetched after the join, when the counts disagree.
             self.lost();
-            return u64::from(self.created.is_empty());
+            let dropped = u64::from(self.created.is_empty());
+            self.account.counts.dropped += dropped;
+            return dropped;
         }
         self.held_bytes += payload.len();
         self.held.push_back(Held { frame, lane, mark });
@@ -150,17 +175,30 @@ impl Feed {
         self.doubt = true;
     }
 
+    /// Begins with a stream that was not known.
+    fn begin(&mut self, extent: &Extent) {
+        let known = self.is_durable();
+        self.account.begin(known, extent);
+        self.created.clone_from(&extent.created);
+        self.paused = None;
+        self.joined = if known { 0 } else { extent.first_seq.saturating_sub(1) };
+        self.history = None;
+        // What was passed on may or may not be in this one: compare.
+        self.doubt = true;
+    }
+
     /// Takes what the stream holds, as of now.
     pub(super) fn found(&mut self, extent: &Extent) -> Standing {
         if self.created != extent.created {
-            self.created.clone_from(&extent.created);
-            self.joined = extent.first_seq.saturating_sub(1);
-            self.history = None;
-            // What was passed on may or may not be in this one: compare.
-            self.doubt = true;
+            self.begin(extent);
         }
-        match self.phase {
-            Phase::Reading(_) | Phase::Flushing => return Standing::Even,
+        self.account.found(extent);
+        match &mut self.phase {
+            Phase::Reading(reading) => {
+                let skips = reading.skip_to(extent.first_seq);
+                return if skips { Standing::Anew } else { Standing::Even };
+            }
+            Phase::Flushing => return Standing::Even,
             Phase::Asking => {}
             Phase::Direct => match self.compare(extent) {
                 Standing::Read => {}
@@ -177,8 +215,21 @@ impl Feed {
             self.held_bytes = self.held_bytes.saturating_sub(held.frame.len());
         }
         let first = extent.first_seq.max(self.joined + 1);
-        let reading = Reading::new(first, extent.last_seq, &self.sent);
-        self.phase = Phase::Reading(Box::new(reading));
+        let gone = (first - 1).saturating_sub(self.joined);
+        self.account.read_from(self.joined, gone, self.sent.count());
+        let reading = match self.paused.take() {
+            Some(mut reading) => {
+                reading.resume(first, extent.last_seq);
+                reading
+            }
+            None => Box::new(Reading::new(first, extent.last_seq, &self.sent)),
+        };
+        if self.account.was_whole && matches!(self.phase, Phase::Direct) {
+            // What did not come live, of what was published since both agreed.
+            let due = extent.last_seq.saturating_sub(self.joined + gone);
+            self.account.counts.missing = due.saturating_sub(self.sent.count());
+        }
+        self.phase = Phase::Reading(reading);
         self.doubt = false;
         let history = self.history.get_or_insert_with(|| HistoryNote {
             stream: Arc::clone(&self.stream),
@@ -186,6 +237,7 @@ impl Feed {
             last_seq: extent.last_seq,
             read: 0,
             complete: false,
+            ledger: None,
         });
         history.last_seq = extent.last_seq;
         history.complete = false;
@@ -210,6 +262,8 @@ impl Feed {
         // stays while nothing moves was never stored.
         let at_rest = self.surveyed == (extent.last_seq, passed);
         if passed == grown || at_rest {
+            // Or it was stored, and deleted before the stream was asked for it.
+            self.account.refund(passed - grown);
             self.sent.settle(0);
             self.joined = extent.last_seq;
         } else if self.sent.is_long() {
@@ -223,6 +277,7 @@ impl Feed {
     /// There is no such stream, or no way to read it: what comes live is all there is.
     pub(super) fn absent(&mut self) {
         self.reach = Reach::proven();
+        self.paused = None;
         if self.is_asking() {
             self.stale = 0;
             self.phase = Phase::Flushing;
@@ -241,6 +296,8 @@ impl Feed {
     pub(super) fn stored(&mut self, message: Stored, now: Timestamp, emitter: &Emitter) -> bool {
         let Phase::Reading(reading) = &mut self.phase else { return false };
         if *message.subject != *self.subject {
+            reading.pass_over();
+            self.account.counts.other += 1;
             return false;
         }
         match reading.take(message.seq, &message.payload) {
@@ -256,7 +313,14 @@ impl Feed {
                     subject: Arc::clone(&self.subject),
                 };
                 let body = Body::Whole(message.payload);
-                emitter.emit(Frame { at: now, time: message.time, origin, body });
+                match emitter.offer(Frame { at: now, time: message.time, origin, body }) {
+                    Offer::Taken => self.account.counts.received += 1,
+                    Offer::Full => {
+                        emitter.count_drop();
+                        self.account.counts.dropped += 1;
+                    }
+                    Offer::Unheard => {}
+                }
                 false
             }
         }
@@ -269,26 +333,31 @@ impl Feed {
         if !reading.exhausted() {
             return None;
         }
-        let Phase::Reading(reading) = std::mem::replace(&mut self.phase, Phase::Asking) else {
+        let Phase::Reading(mut reading) = std::mem::replace(&mut self.phase, Phase::Asking) else {
             return None;
         };
         let (last, missed) = (reading.last, reading.missed);
+        let vanished = self.account.settle(&mut reading, true);
+        self.account.refilled(missed);
         let mut lanes: HashMap<Lane, Vec<Mark>> = HashMap::new();
         for held in &self.held {
             lanes.entry(held.lane).or_default().push(held.mark);
         }
-        let mut read = reading.join(&lanes, self.torn, &mut self.sent);
+        let torn = self.torn || vanished > 0;
+        let read = reading.join(&lanes, torn, &mut self.sent);
         self.joined = self.joined.max(last);
         if self.reach.joins(&read) {
             self.phase = Phase::Flushing;
             self.torn = false;
+            self.account.was_whole = true;
             if let Some(history) = &mut self.history {
                 history.complete = true;
             }
         }
+        let mut read: HashMap<Lane, _> =
+            read.into_iter().map(|(lane, read)| (lane, read.into_iter())).collect();
         self.held.retain(|held| {
-            let left = read.get_mut(&held.lane).filter(|left| **left > 0);
-            left.map(|left| *left -= 1).is_none()
+            read.get_mut(&held.lane).and_then(Iterator::next).is_none_or(|already| !already)
         });
         self.held_bytes = self.held.iter().map(|held| held.frame.len()).sum();
         Some(missed)
@@ -306,25 +375,47 @@ impl Feed {
 
     fn pass(&mut self, held: Held, emitter: &Emitter) {
         self.held_bytes = self.held_bytes.saturating_sub(held.frame.len());
-        self.sent.push(held.lane, held.mark);
-        emitter.emit(held.frame);
+        self.pass_on(held.frame, held.lane, held.mark, emitter);
+    }
+
+    /// Passes a live message on. Without room it is lost, unless a stream keeps it: then it is read from there.
+    fn pass_on(&mut self, frame: Frame, lane: Lane, mark: Mark, emitter: &Emitter) {
+        match emitter.offer(frame) {
+            Offer::Taken => {
+                self.sent.push(lane, mark);
+                self.account.counts.received += 1;
+            }
+            Offer::Full if self.is_durable() => self.lost(),
+            Offer::Full => {
+                emitter.count_drop();
+                self.account.counts.dropped += 1;
+            }
+            Offer::Unheard => {}
+        }
     }
 
     /// The connection is gone. What was held stays until it is known whether a stream keeps it.
     pub(super) fn disconnected(&mut self) {
-        if let Phase::Reading(reading) = std::mem::replace(&mut self.phase, Phase::Asking)
-            && let Some(reached) = reading.break_off(&mut self.sent)
-        {
-            self.joined = self.joined.max(reached);
+        if let Phase::Reading(mut reading) = std::mem::replace(&mut self.phase, Phase::Asking) {
+            if reading.is_comparing() {
+                self.paused = Some(reading);
+            } else {
+                self.account.settle(&mut reading, false);
+                if let Some(reached) = reading.break_off(&mut self.sent) {
+                    self.joined = self.joined.max(reached);
+                }
+            }
         }
+        self.account.disconnected();
         self.stale = self.held.len();
         self.suspect = false;
         self.reach = Reach::default();
     }
 
-    /// Returns what was read of the stream so far, when there is one.
-    pub(super) fn history(&self) -> Option<&HistoryNote> {
-        self.history.as_ref()
+    /// Returns what was read of the stream so far and what became of its messages, when there is one.
+    pub(super) fn history(&self) -> Option<HistoryNote> {
+        let ledger = Some(self.account.ledger());
+        self.history.clone().map(|note| HistoryNote { ledger, ..note })
     }
 }
 

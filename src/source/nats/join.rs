@@ -103,6 +103,8 @@ fn fallbacks(pattern: &[Mark]) -> Vec<usize> {
 pub(super) struct Alignment {
     /// For each stored message, whether it was delivered.
     pub(super) delivered: Vec<bool>,
+    /// For each delivered message, whether it is stored.
+    pub(super) stored: Vec<bool>,
     /// How many at the end of the delivered ones are not stored (yet).
     pub(super) not_stored: usize,
 }
@@ -117,6 +119,7 @@ pub(super) fn align(sent: &[Mark], stored: &[Mark]) -> Alignment {
         *ahead.entry(*mark).or_default() += 1;
     }
     let mut delivered = Vec::with_capacity(stored.len());
+    let mut found = vec![false; sent.len()];
     let (mut next, mut after_last_match) = (0, 0);
     for mark in stored {
         while next < sent.len() && ahead.get(&sent[next]).is_none_or(|count| *count == 0) {
@@ -124,6 +127,7 @@ pub(super) fn align(sent: &[Mark], stored: &[Mark]) -> Alignment {
         }
         let matches = sent.get(next) == Some(mark);
         if matches {
+            found[next] = true;
             next += 1;
             after_last_match = next;
         }
@@ -132,7 +136,7 @@ pub(super) fn align(sent: &[Mark], stored: &[Mark]) -> Alignment {
             *count -= 1;
         }
     }
-    Alignment { delivered, not_stored: sent.len() - after_last_match }
+    Alignment { delivered, stored: found, not_stored: sent.len() - after_last_match }
 }
 
 #[cfg(test)]
@@ -179,8 +183,11 @@ mod tests {
             ("aa", "aaa", &[true, true, false], 0),
         ];
         for (sent, stored, delivered, not_stored) in table {
-            let expected = Alignment { delivered: delivered.to_vec(), not_stored };
-            assert_eq!(align(&marks(sent), &marks(stored)), expected, "{sent} | {stored}");
+            let found = align(&marks(sent), &marks(stored));
+            let seen = (found.delivered.as_slice(), found.not_stored);
+            assert_eq!(seen, (delivered, not_stored), "{sent} | {stored}");
+            let matched = |flags: &[bool]| flags.iter().filter(|it| **it).count();
+            assert_eq!(matched(&found.stored), matched(delivered), "{sent} | {stored}");
         }
     }
 

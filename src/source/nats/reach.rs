@@ -38,12 +38,12 @@ impl Reach {
     ///
     /// With none there is nothing to get out of order. Lanes that are seen later owe nothing, so
     /// that this ends: one stream stores all lanes in one order.
-    pub(super) fn joins(&mut self, read: &HashMap<Lane, usize>) -> bool {
+    pub(super) fn joins(&mut self, read: &HashMap<Lane, Vec<bool>>) -> bool {
         if self.proven || read.is_empty() {
             return true;
         }
         let due = self.due.get_or_insert_with(|| read.keys().copied().collect());
-        due.retain(|lane| read.get(lane).is_none_or(|count| *count == 0));
+        due.retain(|lane| !read.get(lane).is_some_and(|read| read.contains(&true)));
         self.looks += 1;
         self.proven = due.is_empty() || self.looks >= LOOKS;
         self.proven

@@ -13,6 +13,9 @@ use super::sent::Sent;
 /// Marks that a comparison keeps at most (32 MiB). What lies beyond counts as missed.
 const COMPARED: usize = 1 << 20;
 
+/// Numbers that must have gone from the stream before the read leaves them out: more than are asked for at once.
+const SKIP: u64 = 1024;
+
 /// The numbers to ask for next.
 pub(super) type Seqs = Box<dyn Iterator<Item = u64> + Send>;
 
@@ -30,6 +33,10 @@ pub(super) struct Reading {
     pub(super) last: u64,
     /// Messages that should have come live, and had not.
     pub(super) missed: u64,
+    /// Messages that had been passed on live when the read began.
+    sent: u64,
+    /// Stored messages that were read and passed on, or are none of KV events.
+    taken: u64,
     step: Step,
     /// Everything up to here has been passed on.
     reached: u64,
@@ -69,6 +76,7 @@ pub(super) enum Answer {
 impl Reading {
     /// Starts to read `first` to `last`, given what was passed on live since the number before.
     pub(super) fn new(first: u64, last: u64, sent: &Sent) -> Self {
+        let total = sent.count();
         let sent = sent.lanes();
         let left = sent.values().map(Vec::len).sum();
         let step = if left == 0 {
@@ -80,6 +88,8 @@ impl Reading {
             first,
             last,
             missed: 0,
+            sent: total,
+            taken: 0,
             step,
             reached: first.saturating_sub(1),
             matched: Vec::new(),
@@ -91,7 +101,10 @@ impl Reading {
     /// Returns the numbers to ask for in this step.
     pub(super) fn seqs(&self) -> Seqs {
         match &self.step {
-            Step::Compare { .. } => Box::new(self.first..=self.last),
+            Step::Compare { seen, .. } => {
+                let next = seen.last().map_or(self.first, |one| one.seq + 1);
+                Box::new(next.max(self.first)..=self.last)
+            }
             Step::Fetch { missing, rest_from } => {
                 Box::new(missing.clone().into_iter().chain(*rest_from..=self.last))
             }
@@ -120,9 +133,59 @@ impl Reading {
                     self.tail.entry(lane).or_default().push(mark);
                 }
                 self.reached = seq;
+                self.taken += 1;
                 Answer::Emit
             }
         }
+    }
+
+    /// Notes a stored message of another subject, which is not passed on.
+    pub(super) fn pass_over(&mut self) {
+        self.taken += 1;
+    }
+
+    /// Leaves out the numbers before `first`, which the stream holds no longer. Returns true when there were enough
+    /// of them to ask anew.
+    pub(super) fn skip_to(&mut self, first: u64) -> bool {
+        let Step::Fetch { missing, rest_from } = &mut self.step else { return false };
+        if first <= self.reached.saturating_add(SKIP) {
+            return false;
+        }
+        missing.retain(|seq| *seq >= first);
+        *rest_from = first.max(*rest_from);
+        true
+    }
+
+    /// Returns true when the read was interrupted while it compared. It goes on over the next connection, since
+    /// nothing is passed on meanwhile.
+    pub(super) fn is_comparing(&self) -> bool {
+        matches!(self.step, Step::Compare { .. })
+    }
+
+    /// Goes on with an interrupted comparison; the stream now holds `first` to `last`.
+    pub(super) fn resume(&mut self, first: u64, last: u64) {
+        self.first = self.first.max(first);
+        self.last = self.last.max(last);
+    }
+
+    /// Returns how many messages after the number `after`, up to where the read got, were deleted before kvtop had
+    /// them: neither read now nor passed on live.
+    ///
+    /// Messages that were passed on live and are not in the stream are taken for those that it deleted, before they
+    /// are taken for some that it does not hold yet. Returns also how many were neither: these had been deleted by an
+    /// earlier read's end.
+    pub(super) fn vanished(&mut self, after: u64, finished: bool) -> (u64, u64) {
+        let upto = if finished { self.last } else { self.reached };
+        let matched = self.matched.iter().filter(|one| one.seq <= upto).count() as u64;
+        let gone = upto.saturating_sub(after).saturating_sub(matched + self.taken);
+        let unmatched = self.sent.saturating_sub(self.matched.len() as u64);
+        let delivered = gone.min(unmatched);
+        let passed_over = unmatched.saturating_sub(self.not_stored.len() as u64);
+        let settled = delivered.saturating_sub(passed_over);
+        let settled = usize::try_from(settled).unwrap_or(usize::MAX).min(self.not_stored.len());
+        self.not_stored.drain(..settled);
+        let earlier = unmatched.saturating_sub(delivered + self.not_stored.len() as u64);
+        (gone - delivered, earlier)
     }
 
     /// The numbers asked for have all been answered. Returns true when there is nothing left to ask.
@@ -168,24 +231,27 @@ impl Reading {
         self.step = Step::Fetch { missing, rest_from };
     }
 
-    /// Ends the read. Returns how many live messages of each lane it has read already, given the
+    /// Ends the read. Returns for the live messages of each lane whether it has read them already, given the
     /// marks of those that were held, and leaves in `sent` what the stream does not hold yet.
     ///
-    /// With a loss among the held ones (`torn`), the end of history need not equal their start, and
-    /// they are looked for one by one.
+    /// With a loss among the held ones (`torn`) the end of history need not equal their start, and they are looked
+    /// for one by one; so are those of a lane without a common part in a stream that deletes its oldest messages.
     pub(super) fn join(
         self,
         held: &HashMap<Lane, Vec<Mark>>,
         torn: bool,
         sent: &mut Sent,
-    ) -> HashMap<Lane, usize> {
+    ) -> HashMap<Lane, Vec<bool>> {
         sent.restart(self.not_stored);
         let already = |(lane, live): (&Lane, &Vec<Mark>)| {
             let history = self.tail.get(lane).map_or(&[][..], Vec::as_slice);
             let read = if torn {
-                live.len() - join::align(live, history).not_stored
+                join::align(live, history).stored
             } else {
-                join::overlap(history, live)
+                match join::overlap(history, live) {
+                    0 if self.first > 1 => join::align(live, history).stored,
+                    read => (0..live.len()).map(|at| at < read).collect(),
+                }
             };
             (*lane, read)
         };

@@ -245,7 +245,9 @@ impl<'a> Session<'a> {
     }
 
     fn report(&mut self, now: Timestamp) {
+        let hole = self.memory.feeds.values().any(Feed::has_hole);
         let status = &mut self.memory.status;
+        status.hole(hole);
         let lossy = status.is_lossy(now);
         let state = if lossy { SourceState::Lossy } else { SourceState::Live };
         self.rights.heard |= !self.memory.feeds.is_empty();
@@ -338,6 +340,9 @@ impl<'a> Session<'a> {
             let lost = feed.live(frame, payload, &memory.emitter);
             if lost > 0 {
                 memory.status.lost_held(lost);
+            }
+            if feed.is_doubted() && feed.is_durable() {
+                self.survey_soon();
             }
             return;
         }

@@ -51,6 +51,8 @@ pub(super) struct Status {
     drops_uncounted: u64,
     interruptions: u64,
     histories: BTreeMap<Arc<str>, HistoryNote>,
+    /// Why the source is lossy while messages that did not come are being read from their stream; else empty.
+    hole: &'static str,
     /// True once the server told of its streams, or that there are none.
     surveyed: bool,
 }
@@ -77,6 +79,7 @@ impl Status {
             drops_uncounted: 0,
             interruptions: 0,
             histories: BTreeMap::new(),
+            hole: "",
             surveyed: false,
         }
     }
@@ -122,6 +125,18 @@ impl Status {
         self.lost("more messages arrived than can be held while looking for a stream");
     }
 
+    /// Counts messages that a stream deleted before they could be read; its ledger has how many.
+    pub(super) fn lost_in_stream(&mut self) {
+        self.lost("the stream deleted messages before kvtop could read them");
+    }
+
+    /// Sets whether messages that did not come are being read from their stream.
+    pub(super) fn hole(&mut self, open: bool) {
+        let why =
+            if open { "messages did not arrive; they are being read from the stream" } else { "" };
+        self.changed |= std::mem::replace(&mut self.hole, why) != why;
+    }
+
     fn lost(&mut self, why: &'static str) {
         self.lost_at = Some(clock::now());
         self.loss = why;
@@ -132,7 +147,7 @@ impl Status {
     pub(super) fn loss(&self, now: Timestamp) -> &'static str {
         match self.lost_at {
             Some(at) if now.since(at) < LOSSY_FOR => self.loss,
-            Some(_) | None => "",
+            Some(_) | None => self.hole,
         }
     }
 

@@ -133,6 +133,12 @@ fn dropped(scene: &Scene<'_>) -> Part {
     let sources = || scene.snapshot.sources.iter();
     let lost = sources().map(|source| source.dropped).fold(0, u64::saturating_add);
     let gaps = sources().map(|source| source.gaps).fold(0, u64::saturating_add);
+    let numbered = scene.snapshot.workers.iter().filter(|row| !row.gone);
+    let numbered = numbered.map(|row| row.ledger.missing).fold(0, u64::saturating_add);
+    let stored = scene.snapshot.ledger.streams.iter().map(|row| {
+        row.counts.aged_out.saturating_add(row.counts.missing).saturating_add(row.unseen)
+    });
+    let gaps = gaps.max(numbered).saturating_add(stored.fold(0, u64::saturating_add));
     let least = if sources().any(|source| source.drops_uncounted) { "at least " } else { "" };
     let said = format!("  dropped {least}{}, missing {}", text::count(lost), text::count(gaps));
     let role = if lost > 0 || gaps > 0 || !least.is_empty() { Role::Warn } else { Role::Muted };

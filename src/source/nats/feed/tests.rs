@@ -24,11 +24,24 @@ enum Step {
     Read,
     Disconnect,
     Connect,
+    /// The stream deletes so many of its oldest messages, while the connection is away: nobody can tell what it
+    /// deletes in the moment between sending a message and being asked for it.
+    Age(usize),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 0..150)
+}
+
+/// Steps with streams that delete messages.
+fn steps_with_age() -> impl Strategy<Value = Vec<Step>> {
+    let age = (1..8_usize).prop_map(Step::Age);
+    prop::collection::vec(prop_oneof![12 => step(), 1 => age], 0..150)
+}
+
+fn step() -> impl Strategy<Value = Step> {
     let worker = 0..WORKERS;
-    let step = prop_oneof![
+    prop_oneof![
         8 => worker.clone().prop_map(Step::Publish),
         4 => Just(Step::Store),
         6 => worker.clone().prop_map(Step::Deliver),
@@ -38,8 +51,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         8 => Just(Step::Read),
         1 => Just(Step::Disconnect),
         2 => Just(Step::Connect),
-    ];
-    prop::collection::vec(step, 0..150)
+    ]
 }
 
 /// Publishers, a stream, a connection and a feed.
@@ -49,6 +61,8 @@ struct World {
     storing: VecDeque<Bytes>,
     on_the_way: [VecDeque<Bytes>; WORKERS],
     stream: Vec<Bytes>,
+    /// Messages at its start that were deleted.
+    aged: usize,
     connected: bool,
     lost: bool,
     feed: Feed,
@@ -65,6 +79,7 @@ impl World {
             storing: VecDeque::new(),
             on_the_way: Default::default(),
             stream: Vec::new(),
+            aged: 0,
             connected: false,
             lost: false,
             feed: Feed::new("s-kv-events"),
@@ -101,6 +116,10 @@ impl World {
             }
             // What is being stored now was never on the way to this subscription.
             Step::Connect => self.connected = true,
+            Step::Age(count) if !self.connected => {
+                self.aged = self.stream.len().min(self.aged + count);
+            }
+            Step::Age(_) => {}
         }
     }
 
@@ -145,8 +164,11 @@ impl World {
             }
         }
         let last_seq = self.stream.len() as u64;
-        let extent = Extent { created: "once".to_owned(), first_seq: 1, last_seq };
-        self.feed.found(&extent);
+        let extent =
+            Extent { created: "once".to_owned(), first_seq: self.aged as u64 + 1, last_seq };
+        if self.feed.found(&extent) == Standing::Anew {
+            self.reader = None;
+        }
     }
 
     fn read(&mut self) {
@@ -160,7 +182,11 @@ impl World {
             self.reader = None;
             return;
         };
-        let payload = self.stream[usize::try_from(seq).unwrap() - 1].clone();
+        let place = usize::try_from(seq).unwrap() - 1;
+        if place < self.aged {
+            return;
+        }
+        let payload = self.stream[place].clone();
         let subject = "s-kv-events.kv-events".to_owned();
         let message = Stored { seq, subject, payload, time: None };
         if self.feed.stored(message, Timestamp(0), &self.emitter) {
@@ -170,11 +196,16 @@ impl World {
 
     /// Lets everything arrive that can, and returns it by worker.
     fn settle(mut self) -> BTreeMap<usize, Vec<Bytes>> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> BTreeMap<usize, Vec<Bytes>> {
         self.step(Step::Connect);
         self.store_all();
-        for _ in 0..6 {
+        // A message that the stream deleted before it was asked for is waited for.
+        for _ in 0..LOOKS + 8 {
             self.survey();
-            for _ in 0..2_000 {
+            for _ in 0..400 {
                 self.read();
             }
         }
@@ -208,6 +239,23 @@ proptest! {
             }
             prop_assert_eq!(delivered, expected, "worker {}", worker);
         }
+    }
+
+    #[test]
+    fn what_was_published_was_received_once_or_is_counted_as_deleted(steps in steps_with_age()) {
+        let mut world = World::new();
+        for step in steps {
+            world.step(step);
+        }
+        let delivered: Vec<Bytes> = world.finish().into_values().flatten().collect();
+        let ledger = world.feed.history().and_then(|history| history.ledger).unwrap();
+        let distinct: std::collections::HashSet<&Bytes> = delivered.iter().collect();
+
+        prop_assert_eq!(distinct.len(), delivered.len(), "twice");
+        prop_assert_eq!(ledger.received, delivered.len() as u64);
+        prop_assert_eq!(ledger.published, world.stream.len() as u64);
+        prop_assert_eq!(ledger.before + ledger.received + ledger.aged_out, ledger.published);
+        prop_assert_eq!((ledger.dropped, ledger.missing), (0, 0));
     }
 }
 

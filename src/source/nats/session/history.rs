@@ -57,14 +57,25 @@ impl Session<'_> {
     }
 
     fn found(&mut self, found: &[(Arc<str>, Extent)]) {
+        let mut suspect = false;
         for (stream, extent) in found {
             let feed =
                 self.memory.feeds.entry(stream.to_string()).or_insert_with(|| Feed::new(stream));
             if self.look && !feed.is_asking() {
                 continue;
             }
-            if feed.found(extent) == Standing::Suspect {
-                self.survey_soon();
+            match feed.found(extent) {
+                Standing::Suspect => suspect = true,
+                Standing::Anew => {
+                    self.reader.take_if(|(key, _)| *key == **stream);
+                }
+                Standing::Even | Standing::Read => {}
+            }
+            if feed.news_of_loss() > 0 {
+                self.memory.status.lost_in_stream();
+            }
+            if let Some(history) = feed.history().filter(|history| history.complete) {
+                self.memory.status.history(history);
             }
         }
         for (stream, feed) in &mut self.memory.feeds {
@@ -72,9 +83,12 @@ impl Session<'_> {
                 feed.absent();
             }
         }
+        if suspect {
+            self.survey_soon();
+        }
         for feed in self.memory.feeds.values() {
             if let Some(history) = feed.history().filter(|history| !history.complete) {
-                self.memory.status.history(history.clone());
+                self.memory.status.history(history);
             }
         }
         self.read_on();
@@ -120,7 +134,10 @@ impl Session<'_> {
             }
             self.reader = None;
         }
-        if let Some(history) = feed.history().cloned() {
+        if feed.news_of_loss() > 0 {
+            memory.status.lost_in_stream();
+        }
+        if let Some(history) = feed.history() {
             memory.status.history(history);
         }
         self.read_on();

@@ -1,0 +1,206 @@
+//! The ledger: what became of the messages that streams and publishers numbered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::Engine;
+use crate::domain::{SourceNote, StreamLedger, Timestamp, WorkerRank};
+use crate::frame::Origin;
+use crate::model::{RankRecord, Step};
+use crate::snapshot::{Hole, Ledger, StreamRow};
+
+/// Most streams that are told apart.
+const STREAMS: usize = 256;
+
+/// The window that rules judge by: what was lost before it matters to no verdict.
+const WINDOW: Duration = Duration::from_secs(300);
+
+/// For so long after a loss its source is shown as lossy.
+const LOSSY: Duration = Duration::from_secs(60);
+
+/// What is known of one stream.
+#[derive(Clone, Copy, Debug, Default)]
+struct Account {
+    /// Frames of it that came.
+    arrived: u64,
+    /// How many had come, and how many its source had passed on by then, when the source was first heard.
+    base: Option<(u64, u64)>,
+    told: StreamLedger,
+    /// Frames that its source passed on and that are not here.
+    unseen: u64,
+}
+
+/// What is known of all streams, and of losses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Accounts {
+    streams: BTreeMap<Arc<str>, Account>,
+    /// Frames that each source of events dropped.
+    dropped: BTreeMap<Arc<str>, (u64, u64)>,
+    /// Messages of streams that were lost, and when last.
+    lost: u64,
+    lost_at: Option<Timestamp>,
+}
+
+impl Accounts {
+    /// Counts a frame of a stream.
+    pub(super) fn arrived(&mut self, origin: &Origin) {
+        let stream = match origin {
+            Origin::Jetstream { stream, .. } => stream,
+            Origin::Nats { subject, .. } => match subject.strip_suffix(".kv-events") {
+                Some(stream) if stream.ends_with("-kv-events") => stream,
+                _ => return,
+            },
+            _ => return,
+        };
+        if let Some(account) = self.streams.get_mut(stream) {
+            account.arrived += 1;
+        } else if self.streams.len() < STREAMS {
+            self.streams.insert(stream.into(), Account { arrived: 1, ..Account::default() });
+        }
+    }
+
+    /// Takes in what its source says of a stream, and returns how many messages are lost that were not before.
+    fn told(&mut self, stream: &Arc<str>, ledger: StreamLedger) -> u64 {
+        if !self.streams.contains_key(stream) && self.streams.len() >= STREAMS {
+            return 0;
+        }
+        let account = self.streams.entry(Arc::clone(stream)).or_default();
+        let gone = |ledger: StreamLedger| ledger.aged_out.saturating_add(ledger.uncounted);
+        let known = account.base.is_some();
+        let (arrived, received) = match account.base {
+            Some(base) if base.1 <= ledger.received => base,
+            // The source began anew, or is heard for the first time.
+            _ => *account.base.insert((account.arrived, ledger.received)),
+        };
+        let before = account.told;
+        account.told = ledger;
+        let due = arrived.saturating_add(ledger.received - received);
+        let unseen = due.saturating_sub(account.arrived);
+        let more = unseen.saturating_sub(account.unseen);
+        account.unseen = unseen;
+        // What was lost before the source was first heard is of the past.
+        let gone = if known { gone(ledger).saturating_sub(gone(before)) } else { 0 };
+        gone.saturating_add(more)
+    }
+
+    /// Returns how many messages are being read again, since they did not come live.
+    fn open(&self) -> u64 {
+        self.streams.values().map(|account| account.told.missing).fold(0, u64::saturating_add)
+    }
+}
+
+impl Engine {
+    /// Takes in what a source says of losses.
+    pub(super) fn account(&mut self, note: &SourceNote) {
+        let told = note.history.as_ref().and_then(|history| Some((history, history.ledger?)));
+        let lost = told.map_or(0, |(history, ledger)| self.accounts.told(&history.stream, ledger));
+        if lost > 0 {
+            self.accounts.lost = self.accounts.lost.saturating_add(lost);
+            self.accounts.lost_at = Some(note.at);
+            self.history.lost = self.history.lost.saturating_add(lost);
+            self.history.missed = self.history.missed.saturating_add(lost);
+        }
+        let drops = (note.dropped, note.drops_uncounted);
+        let of_events = matches!(note.source.as_ref(), "nats" | "zmq");
+        let before = of_events.then(|| self.accounts.dropped.insert(note.source.clone(), drops));
+        let dropped = before.flatten().is_some_and(|before| drops > before);
+        if dropped {
+            self.accounts.lost_at = Some(note.at);
+        }
+        if lost > 0 || dropped {
+            self.apply_kv();
+            self.workers.doubt(None);
+        }
+    }
+
+    /// Counts a numbered message of `rank`.
+    pub(super) fn numbered(
+        &mut self,
+        rank: WorkerRank,
+        step: Step,
+        source: &Arc<str>,
+        at: Timestamp,
+    ) {
+        let Some(record) = self.workers.rank_mut(rank) else { return };
+        match step {
+            Step::Again => return,
+            Step::Next | Step::Restart => {}
+            Step::Hole(missing) => {
+                record.ledger.missing = record.ledger.missing.saturating_add(missing);
+                record.hole_at = Some(at);
+            }
+            Step::Late => {
+                record.ledger.reordered += 1;
+                record.ledger.missing = record.ledger.missing.saturating_sub(1);
+                record.missing = record.missing.saturating_sub(1);
+                if record.ledger.missing == 0 {
+                    record.hole_at = None;
+                }
+                self.history.lost = self.history.lost.saturating_sub(1);
+                self.history.missed = self.history.missed.min(self.history.lost);
+            }
+        }
+        record.ledger.received += 1;
+        if step == Step::Late {
+            let counts = self.router_counts(at);
+            counts.lost = counts.lost.saturating_sub(1);
+            if let Some(record) = self.sources.record(source) {
+                record.gaps = record.gaps.saturating_sub(1);
+            }
+            if self.history.lost == 0 {
+                self.workers.trust(rank);
+            }
+        }
+    }
+
+    /// Returns true when streams say that every message they stored reached kvtop: a number that is missing all the
+    /// same was never published.
+    pub(super) fn ids_are_upstream(&self) -> bool {
+        let told = || self.accounts.streams.values().filter(|account| account.base.is_some());
+        told().next().is_some()
+            && told().all(|account| account.told.is_even() && account.unseen == 0)
+    }
+
+    /// Returns the ledger at `at`.
+    pub(super) fn ledger(&self, at: Timestamp) -> Ledger {
+        let streams = self.accounts.streams.iter().filter(|(_, account)| account.base.is_some());
+        let streams = streams.map(|(name, account)| StreamRow {
+            name: name.to_string(),
+            counts: account.told,
+            unseen: account.unseen,
+        });
+        Ledger { streams: streams.collect(), hole: self.hole(at) }
+    }
+
+    /// Returns what is missing, as far as it matters to the verdicts of `at`.
+    pub(super) fn hole(&self, at: Timestamp) -> Option<Hole> {
+        let upstream = self.ids_are_upstream();
+        let open = |record: &&RankRecord| {
+            let gone = self.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone);
+            let foreign = self.is_foreign_worker(record.rank.worker);
+            !(gone || foreign || upstream && record.ids.missing() > 0)
+        };
+        let ranks = self.workers.ranks().iter().filter(open);
+        let ranks = ranks.filter_map(|record| Some((record.ledger.missing, record.hole_at?)));
+        let streams = self.accounts.lost_at.map(|last| (self.accounts.lost, last));
+        let refilling = Some((self.accounts.open(), at)).filter(|(count, _)| *count > 0);
+        let all = ranks.chain(streams).chain(refilling);
+        let recent = all.filter(|(_, last)| at.since(*last) <= WINDOW);
+        recent.fold(None, |sum: Option<Hole>, (count, last)| {
+            let sum = sum.unwrap_or_default();
+            let messages = sum.messages.saturating_add(count);
+            Some(Hole { messages, last: sum.last.max(last) })
+        })
+    }
+
+    /// Returns true for the source by which KV events come.
+    pub(super) fn brings_events(&self, source: &str) -> bool {
+        source == if self.deployment.plane == Some("ZMQ") { "zmq" } else { "nats" }
+    }
+
+    /// Returns how many messages of a source of events were lost a moment ago.
+    pub(super) fn lossy(&self, at: Timestamp) -> Option<Hole> {
+        self.hole(at).filter(|hole| at.since(hole.last) <= LOSSY)
+    }
+}

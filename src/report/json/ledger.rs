@@ -1,0 +1,89 @@
+//! The ledger in the JSON contract.
+
+use serde::Serialize;
+
+use crate::domain::RankLedger;
+use crate::report::rfc3339;
+use crate::snapshot::{Hole, StreamRow};
+
+/// What became of the messages that streams numbered.
+#[derive(Serialize)]
+pub(super) struct Ledger<'a> {
+    streams: Vec<Stream<'a>>,
+    hole: Option<Missing>,
+}
+
+#[derive(Serialize)]
+struct Stream<'a> {
+    name: &'a str,
+    published: u64,
+    before: u64,
+    received: u64,
+    other: u64,
+    aged_out: u64,
+    dropped: u64,
+    missing: u64,
+    refilled: u64,
+    uncounted: u64,
+    unseen: u64,
+}
+
+/// KV events that did not reach kvtop, and forbid `OK`.
+#[derive(Serialize)]
+struct Missing {
+    messages: Option<u64>,
+    last: String,
+}
+
+/// What became of a rank's messages, by its publisher's numbers.
+#[derive(Serialize)]
+pub(super) struct Rank {
+    published: u64,
+    received: u64,
+    missing: u64,
+    reordered: u64,
+}
+
+impl<'a> Ledger<'a> {
+    pub(super) fn of(ledger: &'a crate::snapshot::Ledger) -> Self {
+        let missing = |hole: Hole| Missing {
+            messages: Some(hole.messages).filter(|count| *count > 0),
+            last: rfc3339(hole.last),
+        };
+        Self {
+            streams: ledger.streams.iter().map(Stream::of).collect(),
+            hole: ledger.hole.map(missing),
+        }
+    }
+}
+
+impl<'a> Stream<'a> {
+    fn of(row: &'a StreamRow) -> Self {
+        let counts = &row.counts;
+        Self {
+            name: &row.name,
+            published: counts.published,
+            before: counts.before,
+            received: counts.received,
+            other: counts.other,
+            aged_out: counts.aged_out,
+            dropped: counts.dropped,
+            missing: counts.missing,
+            refilled: counts.refilled,
+            uncounted: counts.uncounted,
+            unseen: row.unseen,
+        }
+    }
+}
+
+impl Rank {
+    /// Returns the ledger of a rank; none for one whose messages bear no numbers.
+    pub(super) fn of(ledger: &RankLedger) -> Option<Self> {
+        (ledger.received > 0).then(|| Self {
+            published: ledger.published(),
+            received: ledger.received,
+            missing: ledger.missing,
+            reordered: ledger.reordered,
+        })
+    }
+}
