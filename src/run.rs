@@ -14,6 +14,7 @@ mod lint;
 mod live;
 mod log_files;
 pub mod manual;
+mod memory;
 mod output;
 mod place;
 mod publishers;

@@ -11,6 +11,7 @@ pub mod forward;
 pub mod indexer;
 pub mod kube;
 pub mod logs;
+mod memory;
 pub mod metrics;
 pub mod nats;
 mod notes;
@@ -27,6 +28,8 @@ use tokio::sync::{mpsc, watch};
 use crate::domain::{SourceNote, SourceState};
 use crate::frame::{Frame, Origin};
 use crate::wire::health;
+
+pub use memory::Budget;
 
 /// Room for about 160 ms of events at 100 000 events a second: longer than the engine is ever busy
 /// (PERFORMANCE G6), short enough to bound memory.
@@ -52,30 +55,49 @@ pub enum Offer {
 pub struct Emitter {
     frames: mpsc::Sender<Frame>,
     dropped: Arc<AtomicU64>,
+    budget: Arc<Budget>,
 }
 
 impl Emitter {
     /// Returns an emitter into `frames`.
     pub fn new(frames: mpsc::Sender<Frame>) -> Self {
-        Self { frames, dropped: Arc::default() }
+        Self::within(frames, Arc::default())
+    }
+
+    /// Returns an emitter into `frames` whose large payloads count against `budget`.
+    pub fn within(frames: mpsc::Sender<Frame>, budget: Arc<Budget>) -> Self {
+        Self { frames, dropped: Arc::default(), budget }
+    }
+
+    /// Returns what counts the memory of frames.
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
+    /// Waits until the process holds more memory than it may, for those who buffer what they cannot count.
+    pub(crate) async fn alarm(&self) {
+        self.budget.alarm().await;
     }
 
     /// Passes `frame` on, or drops and counts it when the channel is full. Returns false when there
     /// is no receiver any more, that is, when the source should end.
     pub fn emit(&self, frame: Frame) -> bool {
-        match self.frames.try_send(frame) {
-            Ok(()) => true,
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
+        match self.offer(frame) {
+            Offer::Taken => true,
+            Offer::Full => {
+                self.count_drop();
                 true
             }
-            Err(mpsc::error::TrySendError::Closed(_)) => false,
+            Offer::Unheard => false,
         }
     }
 
     /// Passes `frame` on when there is room, and leaves it to the caller to count the loss when there is none: what
     /// can be fetched again is not lost.
     pub fn offer(&self, frame: Frame) -> Offer {
+        let Some(frame) = self.budget.admit(frame) else {
+            return if self.frames.is_closed() { Offer::Unheard } else { Offer::Full };
+        };
         match self.frames.try_send(frame) {
             Ok(()) => Offer::Taken,
             Err(mpsc::error::TrySendError::Full(_)) => Offer::Full,
@@ -130,7 +152,11 @@ impl Emitter {
     /// Returns an emitter into the same channel that counts its own drops.
     #[must_use]
     pub fn counting_apart(&self) -> Self {
-        Self { frames: self.frames.clone(), dropped: Arc::default() }
+        Self {
+            frames: self.frames.clone(),
+            dropped: Arc::default(),
+            budget: Arc::clone(&self.budget),
+        }
     }
 
     /// Returns true while there is someone to receive frames.

@@ -4,6 +4,7 @@
 
 mod architecture;
 mod attach;
+mod bounds;
 mod bundle;
 mod captures;
 mod check;

@@ -42,6 +42,7 @@ impl Engine {
         } else {
             self.apply_around(&batch, &restarted, tick);
         }
+        self.doubt_what_was_shed();
         let outcomes = std::mem::take(&mut self.outcomes);
         let mut frames = std::mem::take(&mut self.burst).into_iter().peekable();
         for (at, (event, outcome)) in batch.events().iter().zip(&outcomes).enumerate() {

@@ -40,6 +40,8 @@ pub(super) struct Accounts {
     /// Messages of streams that were lost, and when last.
     lost: u64,
     lost_at: Option<Timestamp>,
+    /// Blocks that the mirror let go for want of memory.
+    shed: u64,
 }
 
 impl Accounts {
@@ -110,6 +112,14 @@ impl Engine {
         }
         if lost > 0 || dropped {
             self.apply_kv();
+            self.workers.doubt(None);
+        }
+    }
+
+    /// Doubts what ranks hold once the mirror let blocks go: removals of these are unknown to kvtop alone.
+    pub(super) fn doubt_what_was_shed(&mut self) {
+        let shed = self.mirror.totals().shed_blocks;
+        if shed > std::mem::replace(&mut self.accounts.shed, shed) {
             self.workers.doubt(None);
         }
     }

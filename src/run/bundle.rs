@@ -16,6 +16,7 @@ use super::doctor;
 use super::ending;
 use super::headless::{ended, follow, reach_within, take_each, tell_damage};
 use super::live::{self, Live};
+use super::memory;
 use super::output::tell;
 use super::ready::{self, Stage};
 use super::removed;
@@ -94,7 +95,12 @@ impl Failed {
 /// Plays a recording to its end, and copies it.
 fn of_recording(path: &Path, source: &SourceArgs) -> Result<Gathered, Failed> {
     let mut recording = Recording::open(path)?;
-    let options = options_for(&recording, path, source.max_memory(), thresholds::of(source));
+    let options = options_for(
+        &recording,
+        path,
+        memory::of_mirror(source.max_memory()),
+        thresholds::of(source),
+    );
     let mut engine = Engine::new(options);
     let mut tape = Tape::start(recording.header()).map_err(Failed::Writing)?;
     let mut burst = Burst::default();

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::RunError;
 use super::ending;
 use super::live::{self, Attach, Live, Target};
+use super::memory;
 use super::output::tell;
 use super::ready::{self, Patience, Stage};
 use super::recorder::Recorder;
@@ -71,8 +72,12 @@ pub(super) fn at_the_end_of(path: &Path, source: &SourceArgs) -> Result<Snapshot
 /// Plays a whole recording as fast as it can be read; returns its end, too.
 pub(super) fn played(path: &Path, source: &SourceArgs) -> Result<(Engine, Timestamp), RunError> {
     let mut recording = Recording::open(path)?;
-    let mut engine =
-        Engine::new(options_for(&recording, path, source.max_memory(), thresholds::of(source)));
+    let mut engine = Engine::new(options_for(
+        &recording,
+        path,
+        memory::of_mirror(source.max_memory()),
+        thresholds::of(source),
+    ));
     let mut burst = Burst::default();
     let mut at = Timestamp::default();
     while let Some(frame) = recording.next_frame()? {

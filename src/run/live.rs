@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use super::RunError;
 use super::cluster::{self, ClusterSpec, EtcdOptions};
 use super::discovery::{self, Records};
+use super::memory;
 use super::output::tell;
 use super::place::{self, Ambiguous, Found};
 use super::publishers::Publishers;
@@ -138,7 +139,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         });
     }
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::new(sender);
+    let emitter = Emitter::within(sender, memory::budget(args.max_memory()));
     let mut sources = Vec::new();
     sources.extend(frontends(args, &emitter));
     if args.deep {
@@ -188,7 +189,7 @@ pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
     let Found { client, args, asked, unsure } = found;
     let args = &args;
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::new(sender);
+    let emitter = Emitter::within(sender, memory::budget(args.max_memory()));
     let namespace = Arc::clone(client.namespace());
     let (wanted, followed) = watch::channel(Wanted::default());
     if !args.frontend_url.is_empty() {
@@ -364,7 +365,7 @@ pub(super) fn engine_options(label: &str, args: &SourceArgs) -> EngineOptions {
             context: args.context.clone(),
         },
         dynamo_namespace: args.dynamo_namespace.clone(),
-        memory_limit: args.max_memory(),
+        memory_limit: memory::of_mirror(args.max_memory()),
         thresholds: thresholds::of(args),
         objectives: Objectives { ttft_p95: args.ttft_p95, itl_p95: args.itl_p95 },
         ..EngineOptions::default()

@@ -12,6 +12,7 @@ use super::RunError;
 use super::driver;
 use super::ending;
 use super::live;
+use super::memory;
 use super::session::{Running, Screen, Sessions};
 use super::settings;
 use super::terminal::{self, Hooks, NoHooks, Notify, TerminalOptions};
@@ -81,7 +82,8 @@ pub(super) async fn replay(
     source: &SourceArgs,
     config: &Config,
 ) -> Result<Exit, RunError> {
-    let mut player = Player::open(&args.file, source.max_memory(), thresholds::of(source))?;
+    let mut player =
+        Player::open(&args.file, memory::of_mirror(source.max_memory()), thresholds::of(source))?;
     let mut options = options(config)?;
     if config.origin(known::WINDOW) == Origin::Default {
         options.window = line::fitting(player.told());

@@ -7,6 +7,7 @@ use super::RunError;
 use super::ending;
 use super::headless::{ended, follow, take, tell_damage};
 use super::live::{self, Live};
+use super::memory;
 use super::output::print;
 use super::ready;
 use super::thresholds;
@@ -95,7 +96,8 @@ fn idle(player: &Player, interval: Duration) -> Duration {
 /// Prints the lines of a recording: one for each interval of its own time, but for
 /// hours without a frame.
 fn stat_of(path: &Path, args: &StatArgs, source: &SourceArgs) -> Result<Exit, RunError> {
-    let mut player = Player::open(path, source.max_memory(), thresholds::of(source))?;
+    let mut player =
+        Player::open(path, memory::of_mirror(source.max_memory()), thresholds::of(source))?;
     print(&format!("{}\n", report::stat_header()))?;
     let mut printed = 0;
     while player.position() < player.end() {

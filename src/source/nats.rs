@@ -175,12 +175,14 @@ async fn session(
     memory: &mut Memory,
     wanted: &mut watch::Receiver<Desired>,
 ) -> Result<End, Failure> {
+    let emitter = memory.emitter.clone();
     let open = async {
         let connection = connect::open(&spec.resolved).await?;
         Session::start(memory, connection).await
     };
     let opened = tokio::select! {
         opened = open => opened.map_err(Failure::Refused)?,
+        () = emitter.alarm() => return Err(Failure::Refused(session::TOO_MUCH.to_owned())),
         () = told(wanted.clone()) => return Err(Failure::Told),
     };
     Ok(opened.run(wanted).await)

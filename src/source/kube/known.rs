@@ -1,6 +1,6 @@
 //! What the API has shown so far, so that what happened while nobody watched can be told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -57,10 +57,10 @@ impl Known {
 
     /// Takes the complete list of objects, and returns what is new, what vanished first.
     pub(super) fn replace(&mut self, objects: &[Value]) -> Vec<Told> {
-        let names: Vec<String> = objects.iter().map(name).collect();
+        let names: HashSet<String> = objects.iter().map(name).collect();
         let mut told = Vec::new();
         self.objects.retain(|name, object| {
-            let stays = names.contains(name);
+            let stays = names.contains(name.as_str());
             if !stays {
                 told.push((KubeChange::Deleted, object.body.clone()));
             }

@@ -34,6 +34,9 @@ const PAGE: usize = 500;
 /// Objects of one list that are read. A list that does not end must not fill the memory.
 const MOST_OBJECTS: usize = 50_000;
 
+/// Bytes of one list that are kept, once its objects are trimmed.
+const MOST_BYTES: usize = 64 << 20;
+
 /// Pages of one list that are read.
 const MOST_PAGES: usize = 1000;
 
@@ -195,7 +198,7 @@ impl Watch {
     ) -> Result<(Vec<Value>, String), Refused> {
         let mut objects = Vec::new();
         let mut token = String::new();
-        let mut pages = 0;
+        let (mut pages, mut bytes) = (0, 0);
         loop {
             let asked = if std::mem::take(&mut self.from_cache) {
                 format!("{path}resourceVersion=0")
@@ -205,7 +208,14 @@ impl Watch {
             let mut page = self.client.get_json(&asked).await.map_err(listing)?;
             if let Value::Array(items) = page["items"].take() {
                 let trimmed = |item| trim(&self.resource, api_version, item);
-                objects.extend(items.into_iter().map(trimmed));
+                for object in items.into_iter().map(trimmed) {
+                    bytes += object.to_string().len();
+                    objects.push(object);
+                }
+            }
+            if bytes > MOST_BYTES {
+                let why = format!("a list of more than {} MiB", MOST_BYTES >> 20);
+                return Err(listing(Refusal::Unreadable(why)));
             }
             if objects.len() > MOST_OBJECTS {
                 let why = format!("a list of more than {MOST_OBJECTS} objects");

@@ -10,6 +10,7 @@ mod rights;
 use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use async_nats::{Client, Event, Message, ServerError, Subscriber};
@@ -66,6 +67,10 @@ const PLANES: usize = 16;
 
 /// Subjects known at most. There are as many as components and endpoints, a few dozen.
 const SUBJECTS: usize = 4096;
+
+/// Said of a server that fills the memory: the client library keeps a message until the last byte of it came.
+pub(super) const TOO_MUCH: &str = "kvtop reached its memory limit (--max-memory) and gave up the connection, whose messages may \
+                        be too large to hold";
 
 /// Why a session ended.
 #[derive(Debug)]
@@ -187,6 +192,13 @@ impl<'a> Session<'a> {
     }
 
     async fn deliver(&mut self, desired: &mut watch::Receiver<Desired>) -> End {
+        let emitter = self.memory.emitter.clone();
+        let statistics = self.client.statistics();
+        let _watched = emitter.budget().watch_over(Box::new(move || {
+            let bytes = statistics.in_bytes.load(Ordering::Relaxed);
+            (bytes, statistics.in_messages.load(Ordering::Relaxed))
+        }));
+        let mut alarm = std::pin::pin!(emitter.alarm());
         loop {
             let wait = self.duties();
             if !self.memory.status.heard {
@@ -209,6 +221,9 @@ impl<'a> Session<'a> {
                 },
                 answers = next_answers(&mut self.reader), if room && self.reader.is_some() => {
                     self.read(answers);
+                }
+                () = alarm.as_mut() => {
+                    return End::Lost(TOO_MUCH.to_owned());
                 }
                 survey = answered(&mut self.survey), if self.survey.is_some() => {
                     self.survey = None;
