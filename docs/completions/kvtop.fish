@@ -47,7 +47,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l frontend-url -d 'Address of
 complete -c kvtop -n "__fish_kvtop_needs_command" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -81,7 +81,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "man" -d 'Print the manu
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "config" -d 'The config file: write one, find it, check it, show what holds'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l seed -d 'Seed of the simulation; the same seed gives the same events' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -95,7 +95,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l tour -d 'Tell what 
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l speed -d 'How many times faster than it happened' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l at -d 'Where to start: from the beginning (30s) or before the end (-3m)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -133,7 +133,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l frontend-url -d '
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -184,7 +184,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l frontend-url -d
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -225,7 +225,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l frontend-url -d 'Ad
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -269,7 +269,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l frontend-url -d 'A
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -312,7 +312,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l frontend-url -d '
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -352,7 +352,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l frontend-url -d '
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -398,7 +398,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l frontend-url -d '
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -452,7 +452,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
@@ -471,7 +471,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l max-memory -d 'Bound of the mirror\'s memory, such as 512MiB; 1GiB when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Config file to use instead of the user\'s' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'

@@ -95,7 +95,7 @@ pub struct SourceArgs {
     /// every prompt and secret: for files that stay with you
     #[arg(long, global = true)]
     pub keep_log_text: bool,
-    /// Bound of the mirror's memory, such as 512MiB; 1GiB when not given
+    /// Memory limit for the process, such as 512MiB [default: 1GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
     pub max_memory: Option<usize>,
     /// What the config file says of thresholds: name and value.
@@ -125,7 +125,7 @@ pub struct NatsFile {
 }
 
 impl SourceArgs {
-    /// Returns the bound of the mirror's memory, in bytes.
+    /// Returns the limit for the memory of the process, in bytes.
     pub fn max_memory(&self) -> usize {
         self.max_memory.unwrap_or(MAX_MEMORY)
     }

@@ -179,14 +179,14 @@ pub const PORT_FORWARD: &Setting = &Setting {
     about: "Open a port-forward where an address of the cluster cannot be reached otherwise",
 };
 
-/// Bound of the mirror's memory.
+/// Memory limit of the process.
 pub const MAX_MEMORY: &Setting = &Setting {
     name: "max-memory",
     kind: Kind::Size,
     default: Some("1GiB"),
     flag: Some("--max-memory"),
     example: "512MiB",
-    about: "Bound of the mirror's memory; beyond it the coldest blocks are forgotten, and it says so",
+    about: "Memory limit of the process; at it the coldest blocks are forgotten, and kvtop says so",
 };
 
 /// The address of NATS.
