@@ -188,7 +188,7 @@ impl Engine {
                 registered: worker.is_some_and(|worker| worker.joined.is_some() && !worker.gone),
                 past_known: record.complete,
                 missing: record.missing,
-                id_holes: if self.ids_are_upstream() { 0 } else { record.ids.missing() },
+                id_holes: record.id_holes,
                 unmatched: record.counters.refused_stores + record.counters.unknown_removals,
                 born: (record.born > Timestamp::default()).then_some(record.born),
                 tally: Tally::default(),

@@ -85,6 +85,7 @@ impl Engine {
         let whole_history = self.history.is_whole() && self.history.lost == 0;
         // On 0.9 numbers repeat, so that a first one proves nothing.
         let ids_prove = self.deployment.plane != Some("JetStream");
+        let upstream = self.ids_are_upstream();
         let mut found = Vec::new();
         for (position, event) in batch.events().iter().enumerate() {
             let Some(record) = self.workers.rank_mut(event.rank) else { continue };
@@ -119,6 +120,7 @@ impl Engine {
                 record.last_event_id = Some(event.event_id);
             }
             record.hole_at = record.ids.hole_at();
+            record.id_holes = if upstream { 0 } else { record.ids.missing() };
             record.ledger = RankLedger {
                 received: record.ids.received(),
                 missing: record.ids.missing(),

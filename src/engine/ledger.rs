@@ -110,9 +110,15 @@ impl Engine {
         if dropped {
             self.accounts.lost_at = Some(note.at);
         }
+        self.apply_kv();
         if lost > 0 || dropped {
-            self.apply_kv();
             self.workers.doubt(None);
+        }
+        if told.is_some() {
+            let upstream = self.ids_are_upstream();
+            for record in self.workers.ranks_mut() {
+                record.id_holes = if upstream { 0 } else { record.ids.missing() };
+            }
         }
     }
 

@@ -87,6 +87,8 @@ pub struct RankRecord {
     pub born: Timestamp,
     /// The numbers of its KV events, where engines number every event (0.9).
     pub ids: Numbers,
+    /// Of those, numbers that did not reach kvtop although they may have been published.
+    pub id_holes: u64,
     /// What became of its messages, by its publisher's numbers.
     pub ledger: RankLedger,
     /// When messages of it were last found to be missing; none once all of them came.
@@ -150,6 +152,7 @@ impl RankRecord {
             buckets: Buckets::new(coarse),
             born: Timestamp::default(),
             ids: Numbers::default(),
+            id_holes: 0,
             ledger: RankLedger::default(),
             hole_at: None,
             is_old: false,
@@ -175,6 +178,7 @@ impl RankRecord {
         self.born = at;
         self.buckets.forget(slot);
         self.ids.settle();
+        self.id_holes = 0;
         self.hole_at = None;
         true
     }
