@@ -1,4 +1,4 @@
-//! KVT018: load outweighs cached blocks.
+//! KVT018: load outweighs cache affinity.
 
 use crate::diagnose::evidence::Regret;
 use crate::diagnose::knobs;
@@ -17,14 +17,13 @@ impl Rule for Affinity {
     }
 
     fn about(&self) -> &'static str {
-        "The worker with the most cached blocks is often not chosen: load outweighs the \
-         overlap, by its weight, by temperature, or because the router believes in requests \
-         that ended long ago. Prefixes are then computed and kept on every worker. Judged over \
-         at least 100 decisions that spell out every worker's cost (Dynamo 0.9; DEBUG later): \
-         more than 5 % of all prompts' blocks would have been found at the default weight and were \
-         not, or more than 30 % were cached on another worker and passed up, whatever for (a router \
-         that is well passes up 8 % with two workers and 22 % with eight under load). Raise \
-         the credit of the overlap, set temperature 0."
+        "The router often does not choose the worker with the most cached blocks: load outweighs the overlap. \
+         Reasons are the overlap weight, the temperature, or requests that ended long ago but still count as \
+         load. Prefixes are then recomputed and cached on every worker. Detected over at least 100 decisions \
+         that log every worker's cost (Dynamo 0.9; later versions at DEBUG). Either more than 5 % of all prompt \
+         blocks would have been hits at the default weight, or more than 30 % were cached on another worker and \
+         ignored for any reason. (A healthy router under load ignores 8 % with two workers and 22 % with \
+         eight.) Increase the overlap weight and set temperature 0."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -35,13 +34,13 @@ impl Rule for Affinity {
         let limits = &evidence.thresholds;
         let Some(regret) = evidence.router.regret else {
             return Verdict::unknown(
-                "every worker's cost: routers print it in 0.9, later only with DEBUG",
+                "needs log lines with every worker's cost (0.9 prints them; later only at DEBUG)",
             );
         };
         if regret.decisions < limits.min_decisions {
             return Verdict::unknown(format!(
-                "decisions with every worker's cost: {}, {} are needed",
-                regret.decisions, limits.min_decisions
+                "needs at least {} decisions with every worker's cost ({} so far)",
+                limits.min_decisions, regret.decisions
             ));
         }
         let percent = |blocks: f64| blocks / regret.prompt_blocks.max(1.0) * 100.0;
@@ -49,20 +48,21 @@ impl Rule for Affinity {
         let forgone = regret.forgone_blocks;
         if percent(forgone) > limits.forgone * 100.0 {
             let summary = format!(
-                "The router passes up what is cached: at the default weight it would find {:.0} % more of \
-                 all prompts.",
+                "The router ignores cached blocks: at the default weight, {:.0} % more of all prompt blocks \
+                 would be cache hits.",
                 percent(forgone)
             );
             return found(evidence, &regret, summary, lost);
         }
         if percent(lost) <= limits.regret * 100.0 {
             return Verdict::clear(format!(
-                "{:.1} % of prompts' blocks were cached elsewhere and passed up for load",
+                "{:.1} % of prompt blocks were cached on a worker that was not chosen",
                 percent(lost)
             ));
         }
         let summary = format!(
-            "Load outweighs what is cached: {} of {} decisions passed up cached blocks, {:.0} % of all prompts.",
+            "Load outweighs cache affinity: {} of {} decisions ignored cached blocks ({:.0} % of all prompt \
+             blocks).",
             thousands(regret.passed_up),
             thousands(regret.decisions),
             percent(lost)
@@ -73,24 +73,21 @@ impl Rule for Affinity {
 
 fn found(evidence: &Evidence, regret: &Regret, summary: String, lost: f64) -> Verdict {
     let source = "costs in routers' logs";
-    let of = |blocks: f64| format!("{blocks:.0} of {:.0} blocks of prompts", regret.prompt_blocks);
-    let mut proofs = vec![Proof::new("cached blocks passed up", of(lost), source).at(evidence.at)];
+    let of = |blocks: f64| format!("{blocks:.0} of {:.0} prompt blocks", regret.prompt_blocks);
+    let mut proofs = vec![Proof::new("cached blocks ignored", of(lost), source).at(evidence.at)];
     if regret.forgone_blocks > 0.0 {
-        let claim = "of those, found at the default weight";
+        let claim = "of those, hits at the default weight";
         proofs.push(Proof::new(claim, of(regret.forgone_blocks), source));
     }
     if let Some(weight) = evidence.router.weight {
-        let claim = "weight of what is not cached; 1 by default";
+        let claim = "weight of uncached blocks (default 1)";
         proofs.push(Proof::new(claim, weight.to_string(), source));
     }
     Finding::new(Severity::Warning, Grade::Likely, summary, proofs)
-        .means(
-            "Prefixes are computed again on other workers.",
-            "Workers that were full at the time.",
-        )
+        .means("Prefixes are recomputed on other workers.", "Workers that were full at the time.")
         .mended_by(
             format!(
-                "Raise what an overlap counts: {} on the frontend, and DYN_ROUTER_TEMPERATURE=0.",
+                "Increase the overlap weight: set {} and DYN_ROUTER_TEMPERATURE=0 on the frontend.",
                 evidence.knob_text(knobs::OVERLAP, "=1.5")
             ),
             evidence.frontend_restarts(),

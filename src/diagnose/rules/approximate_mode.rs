@@ -1,4 +1,4 @@
-//! KVT006: the router guesses what is cached.
+//! KVT006: the router predicts cache contents instead of following KV events.
 
 use crate::diagnose::evidence::Setting;
 use crate::diagnose::fix::{Change, Part};
@@ -21,12 +21,12 @@ impl Rule for ApproximateMode {
     }
 
     fn about(&self) -> &'static str {
-        "With DYN_ROUTER_USE_KV_EVENTS=false (0.9: DYN_KV_EVENTS=false, --no-kv-events) the \
-         router ignores KV events and guesses from its own decisions what workers have cached; \
-         it never hears of evictions, forgets all at a restart, and replicas do not agree. \
-         Judged by the setting alone, since guesses look like knowledge; a router that warns of \
-         missing parents does follow events. Switch events on, or choose DYN_ROUTER_TTL_SECS \
-         (0.9: DYN_ROUTER_TTL) near the time that blocks really stay."
+        "With DYN_ROUTER_USE_KV_EVENTS=false (0.9: DYN_KV_EVENTS=false, --no-kv-events) the router ignores KV \
+         events and predicts from its own decisions what workers have cached. Such a router does not notice \
+         evictions, forgets everything at a restart, and replicas disagree. Detected by the setting alone, \
+         because predictions look like real data. A router that logs missing parents does follow events. Enable \
+         KV events, or set DYN_ROUTER_TTL_SECS (0.9: DYN_ROUTER_TTL) close to the time that blocks really stay \
+         cached."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -39,23 +39,24 @@ impl Rule for ApproximateMode {
             Some(events) if !events.value => {
                 let silent = evidence.settings.publishes.iter().any(|of| !of.set.value);
                 let publish = if silent {
-                    format!(" and let the workers publish ({})", evidence.publish_flags())
+                    format!(" and start the workers with {}", evidence.publish_flags())
                 } else {
-                    " and let the workers publish".to_owned()
+                    " and make sure that the workers publish".to_owned()
                 };
                 Finding::new(
                 Severity::Warning,
                 Grade::ConfigOnly,
-                "The router guesses what workers have cached: it does not follow KV events.",
+                "The router only predicts what workers have cached: it does not follow KV events.",
                 vec![Proof::new("follows KV events", "no", events.source.to_string()).at(events.at)],
             )
             .means(
                 "Overlap is overstated once blocks are evicted, and understated after a restart.",
-                "A router that warns about KV events.",
+                "A router that logs warnings about KV events.",
             )
             .mended_by(
                 format!(
-                    "{} on the router ({} says no now){publish}, or give {} the time that blocks really stay.",
+                    "{} on the router (now off: {}){publish}. Alternative: set {} to the time that blocks \
+                     really stay cached.",
                     match events.flag() {
                         Some(flag) => format!("Remove {flag}"),
                         None => format!("Set {}", evidence.knob_text(knobs::KV_EVENTS, "=true")),
@@ -68,19 +69,19 @@ impl Rule for ApproximateMode {
             .through(follow_events(evidence))
             .into()
             }
-            Some(_) => Verdict::clear("the router is set to follow KV events"),
+            Some(_) => Verdict::clear("the router is configured to follow KV events"),
             None if tally.parent_full + tally.parent_empty + tally.remove > 0 => {
-                Verdict::clear("the router warns about KV events, so it follows them")
+                Verdict::clear("the router logs warnings about KV events, so it follows them")
             }
             None => Verdict::unknown(
-                "the frontend's settings (DYN_ROUTER_USE_KV_EVENTS): its pod or manifest was not seen",
+                "needs the frontend's pod or manifest (DYN_ROUTER_USE_KV_EVENTS), which kvtop has not seen",
             ),
         }
     }
 }
 
-/// Lets the router follow events, and the workers publish that do not: a router that follows events which
-/// nobody publishes knows of no cached block.
+/// Returns the changes that make the router follow events, and silent workers publish them: without published
+/// events the router would know no cached blocks.
 fn follow_events(evidence: &Evidence) -> Vec<Change> {
     let events = evidence.settings.kv_events.as_ref();
     let set = evidence.set_on_frontend(knobs::KV_EVENTS, &[], "true");
@@ -97,7 +98,7 @@ fn follow_events(evidence: &Evidence) -> Vec<Change> {
     let publish = if silent { evidence.publish(Part::Workers) } else { None };
     match (silent, publish) {
         (false, _) => follow,
-        // Workers first, so that there is something to follow.
+        // Workers first, so that events exist before the router follows them.
         (true, Some(publish)) if !follow.is_empty() => {
             [publish].into_iter().chain(follow).collect()
         }

@@ -1,37 +1,37 @@
-//! Whether routers see what workers cache: the question that several rules share.
+//! Decides whether routers find the blocks that workers cache; several rules use the answer.
 
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::verdict::Proof;
 use crate::domain::thousands;
 
-/// What is known of routers' sight.
+/// Whether routers find cached blocks.
 #[derive(Clone, Debug)]
 pub(super) enum Sight {
-    /// Requests found cached blocks.
+    /// Some requests had a cache hit.
     Sees {
-        /// Requests that did.
+        /// Requests with a cache hit.
         hits: u64,
         /// Requests whose overlap is known.
         known: u64,
     },
-    /// The router's own metric says that it finds some, and nobody says more.
+    /// Only the router's own metric reports cache hits.
     Metric {
-        /// Mean share of prompts found.
+        /// Mean cached share of prompts.
         rate: f64,
     },
-    /// No request finds anything, although workers hold blocks and reuse them, and no warning says why.
+    /// No request has a cache hit although workers hold and reuse blocks, and no warning explains it.
     Blind(Vec<Proof>),
-    /// Nothing was found, and nothing was there to be found.
+    /// No request has a cache hit, because no prefix was repeated.
     NothingToSee,
-    /// Nobody says what routers find, or too few requests came.
+    /// No source reports cache hits, or there were too few requests.
     Unknown,
 }
 
-/// What it does to requests when routers find nothing. Engines still find what they have cached.
-pub(super) const EFFECT: &str = "The router finds no cached block: no request is routed to where its prefix \
-                                 is cached. What hits, hits by chance.";
+/// The effect on requests when routers find no cached block. Engines still reuse their own blocks.
+pub(super) const EFFECT: &str = "The router finds no cached blocks, so requests are not routed to the worker \
+                                 that has their prefix cached. Any cache hit is luck, not routing.";
 
-/// Looks at what routers find.
+/// Judges whether routers find cached blocks.
 pub(super) fn look(evidence: &Evidence) -> Sight {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
@@ -50,27 +50,27 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
         return Sight::Unknown;
     }
     let total = evidence.total();
-    // A prompt whose head is cached stores nothing at the root; prompts that share one fork from it.
+    // A prompt with a cached prefix stores no root block; prompts that share a prefix fork from it.
     let headless = total.routed.saturating_sub(total.roots);
     let reused = total.forks.min(headless);
     if reused < limits.min_reuse {
         return Sight::NothingToSee;
     }
-    // A router that warns of missing parents lacks blocks, which is another fault.
+    // A router that logs missing parents lacks blocks, which is another fault.
     if !evidence.router.read || tally.parent_full + tally.parent_unsaid >= warm.known.div_ceil(4) {
         return Sight::Unknown;
     }
     Sight::Blind(vec![
         Proof::new(
-            "requests without overlap",
-            format!("{} of {}", thousands(warm.zero), thousands(warm.known)),
+            "cache hits",
+            format!("{} of {} requests", thousands(warm.known - warm.zero), thousands(warm.known)),
             "routers' logs and events",
         )
         .at(evidence.at),
         Proof::new(
             "prefixes reused by engines",
             format!(
-                "{} stores fork from a cached prefix; {} of {} requests began with one",
+                "{} store events continue a cached prefix; {} of {} requests began with one",
                 thousands(total.forks),
                 thousands(headless),
                 thousands(total.routed)
@@ -78,7 +78,8 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
             "KV events",
         )
         .at(evidence.at),
-        Proof::new("blocks cached", thousands(evidence.tree.held), "mirror").at(evidence.at),
+        Proof::new("blocks cached", thousands(evidence.tree.held), "kvtop's index copy")
+            .at(evidence.at),
         Proof::new(
             "\"Failed to find parent block\"",
             thousands(tally.parent_full + tally.parent_unsaid),

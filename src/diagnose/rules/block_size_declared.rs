@@ -7,7 +7,7 @@ use crate::diagnose::rules::block_size_mismatch::{BlockSizeMismatch, mended_size
 use crate::diagnose::{Finding, Rule, Verdict};
 use crate::domain::{Backend, ClaimOf, Grade, Release, Severity};
 
-/// What holds when nobody declares a size (ai-dynamo 0.9.0 to 1.6.1, `frontend/`).
+/// The default when no size is declared (ai-dynamo 0.9.0 to 1.6.1, `frontend/`).
 const DEFAULT: u32 = 16;
 
 pub(super) struct BlockSizeDeclared;
@@ -22,16 +22,17 @@ impl Rule for BlockSizeDeclared {
     }
 
     fn about(&self) -> &'static str {
-        "DYN_KV_CACHE_BLOCK_SIZE (--kv-cache-block-size, 16 when nobody sets it) on the frontend should say \
-         what the workers use. The router inside dynamo.frontend does not read it, from 0.9 to 1.6: it takes \
-         the size of the workers' model card, so that a wrong value there does not by itself explain a cold \
-         router. From 1.0 to 1.2 a frontend with --dyn-chat-processor (DYN_CHAT_PROCESSOR) does hash with it, \
-         and a router of its own and gateway plugins hash with a size that is set on them; there a \
-         difference is KVT001. Judged by the setting on the frontend's pod against the sizes that workers \
-         claim, or while KVT001 is found against the size that they get by its fix. A default that nobody \
-         wrote is a note, and nothing once requests find blocks. A value that somebody wrote is a warning; \
-         where the router does not read it, it never changes the exit code of kvtop check, and one that only \
-         repeats the default is a note once requests find blocks."
+        "DYN_KV_CACHE_BLOCK_SIZE (--kv-cache-block-size, default 16) on the frontend should match the workers' \
+         block size. From 0.9 to 1.6 the router inside dynamo.frontend does not read this setting: it uses the \
+         size in the workers' model card. A wrong value here therefore does not explain missing cache hits by \
+         itself. There are two exceptions, and in both a difference is KVT001. From 1.0 to 1.2 a frontend with \
+         --dyn-chat-processor (DYN_CHAT_PROCESSOR) does hash with this size. Standalone routers and gateway \
+         plugins hash with a size of their own setting. Detected by comparing the setting on the frontend's pod \
+         with the sizes that workers report, or, while KVT001 is active, with the size that its fix gives them. \
+         The built-in default is a note, and is ignored once requests have cache hits. A value written in the \
+         configuration is a warning. If the router does not read that value, the warning never changes the exit \
+         code of kvtop check. A written value that only repeats the default is a note once requests have cache \
+         hits."
     }
 
     fn is_advisory(&self, finding: &Finding) -> bool {
@@ -44,28 +45,30 @@ impl Rule for BlockSizeDeclared {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let Some(worker) = evidence.worker_size() else {
-            let none = || "the workers' block size: no model card, pod or log names one".to_owned();
+            let none = || {
+                "needs the workers' block size (no model card, pod or log reports one)".to_owned()
+            };
             return Verdict::unknown(evidence.several_sizes().unwrap_or_else(none));
         };
         let declared: Vec<&SizeClaim> = evidence.sizes_of(ClaimOf::Declared).collect();
         if declared.is_empty() {
             return Verdict::unknown(
-                "what the frontend declares: its pod or manifest (DYN_KV_CACHE_BLOCK_SIZE) was not seen",
+                "needs the frontend's pod or manifest (DYN_KV_CACHE_BLOCK_SIZE), which kvtop has not seen",
             );
         }
-        // What mends a mismatch is what workers will use.
+        // While KVT001 is active, compare with the size that workers will use after its fix.
         let aim = mended_size(evidence).filter(|aim| *aim != worker.tokens);
         let size = aim.unwrap_or(worker.tokens);
         let odd = declared.iter().filter(|claim| claim.tokens != size);
         match odd.max_by_key(|claim| (claim.ground, claim.last)) {
             None if aim.is_some() => Verdict::clear(format!(
-                "the frontend declares {size}, as workers will use once KVT001 is mended"
+                "the frontend declares {size}, which workers will use once KVT001 is fixed"
             )),
-            None => Verdict::clear(format!("the frontend declares {size}, as workers use")),
+            None => Verdict::clear(format!("the frontend declares {size}, which workers use")),
             Some(claim) if claim.ground == Ground::Default && is_idle(evidence, claim) => {
                 Verdict::clear(format!(
-                    "nothing is declared on the frontend; its default of {} is not read, and requests find \
-                     cached blocks",
+                    "the frontend declares no size; its router does not read the default of {}, and requests \
+                     have cache hits",
                     claim.tokens
                 ))
             }
@@ -74,12 +77,13 @@ impl Rule for BlockSizeDeclared {
     }
 }
 
-/// Says it in the users' own words, which are of TensorRT-LLM; other engines have another setting. Their second way out would undo what mends KVT001, where that is found.
+/// Returns the summary in the wording of the users' documents, which are about TensorRT-LLM; other engines have
+/// other settings. While KVT001 is found, the second option is left out, because it would undo that fix.
 fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String {
     if size != worker {
         return format!(
-            "Frontend KV block size ({declared}) does not match the block size that workers get by the fix \
-             of KVT001 ({size}). Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend."
+            "Frontend KV block size ({declared}) does not match the block size that the fix of KVT001 gives \
+             workers ({size}). Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend."
         );
     }
     let differs = format!(
@@ -87,12 +91,14 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String
          DYN_KV_CACHE_BLOCK_SIZE={worker} on the frontend"
     );
     match BlockSizeMismatch.judge(evidence) {
-        Verdict::Found(_) => format!("{differs}; leave the workers' size to the fix of KVT001."),
+        Verdict::Found(_) => {
+            format!("{differs}; change the workers only as the fix of KVT001 says.")
+        }
         Verdict::Clear { .. } | Verdict::Unknown { .. } => {
             let setting = match evidence.backend() {
                 Some(Backend::Vllm) => format!("--block-size={declared}"),
                 Some(Backend::SgLang) => format!("--page-size={declared}"),
-                // The publisher follows the engine from 1.4 on. Before, one alone would part them (KVT001).
+                // From 1.4 on the publisher follows the engine. Before, changing only one causes KVT001.
                 Some(Backend::TrtLlm)
                     if evidence.releases.least.is_none_or(|it| it < Release::new(1, 4)) =>
                 {
@@ -107,15 +113,14 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String
     }
 }
 
-/// Returns true when a declared size is seen to change nothing: the router does not read it, and requests find
-/// cached blocks.
+/// Returns true when a declared size has no effect: the router does not read it, and requests have cache hits.
 fn is_idle(evidence: &Evidence, declared: &SizeClaim) -> bool {
     let sees = matches!(blind::look(evidence), Sight::Sees { .. } | Sight::Metric { .. });
     sees && !decides(evidence, declared)
 }
 
-/// Returns true when the router hashes requests with the declared size: it is of a kind that does, or its costs
-/// show that it does although the cards name another.
+/// Returns true when the router hashes requests with the declared size: its kind does so, or its costs show
+/// that size although the cards name another.
 fn decides(evidence: &Evidence, declared: &SizeClaim) -> bool {
     let cards = || evidence.sizes_of(ClaimOf::Card).all(|card| card.tokens != declared.tokens);
     let shown = evidence.router.inferred.is_some_and(|it| it.tokens == declared.tokens);
@@ -126,17 +131,17 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
     let decides = decides(evidence, declared);
     let unread = !decides && evidence.settings.router_kind == RouterKind::Frontend;
     let set = declared.ground > Ground::Default;
-    // Whoever wrote the default may not have meant anything by it.
+    // A written default may not be intentional.
     let repeats = declared.tokens == DEFAULT && is_idle(evidence, declared);
     let severity = if decides || (set && !repeats) { Severity::Warning } else { Severity::Info };
     let effect = if decides {
-        "This router hashes requests with the declared size, so that it finds no cached block."
+        "This router hashes requests with the declared size, so it finds no cached blocks."
     } else if unread {
-        "No effect on routing: the router inside this frontend does not read it, but takes the block size of \
-         the model card. By itself it does not explain a cold router."
+        "No effect on routing: the router inside this frontend does not read this setting; it uses the model \
+         card's block size. Missing cache hits have another cause."
     } else {
-        "The router inside dynamo.frontend does not read it; a router of its own does, and then it finds no \
-         cached block."
+        "The router inside dynamo.frontend does not read this setting. A standalone router does, and then finds \
+         no cached blocks."
     };
     Finding {
         severity,
@@ -147,8 +152,8 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
             declared.proof("declared on the frontend"),
             worker.proof(format!("{} block size", worker.of.name())),
         ],
-        refuted_by: "A frontend that declares what the workers use.".into(),
-        competing: vec!["KVT001 names what is in effect, where something is.".into()],
+        refuted_by: "A frontend that declares the workers' block size.".into(),
+        competing: vec!["KVT001: a mismatch that affects requests is reported there.".into()],
         fix: Some(fix(evidence, unread, size)),
         subjects: Vec::new(),
     }
@@ -162,10 +167,10 @@ fn fix(evidence: &Evidence, unread: bool, size: u32) -> Fix {
         value: size.to_string(),
     };
     let sentence = if unread {
-        // What it does not do belongs to it: it is all that small screens show.
+        // Small screens show only the beginning, so it says first that routing needs no change.
         format!(
-            "Nothing to do for routing: the frontend does not read it. To have it agree, set \
-             DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend with its next restart."
+            "Routing needs no change: the frontend's router does not read this setting. For consistency, set \
+             DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend at its next restart."
         )
     } else {
         format!("Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend.")

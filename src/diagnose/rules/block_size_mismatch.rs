@@ -1,8 +1,7 @@
-//! KVT001: engine, publisher and router cut prompts into blocks of different sizes.
-//!
-//! Two places can be wrong. Between engine and publisher, stores arrive empty or not at all, and the
-//! router's index stays empty. Between workers and router, the index fills, nothing warns, and no
-//! request ever finds a block (PROTOCOL 10.2 has the table).
+//! KVT001: engine, publisher and router split prompts into blocks of different sizes.
+//! There are two cases. If engine and publisher differ, store events arrive empty or not at all, and the router's
+//! index stays empty. If workers and router differ, the index fills, no warning is logged, and no request ever
+//! finds a block (PROTOCOL 10.2 has the table).
 
 mod fixes;
 mod heard;
@@ -16,9 +15,9 @@ use crate::domain::{ClaimOf, Grade, Severity, Stake, thousands};
 pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
 
-/// What an empty index does to requests. Engines still find what they have cached.
-const INDEX_EMPTY: &str = "The router's index stays empty: no request is routed to where its prefix is \
-                           cached. What hits, hits by chance.";
+/// The effect of an empty index on requests. Engines still reuse their own cached blocks.
+const INDEX_EMPTY: &str = "The router's index stays empty, so requests are not routed to the worker that has \
+                           their prefix cached. Any cache hit is luck, not routing.";
 
 pub(super) struct BlockSizeMismatch;
 
@@ -32,20 +31,21 @@ impl Rule for BlockSizeMismatch {
     }
 
     fn about(&self) -> &'static str {
-        "Engine, publisher and router must cut prompts into blocks of the same number of tokens. Where \
-         engine and publisher differ, stores arrive without blocks (engine smaller, or any difference \
-         with vLLM and SGLang), or only removals arrive (engine larger, TensorRT-LLM): the router's \
-         index stays empty, and its log fills with \"Failed to find parent block\" (num_blocks=0) and \
-         \"Failed to find block to remove\". Where the router differs from the workers, its index fills \
-         and nothing warns, but no request finds a block. The router inside dynamo.frontend takes its \
-         size from the workers' model card, so the cure is on the workers: make --kv-block-size and the \
-         engine's tokens_per_block (vLLM: --block-size) the same. Judged by the share of empty stores, \
-         by removals without stores, where no event is seen by 20 refused stores with num_blocks=0 in a \
-         router's log, by log lines that name both sizes, by requests without overlap \
-         although engines reuse prefixes, and by claims that differ; half of 20 stores, 20 removals or \
-         12 requests are enough. Where some workers publish well, each of the others is judged by itself. A \
-         block of TensorRT-LLM may be the end of a prompt: the largest seen is the engine's size when it is \
-         a power of two, as all its sizes are, and else shows only that the size is another. Refuted by stores with blocks and by one request with overlap."
+        "Engine, publisher and router must split prompts into blocks of the same number of tokens. If engine \
+         and publisher differ, store events arrive empty (engine blocks smaller, or any difference with vLLM \
+         and SGLang), or only removals arrive (engine blocks larger, TensorRT-LLM). The router's index then \
+         stays empty, and its log fills with \"Failed to find parent block\" (num_blocks=0) and \"Failed to \
+         find block to remove\". If the router differs from the workers, its index fills and no warning is \
+         logged, but no request finds a cached block. The router inside dynamo.frontend takes its block size \
+         from the workers' model card, so the fix is on the workers: set --kv-block-size and the engine's \
+         tokens_per_block (vLLM: --block-size) to the same value. Detected by any of these: half of at least 20 \
+         store events are empty; at least 20 removals and no store events; at least 20 rejected stores with \
+         num_blocks=0 in a router's log, when kvtop sees no events; log lines that name both sizes; 12 requests \
+         without a cache hit although engines reuse prefixes; settings that differ. When some workers publish \
+         correctly, each of the others is judged separately. The last block of a TensorRT-LLM prompt may be \
+         partial. The largest block seen is therefore the engine's block size only if it is a power of two; \
+         otherwise it only shows that the sizes differ. Disproved by store events with blocks, and by one \
+         request with a cache hit."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -73,15 +73,15 @@ impl Rule for BlockSizeMismatch {
     }
 }
 
-/// A difference that was found.
+/// A block size mismatch that was found.
 struct Mismatch {
     finding: Finding,
-    /// Tokens per block that everybody has once it is mended as the finding says, where that is told.
+    /// Tokens per block of all parts once the fix is applied; none if the fix names no size.
     target: Option<u32>,
 }
 
-/// Returns the block size that everybody has once a mismatch is mended as its finding says; none when there
-/// is no mismatch, or its fix names no size.
+/// Returns the block size of all parts once the fix of a mismatch is applied; none if there is no mismatch, or
+/// its fix names no size.
 pub(super) fn mended_size(evidence: &Evidence) -> Option<u32> {
     mismatch(evidence)?.target
 }
@@ -106,8 +106,8 @@ fn mismatch(evidence: &Evidence) -> Option<Mismatch> {
     if sees && publishes { None } else { configured(evidence) }
 }
 
-/// Returns the models among several whose requests find nothing, while those of others may, with what is known
-/// of them. A router of its own may serve any of them with a size of its own.
+/// Returns the models, of several, whose requests never hit the cache, each with its part of the evidence.
+/// Standalone routers are left out: one may serve any of the models with its own block size.
 fn blind_models(evidence: &Evidence) -> impl Iterator<Item = (String, Evidence, Sight)> {
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     let models = if own { Vec::new() } else { evidence.by_model() };
@@ -117,18 +117,18 @@ fn blind_models(evidence: &Evidence) -> impl Iterator<Item = (String, Evidence, 
     })
 }
 
-/// What is said when nothing was found.
+/// Returns the verdict when no mismatch was found.
 fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
     if let Some((model, ..)) = blind_models(evidence).next() {
         return Verdict::unknown(format!(
-            "the size that workers of {model} publish with: no request for it finds a block, and nobody \
-             names it"
+            "needs the block size that workers of {model} publish with: no request for {model} hits the cache, \
+             and no source reports that size"
         ));
     }
-    // Without a KV router nobody compares blocks; KVT005 says so.
+    // Without a KV router nothing compares blocks; KVT005 reports that.
     if let Some(mode) = evidence.other_mode() {
         return Verdict::clear(format!(
-            "requests are routed by {}, without block sizes",
+            "requests are routed by {}, which ignores block sizes",
             mode.value
         ));
     }
@@ -139,39 +139,41 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
     let sized = size.map_or(String::new(), |size| format!(" of {size} tokens"));
     match sight {
         Sight::Sees { hits, known } if publishes => Verdict::clear(format!(
-            "{} of {} stores hold blocks{sized}; {} of {} requests found some",
+            "{} of {} store events contain blocks{sized}; {} of {} requests had a cache hit",
             thousands(total.full_stores()),
             thousands(total.counters.stores),
             thousands(*hits),
             thousands(*known)
         )),
         Sight::Sees { hits, known } if total.counters.stores == 0 => Verdict::clear(format!(
-            "{} of {} requests found blocks; no store was seen",
+            "{} of {} requests had a cache hit; no store event was seen",
             thousands(*hits),
             thousands(*known)
         )),
         Sight::Metric { rate } if publishes => Verdict::clear(format!(
-            "{} of {} stores hold blocks{sized}; routers find {:.0} % of prompts cached",
+            "{} of {} store events contain blocks{sized}; routers find {:.0} % of prompts cached",
             thousands(total.full_stores()),
             thousands(total.counters.stores),
             rate * 100.0
         )),
         Sight::Blind(_) => Verdict::unknown(
-            "the size that workers publish with: no request finds a block, and nobody names it",
+            "needs the block size that workers publish with: no request hits the cache, and no \
+                         source reports that size",
         ),
         _ if evidence.plane.logs_only => Verdict::unknown(heard::missing(evidence)),
         _ if !publishes => Verdict::unknown(format!(
-            "stores: {} were seen, {} are needed",
-            total.counters.stores, evidence.thresholds.min_stores
+            "needs at least {} store events ({} so far)",
+            evidence.thresholds.min_stores, total.counters.stores
         )),
         _ if agree => Verdict::unknown(format!(
-            "requests that come again: workers and router claim blocks{sized}, no overlap was seen"
+            "needs requests with a repeated prefix: workers and router report blocks{sized}, but no \
+                         request had a cache hit"
         )),
-        _ => Verdict::unknown("what routers find cached: no log, event or metric says so"),
+        _ => Verdict::unknown("no data on cache hits (needs router logs, events or metrics)"),
     }
 }
 
-/// Router and workers differ: the router is blind although the index is full, and the sizes differ.
+/// Finds a router that hashes with another block size than the workers: its index is full, but no request hits.
 fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
     let router = evidence.router_side()?;
     let workers = evidence.workers_side(router.tokens)?;
@@ -179,11 +181,12 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
     let warm = evidence.router.tally.warm.best();
     let blind = match sight {
         Sight::Blind(proofs) => proofs.clone(),
-        // Two sizes that were both seen need no more than requests that find nothing.
+        // If both sizes were observed, requests without a cache hit are proof enough.
         Sight::NothingToSee | Sight::Unknown if seen && is_proven(evidence, &router, &workers) => {
-            let value = format!("{} of {}", thousands(warm.zero), thousands(warm.known));
+            let hits = warm.known - warm.zero;
+            let value = format!("{} of {} requests", thousands(hits), thousands(warm.known));
             let source = "routers' logs and events";
-            vec![Proof::new("requests without overlap", value, source).at(evidence.at)]
+            vec![Proof::new("cache hits", value, source).at(evidence.at)]
         }
         _ => return None,
     };
@@ -197,8 +200,8 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
         severity: Severity::Critical,
         grade: if seen { Grade::Confirmed } else { Grade::Likely },
         summary: format!(
-            "Block sizes differ: the router hashes {}-token blocks, but workers publish {}-token blocks. {} \
-             of {} requests found nothing, although {} blocks are cached.",
+            "Block sizes differ: the router hashes {}-token blocks, but workers publish {}-token blocks. {} of \
+             {} requests had no cache hit, although {} blocks are cached.",
             router.tokens,
             workers.tokens,
             thousands(warm.zero),
@@ -207,10 +210,11 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
         ),
         effect: blind::EFFECT.into(),
         proofs,
-        refuted_by: "One request with overlap.".into(),
+        refuted_by: "One request with a cache hit.".into(),
         competing: vec![
-            "KVT015: hashes may differ for other reasons; here the sizes themselves do.".into(),
-            "KVT007: a router without history warns of missing parents; this one does not.".into(),
+            "KVT015: hashes can differ for other reasons; here the block sizes themselves differ."
+                .into(),
+            "KVT007: a router without history logs missing parents; this router does not.".into(),
         ],
         fix: Some(router_fix(evidence, router.tokens, workers.tokens)),
         subjects: Vec::new(),
@@ -218,8 +222,8 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
     Some(Mismatch { finding, target: Some(workers.tokens) })
 }
 
-/// Returns true when two sizes that were seen differ, and enough requests found nothing. What costs or chains
-/// show is behaviour; two records may be of different moments.
+/// Returns true when two observed sizes differ, and enough requests had no cache hit. One size must come from
+/// behaviour (costs or chains), since two records may be from different moments.
 fn is_proven(evidence: &Evidence, router: &Side, workers: &Side) -> bool {
     let all = evidence.router.tally.overlaps.best();
     let several = evidence.models_served().len() > 1 || evidence.models_of_routers() > 1;
@@ -229,7 +233,7 @@ fn is_proven(evidence: &Evidence, router: &Side, workers: &Side) -> bool {
         && evidence.router.tally.warm.best().known >= evidence.thresholds.min_blind
 }
 
-/// Returns who else names a size, once each, without what is among `known`.
+/// Returns the other sources that report a size, once each, except those in `known`.
 fn named(evidence: &Evidence, tokens: u32, of: &[ClaimOf], known: &[Proof]) -> Vec<Proof> {
     let claims = of.iter().filter_map(|of| {
         let mut claims = evidence.sizes_of(*of);
@@ -242,7 +246,7 @@ fn named(evidence: &Evidence, tokens: u32, of: &[ClaimOf], known: &[Proof]) -> V
     new.collect()
 }
 
-/// Settings differ, and nothing was seen yet.
+/// Finds settings that differ, before any traffic was seen.
 fn configured(evidence: &Evidence) -> Option<Mismatch> {
     let split = evidence.split_workers();
     let sizes = split.first().copied();
@@ -251,11 +255,11 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         .into_iter()
         .find_map(|of| evidence.agreed(of))
         .filter(|claim| claim.ground > Ground::Default);
-    // Each router hashes with what it was told; nobody else's setting says anything of it.
+    // Each router hashes with its own setting; the settings of other processes do not apply to it.
     let router = worker.and_then(|worker| {
         let routers = evidence.best_by_subject(ClaimOf::Router).into_iter();
         let told = |claim: &&SizeClaim| own || claim.ground > Ground::Default;
-        // Of several models the workers seen may serve one: another may be of another size.
+        // The workers seen may serve only one of several models; another model may use another size.
         let several = evidence.models_of_routers() > 1;
         let theirs = |claim: &&SizeClaim| !several || claim.model.is_none();
         routers.filter(told).filter(theirs).find(|claim| claim.tokens != worker.tokens)
@@ -264,7 +268,8 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         let who = engine.who(evidence);
         (
             format!(
-                "Workers are set to publish blocks of {} tokens, engines to cut {}.",
+                "Workers are configured to publish {}-token blocks, but their engines are \
+                                 configured for {}-token blocks.",
                 publisher.tokens, engine.tokens
             ),
             vec![
@@ -276,7 +281,8 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
     } else if let (Some(router), Some(worker)) = (router, worker) {
         (
             format!(
-                "The router is set to hash blocks of {} tokens, workers to publish {}.",
+                "The router is configured to hash {}-token blocks, but workers are configured \
+                                 to publish {}-token blocks.",
                 router.tokens, worker.tokens
             ),
             vec![router.proof("router block size"), worker.proof("workers' block size")],
@@ -289,9 +295,9 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         severity: Severity::Critical,
         grade: Grade::ConfigOnly,
         summary,
-        effect: "Once requests come, the router will find none of their cached blocks.".into(),
+        effect: "Once requests arrive, the router will not find their cached blocks.".into(),
         proofs,
-        refuted_by: "Stores that hold blocks, and requests with overlap.".into(),
+        refuted_by: "Store events with blocks, and requests with a cache hit.".into(),
         competing: Vec::new(),
         fix: Some(fix),
         subjects: Vec::new(),

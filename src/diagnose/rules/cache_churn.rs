@@ -1,4 +1,4 @@
-//! KVT009: blocks are evicted before they are asked for again.
+//! KVT009: blocks are evicted shortly before they are needed again.
 
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
@@ -15,12 +15,12 @@ impl Rule for CacheChurn {
     }
 
     fn about(&self) -> &'static str {
-        "Workers store blocks again that they evicted shortly before: the cache is too small \
-         for what comes back, and prompts are computed again. A full cache that evicts as much \
-         as it stores is normal; only blocks that return are not. Judged by the share of stored \
-         blocks that the same rank had removed within ten minutes, over a sample of one block \
-         in sixteen: 20 % of at least 50. Give the cache more room: fp8 KV cache, a larger \
-         share of GPU memory, fewer sequences at once, a host tier, or more workers."
+        "Workers store blocks again shortly after they evicted them: the cache is too small for the prefixes in \
+         use, and prompts are recomputed. A full cache that evicts as much as it stores is normal; blocks that \
+         return soon after an eviction are not. Detected when at least 20 % of newly stored blocks had been \
+         evicted by the same rank within the previous ten minutes (kvtop samples one block in sixteen, and \
+         needs at least 50 samples). Increase the KV cache capacity: fp8 KV cache, a larger share of GPU \
+         memory, fewer concurrent sequences, a host tier, or more workers."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -36,20 +36,22 @@ impl Rule for CacheChurn {
         let total = evidence.total();
         if total.sampled < limits.min_sampled {
             return Verdict::unknown(format!(
-                "stored blocks: {} were sampled, {} are needed",
-                total.sampled, limits.min_sampled
+                "needs at least {} sampled blocks ({} so far)",
+                limits.min_sampled, total.sampled
             ));
         }
         let share = total.returned as f64 / total.sampled as f64;
-        let said =
+        let counts =
             format!("{} of {} sampled blocks", thousands(total.returned), thousands(total.sampled));
         if share < limits.return_share {
-            return Verdict::clear(format!("{said} were stored again after an eviction"));
+            return Verdict::clear(format!(
+                "{counts} had been evicted within the previous 10 minutes"
+            ));
         }
         let removed = Proof::new(
-            "blocks stored and removed",
+            "blocks stored and evicted",
             format!(
-                "{} and {}",
+                "{} stored, {} evicted",
                 thousands(total.counters.stored_blocks),
                 thousands(total.counters.removed_blocks)
             ),
@@ -59,23 +61,27 @@ impl Rule for CacheChurn {
             Severity::Warning,
             Grade::Likely,
             format!(
-                "{:.0} % of stored blocks had been evicted shortly before: {said}.",
+                "{:.0} % of newly stored blocks had been evicted within the previous 10 minutes ({counts}).",
                 share * 100.0
             ),
-            vec![Proof::new("blocks that return", said, "KV events").at(evidence.at), removed],
+            vec![
+                Proof::new("blocks stored again after eviction", counts, "KV events")
+                    .at(evidence.at),
+                removed,
+            ],
         )
         .means(
-            "Prompts are computed again that were cached a while ago.",
-            "Evicted blocks that stay away.",
+            "Prompts that were cached a few minutes ago are being recomputed.",
+            "Evicted blocks that are not stored again.",
         )
-        .rather_than("KVT010: a cache may churn without being full of running requests.")
+        .rather_than("KVT010: a cache can churn without being full of running requests.")
         .mended_by(
             format!(
-                "Give the KV cache more room: fp8 KV cache, a larger share of GPU memory, a smaller {}, a \
+                "Increase the KV cache capacity: fp8 KV cache, a larger share of GPU memory, a smaller {}, a \
                  host tier, or more workers.",
                 evidence.sequences_flag()
             ),
-            "every worker whose settings change",
+            "rolling restart of every worker whose settings change",
         )
         .into()
     }

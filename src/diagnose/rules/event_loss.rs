@@ -1,4 +1,4 @@
-//! KVT014: KV events are lost on their way.
+//! KVT014: KV events are lost between workers and routers.
 
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
@@ -15,16 +15,16 @@ impl Rule for EventLoss {
     }
 
     fn about(&self) -> &'static str {
-        "Some KV events never reach the router: what hangs under a lost store is refused, and \
-         prefixes are found less often. TensorRT-LLM drops events when its buffer overflows \
-         (1024 up to Dynamo 1.2), NATS core and ZMQ drop them for slow readers. Judged by holes \
-         in the publishers' numbers (0.1 % of messages), by warnings about gaps, by parents that a router \
-         lacks though kvtop saw them stored while it ran, and where the \
-         past is known by 5 % to 90 % of stores refused, or by the routers' own counters of them, \
-         or 5 % refused as invalid or for want of room (kv_cache_events_applied, from 1.0 on). \
-         Nothing is said of messages that kvtop itself lost, that it could not read, or that passed \
-         by while its connection was away, nor where routers that are heard refuse no store: then \
-         whatever is missing may be missing to kvtop alone. Raise event_buffer_max_size and queue sizes, or upgrade to 1.3."
+        "Some KV events never reach the router: stores that build on a lost block are rejected, and fewer \
+         prefixes are found. TensorRT-LLM drops events when its buffer overflows (1024 events up to Dynamo \
+         1.2); NATS core and ZMQ drop events for slow readers. Detected by any of these: gaps in the \
+         publishers' event ids (0.1 % of messages); logged warnings about gaps; parents that a router lacks \
+         although kvtop saw them stored while the router ran; with complete history, 5 % to 90 % of stores \
+         rejected; the same share in the routers' own counters, or 5 % rejected as invalid or because the index \
+         was full (kv_cache_events_applied, from 1.0 on). Not judged for messages that kvtop itself lost, could \
+         not decode, or missed while it was disconnected. Not judged either if the routers' logs show no \
+         rejected store, because then only kvtop may have missed the events. Raise event_buffer_max_size and \
+         queue sizes, or upgrade to 1.3."
     }
 
     fn rests_on_events(&self) -> bool {
@@ -37,7 +37,7 @@ impl Rule for EventLoss {
             let proof = Proof::new("warnings about gaps", thousands(tally.gaps), "logs");
             return lost(
                 evidence,
-                format!("Logs tell of {} gaps in KV events.", thousands(tally.gaps)),
+                format!("Logs report {} gaps in KV events.", thousands(tally.gaps)),
                 Grade::Confirmed,
                 proof,
                 [],
@@ -51,11 +51,11 @@ impl Rule for EventLoss {
             return told;
         }
         if tally.events == 0 {
-            return Verdict::unknown("KV events: none came in this window");
+            return Verdict::unknown("needs KV events (none in this window)");
         }
         if evidence.plane.dropped > 0 {
             return Verdict::unknown(format!(
-                "what kvtop itself lost: {} frames",
+                "cannot tell: kvtop itself lost {} frames",
                 thousands(evidence.plane.dropped)
             ));
         }
@@ -66,12 +66,13 @@ impl Rule for EventLoss {
     }
 }
 
-/// Judges what the mirror refuses of workers whose past is known: who saw the same events refuses it too.
+/// Judges the stores that kvtop's index copy rejects, of workers with complete history: any receiver of the
+/// same events rejects them too.
 fn refused(evidence: &Evidence) -> Verdict {
     let (limits, tally) = (&evidence.thresholds, &evidence.router.tally);
     let known = evidence.present().filter(|rank| rank.past_known);
     let (own, known): (Vec<_>, Vec<_>) = known.partition(|rank| evidence.may_be_own_loss(rank));
-    // Mostly empty stores are another fault, of that worker alone.
+    // Mostly empty stores are a different fault of that worker.
     let counts = |rank: &RankEvidence| rank.tally.counters;
     let (hollow, known): (Vec<_>, Vec<_>) = known
         .into_iter()
@@ -81,116 +82,115 @@ fn refused(evidence: &Evidence) -> Verdict {
     if stores < limits.min_stores {
         if let Some(rank) = own.first() {
             return Verdict::unknown(format!(
-                "what {} KV events of {} said that did not reach kvtop",
+                "cannot tell: {} KV events of {} did not reach kvtop",
                 thousands(rank.id_holes),
                 Evidence::name_of(rank)
             ));
         }
         if hollow.iter().any(|rank| counts(rank).stores > 0) {
-            return Verdict::unknown("stores with blocks: most stores hold none");
+            return Verdict::unknown("needs store events with blocks (most are empty)");
         }
         return Verdict::unknown(
-            "the past of enough ranks: without it a refused store proves nothing",
+            "needs the complete history of more ranks: without it, a rejected store proves nothing",
         );
     }
     let share = refused as f64 / stores as f64;
     if share >= limits.loss_share {
         let value = format!("{} of {}", thousands(refused), thousands(stores));
-        let proof = Proof::new("stores refused", value.clone(), "mirror").at(evidence.at);
-        let summary =
-            format!("KV events are lost: {value} stores hang under blocks that never came.");
+        let proof =
+            Proof::new("stores rejected", value.clone(), "kvtop's index copy").at(evidence.at);
+        let summary = format!(
+            "KV events are being lost: {value} stores refer to parent blocks that never arrived."
+        );
         let by = known.into_iter().filter(|rank| {
             counts(rank).refused_stores as f64 >= limits.loss_share * counts(rank).stores as f64
         });
         return lost(evidence, summary, Grade::Likely, proof, by);
     }
     Verdict::clear(format!(
-        "{} of {} stores refused, {} messages missing",
+        "{} of {} stores rejected, {} messages missing",
         thousands(refused),
         thousands(stores),
         thousands(tally.lost)
     ))
 }
 
-/// Judges holes in the publishers' numbers: who lost what is missing there?
+/// Judges gaps in the publishers' message numbers: did kvtop lose these messages, or the router too?
 fn holes(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
-    // A message that could not be read leaves a hole in the numbers as well.
+    // An undecodable message leaves a gap in the numbers as well.
     let gone = tally.lost.saturating_sub(tally.unreadable);
     let share = gone as f64 / (gone + tally.events) as f64;
     let value = format!("{} of {}", thousands(gone), thousands(gone + tally.events));
     if share >= limits.gap_share && gone >= 2 {
         if evidence.hears_router() && tally.refused() == 0 {
             return Some(Verdict::unknown(format!(
-                "who lost them: {value} messages did not reach kvtop, but routers miss no parent"
+                "cannot tell who lost events: {value} messages did not reach kvtop, but routers lack no parent"
             )));
         }
-        let proof = Proof::new("messages missing", value.clone(), "publishers' numbers");
-        let summary = format!("KV events are lost: {value} messages are missing.");
+        let proof = Proof::new("missing messages", value.clone(), "publishers' message numbers");
+        let summary = format!("KV events are being lost: {value} messages are missing.");
         return Some(lost(evidence, summary, Grade::Likely, proof.at(evidence.at), []));
     }
     if tally.missed > 0 {
         return Some(Verdict::unknown(format!(
-            "what passed by while kvtop's own connection was away: {} messages",
+            "cannot tell: kvtop missed {} messages while it was disconnected",
             thousands(tally.missed)
         )));
     }
     (tally.lost > 0 && tally.unreadable > 0).then(|| {
         Verdict::unknown(format!(
-            "what {} messages say that could not be read",
+            "cannot tell: {} messages could not be decoded",
             thousands(tally.unreadable)
         ))
     })
 }
 
-/// Judges what routers lack of what went out while they ran: kvtop has it, so that it was lost on the way
-/// to them, or by them.
+/// Judges blocks that routers lack although kvtop saw them stored while the routers ran: routers lost these events.
 fn at_router(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let (tally, total) = (&evidence.router.tally, evidence.total());
-    // A parent that was removed for a moment is refused by everybody.
+    // Every receiver rejects a store whose parent had just been removed.
     let count = tally.parent_after.saturating_sub(total.counters.refused_stores);
     let share = count as f64 >= limits.loss_share * total.full_stores() as f64;
     if count < 2 || (count < limits.min_parent_warnings && !share) {
         return None;
     }
-    let claim = "stores refused under blocks that were stored while the router ran, or below such";
+    let claim = "rejected stores that build on blocks stored while the router ran";
     let source = "routers' logs, KV events that kvtop saw";
     let proof = Proof::new(claim, thousands(count), source).heard(evidence.router.heard.parent);
     let finding = Finding::new(
         Severity::Warning,
         Grade::Confirmed,
         format!(
-            "Routers lose KV events: they refused {} stores under blocks whose events went out while they \
-             ran.",
+            "Routers lose KV events: they rejected {} stores that build on blocks published while they ran.",
             thousands(count)
         ),
         vec![proof],
     )
     .means(
-        "The router does not find part of what is cached.",
+        "The router does not find some of the cached blocks.",
         "A router that started after those blocks were stored (KVT007).",
     )
     .rather_than("KVT007: a router without history lacks blocks stored before it started.")
     .mended_by(
-        "Give the frontend more CPU, so that it takes its events in time, and look at slow consumers \
-         on NATS.",
-        "the frontend, when its resources change",
+        "Give the frontend more CPU, so that it reads events in time, and check NATS for slow consumers.",
+        "restart of the frontend when its resources change",
     );
     Some(finding.into())
 }
 
-/// Judges routers' own counters: events are missing when a part of all stores was refused for want of a
-/// parent, but not so many that the index is empty for another reason; what is refused otherwise is as
-/// good as lost.
+/// Judges the routers' own counters. Events are missing if some stores were rejected because of unknown
+/// parents, but not so many that the index is empty for another reason. Stores rejected as invalid count as
+/// lost.
 fn counters(evidence: &Evidence) -> Option<Verdict> {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
     let (orphaned, invalid) = (tally.stores_orphaned, tally.stores_invalid);
     let all = tally.stores_applied + orphaned + invalid;
     let share = |refused: u64| refused as f64 / all.max(1) as f64;
-    // A worker that starts, or a router, refuses stores for a moment.
+    // Shortly after a worker or a router starts, rejected stores are normal.
     if all < limits.min_stores || evidence.unsettled().is_some() {
         return None;
     }
@@ -200,14 +200,14 @@ fn counters(evidence: &Evidence) -> Option<Verdict> {
             .at(evidence.at)
     };
     let (refused, proof) = if (limits.loss_share..limits.all_share).contains(&share(orphaned)) {
-        (orphaned, proof("stores refused for want of a parent", orphaned))
+        (orphaned, proof("stores rejected because the parent block is unknown", orphaned))
     } else if share(invalid) >= limits.loss_share {
-        (invalid, proof("stores refused as invalid, or for want of room", invalid))
+        (invalid, proof("stores rejected as invalid or because the index was full", invalid))
     } else {
         return None;
     };
     let summary = format!(
-        "KV events are lost: routers refused {} of {} stores.",
+        "KV events are being lost: routers rejected {} of {} stores.",
         thousands(refused),
         thousands(all)
     );
@@ -222,14 +222,11 @@ fn lost<'a>(
     by: impl IntoIterator<Item = &'a RankEvidence>,
 ) -> Verdict {
     Finding::new(Severity::Warning, grade, summary, vec![proof])
-        .means(
-            "The router does not find part of what is cached.",
-            "A publisher that was restarted.",
-        )
+        .means("The router does not find some of the cached blocks.", "A publisher that restarted.")
         .rather_than("KVT007: a router without history lacks blocks stored before it started.")
         .mended_by(
-            format!("{}; look at slow consumers on NATS.", evidence.buffer_advice()),
-            "every worker whose settings change",
+            format!("{}. Also check NATS for slow consumers.", evidence.buffer_advice()),
+            "rolling restart of every worker whose settings change",
         )
         .about(by)
         .into()

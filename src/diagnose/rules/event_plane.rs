@@ -1,4 +1,4 @@
-//! KVT004: kvtop sees no KV events, or not those of everybody.
+//! KVT004: kvtop receives no KV events, or not those of all publishers.
 
 use crate::diagnose::{AdvertisedPlane, Evidence, Finding, Proof, Rule, Unheard, Verdict};
 use crate::domain::{EVENTS_BY_ZMQ, Grade, Peers, Release, Severity, Stake, thousands};
@@ -15,16 +15,15 @@ impl Rule for EventPlane {
     }
 
     fn about(&self) -> &'static str {
-        "kvtop sees no KV events at all, although requests are served or workers are \
-         registered, or it does not reach every publisher that discovery names. Either no worker \
-         publishes, or kvtop listens in the wrong place: from Dynamo 1.3 on events go by ZMQ \
-         unless DYN_EVENT_PLANE=nats is set, each publisher at an address of its own that must be \
-         reachable or forwarded to, a NATS account may lack the right to subscribe, or the \
-         Dynamo namespace is another one. This is no statement about the deployment, so that \
-         kvtop check ends with 3 (unknown). Judged by at least 10 requests routed and 10 s of listening, a \
-         source that is down, or an advertised plane that nobody listens to, without any event; \
-         or by a publisher, or every source of events, that is out of reach for 10 s. Refuted by the first event, and by a \
-         connection to every publisher."
+        "kvtop receives no KV events although requests are served or workers are registered, or it cannot reach \
+         every publisher in discovery. Either no worker publishes, or kvtop listens in the wrong place. From \
+         Dynamo 1.3 on events use ZMQ unless DYN_EVENT_PLANE=nats is set, and each publisher has its own \
+         address, which must be reachable or port-forwarded. A NATS account may lack the permission to \
+         subscribe, or the Dynamo namespace may be another one. This finding is about kvtop, not about the \
+         deployment, so kvtop check exits with 3 (unknown). Detected without any event after 10 s and at least \
+         10 routed requests, or with a source that is down, or with an advertised event plane that kvtop does \
+         not listen to. Also detected if a publisher, or every event source, is unreachable for 10 s. Disproved \
+         by the first event, and by a connection to every publisher."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -50,7 +49,7 @@ impl Rule for EventPlane {
             return if silent_for(evidence) >= limits.unreached_seconds {
                 none(evidence, None, unheard).into()
             } else {
-                Verdict::unknown(format!("KV events of now; {why}"))
+                Verdict::unknown(format!("needs current KV events; {why}"))
             };
         }
         if tally.events > 0 {
@@ -58,15 +57,18 @@ impl Rule for EventPlane {
                 return some(evidence, unheard).into();
             }
             let name = plane.name.as_deref().unwrap_or("the event plane");
-            return Verdict::clear(format!("{} KV events came by {name}", thousands(tally.events)));
+            return Verdict::clear(format!(
+                "{} KV events received over {name}",
+                thousands(tally.events)
+            ));
         }
         if plane.logs_only {
-            return Verdict::unknown("KV events: there are logs only");
+            return Verdict::unknown("needs KV events (the input is logs only)");
         }
         let elsewhere = elsewhere(evidence);
         let served = is_settled(evidence) && served(evidence) >= limits.min_silent_routed;
         if !served && plane.down.is_empty() && elsewhere.is_none() && unheard.is_none() {
-            let missing = "KV events: none came yet, and few requests did";
+            let missing = "needs more requests (no KV events and few requests so far)";
             return Verdict::unknown(if may_be_elsewhere(evidence) {
                 format!("{missing}; {EVENTS_BY_ZMQ}")
             } else {
@@ -74,26 +76,28 @@ impl Rule for EventPlane {
             });
         }
         if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) && plane.down.is_empty() {
-            return Verdict::unknown("KV events: none came in this window");
+            return Verdict::unknown("needs KV events (none in this window)");
         }
         if evidence.mute().is_some() {
-            return Verdict::unknown("KV events: workers are set to publish none (KVT003)");
+            return Verdict::unknown(
+                "no KV events expected: publishing is off on the workers (KVT003)",
+            );
         }
         if let Some(why) = evidence.expected_silence() {
-            return Verdict::unknown(format!("KV events: {}", why.name()));
+            return Verdict::unknown(format!("no KV events expected: {}", why.name()));
         }
         none(evidence, elsewhere, unheard).into()
     }
 }
 
-/// Returns for how many seconds no KV event came.
+/// Returns the seconds since the last KV event.
 fn silent_for(evidence: &Evidence) -> u64 {
     let last = evidence.ranks.iter().filter_map(|rank| rank.last_event).max();
     last.map_or(0, |last| evidence.at.since(last).as_secs())
 }
 
-/// Returns how many requests were served, as far as anybody tells. Those from before kvtop listened prove nothing,
-/// unless it could not listen at all.
+/// Returns how many requests were served, as far as any source reports. Requests from before kvtop listened
+/// count only if kvtop could not listen at all.
 fn served(evidence: &Evidence) -> u64 {
     let router = &evidence.router;
     let told = if evidence.listens.is_none() { router.told.routed } else { 0 };
@@ -106,7 +110,7 @@ fn is_settled(evidence: &Evidence) -> bool {
     evidence.at.since(since).as_secs() >= evidence.thresholds.unreached_seconds
 }
 
-/// Returns true when only NATS was listened to for a while, and nothing says that events go by it.
+/// Returns true when kvtop listened only to NATS for a while, and nothing shows that events use NATS.
 fn may_be_elsewhere(evidence: &Evidence) -> bool {
     let plane = &evidence.plane;
     let by_nats = evidence.releases.most.is_some_and(|most| most < Release::new(1, 3));
@@ -114,7 +118,7 @@ fn may_be_elsewhere(evidence: &Evidence) -> bool {
     is_settled(evidence) && only_nats && plane.advertised.is_empty() && !by_nats
 }
 
-/// Returns a plane that discovery names and nobody here listens to.
+/// Returns an event plane that discovery names and kvtop does not listen to.
 fn elsewhere(evidence: &Evidence) -> Option<&AdvertisedPlane> {
     let plane = &evidence.plane;
     // Sources are opened right after records are read.
@@ -123,19 +127,19 @@ fn elsewhere(evidence: &Evidence) -> Option<&AdvertisedPlane> {
     plane.advertised.iter().find(|it| settled && !open(it.source))
 }
 
-/// Some publishers are not heard.
+/// Returns the finding if kvtop cannot reach some publishers.
 fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
     let (reached, wanted) = (unheard.peers.reached, unheard.peers.wanted);
     Finding::new(
         Severity::Warning,
         Grade::Confirmed,
         format!(
-            "kvtop hears {reached} of {wanted} publishers of KV events: {}.",
+            "kvtop is connected to {reached} of {wanted} publishers of KV events: {}.",
             uncounted(&unheard.why)
         ),
         vec![
             Proof::new(
-                "publishers heard",
+                "publishers connected",
                 format!("{reached} of {wanted}"),
                 unheard.why.to_string(),
             )
@@ -143,14 +147,14 @@ fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
         ],
     )
     .means(
-        "None for requests. Of the workers that are not heard nothing can be said.",
+        "Requests are unaffected. kvtop cannot judge the workers that it cannot hear.",
         "A connection to every publisher.",
     )
     .rather_than("KVT003: a worker that kvtop does not reach cannot be called silent.")
     .mended_by(reach(&unheard.why), "nothing")
 }
 
-/// No event came at all.
+/// Returns the finding if no event arrived at all.
 fn none(
     evidence: &Evidence,
     elsewhere: Option<&AdvertisedPlane>,
@@ -175,15 +179,12 @@ fn none(
     proofs.push(Proof::new("kvtop listens to", listens, "kvtop"));
     let (summary, fix) = said(evidence, elsewhere, unheard);
     Finding::new(Severity::Warning, Grade::Likely, summary, proofs)
-        .means(
-            "Nothing can be said of what workers cache; routing may be well.",
-            "One KV event from any worker.",
-        )
-        .rather_than("KVT003: with no event from anybody, a silent worker cannot be told apart.")
+        .means("Cache contents are unknown; routing may be fine.", "One KV event from any worker.")
+        .rather_than("KVT003: with no event from any worker, a silent worker cannot be identified.")
         .mended_by(fix, "nothing")
 }
 
-/// Returns what is missing, and how to get it.
+/// Returns the summary and the fix.
 fn said(
     evidence: &Evidence,
     elsewhere: Option<&AdvertisedPlane>,
@@ -198,20 +199,19 @@ fn said(
     if let Some(it) = unheard {
         let Peers { reached, wanted } = it.peers;
         let summary = format!(
-            "kvtop receives no KV events: it hears {reached} of {wanted} publishers of them; {}.",
+            "kvtop receives no KV events: it is connected to {reached} of {wanted} publishers; {}.",
             uncounted(&it.why)
         );
         return (summary, reach(&it.why));
     }
     if let Some(it) = elsewhere {
         let summary = format!(
-            "{} publishers advertise KV events over {}, and kvtop does not listen there (first \
-             {}).",
+            "{} publishers advertise KV events over {}, but kvtop does not listen there (first: {}).",
             it.publishers, it.name, it.first
         );
         let fix = match it.source {
-            "nats" => "Name the server with --nats-url, and a login where it wants one.",
-            _ => "Leave out --zmq, so that kvtop follows what discovery records name.",
+            "nats" => "Pass the NATS server with --nats-url, and credentials if it needs them.",
+            _ => "Omit --zmq, so that kvtop uses the addresses in discovery records.",
         };
         return (summary, fix.to_owned());
     }
@@ -229,30 +229,30 @@ fn said(
     if plane.advertised.is_empty() && over_zmq && only_nats {
         return (
             format!(
-                "kvtop sees no KV events, while {routed} requests were routed: from Dynamo 1.3 on \
-                 workers publish over ZMQ, and no discovery record names a publisher."
+                "kvtop sees no KV events although {routed} requests were routed: from Dynamo 1.3 on workers \
+                 publish over ZMQ, and no discovery record names a publisher."
             ),
-            "Let kvtop read discovery records: the right to list DynamoWorkerMetadata (kvtop \
-             rbac prints the role), --etcd-url or --discovery-dir; or name publishers with --zmq. \
+            "Let kvtop read discovery records: permission to list DynamoWorkerMetadata (kvtop rbac prints the \
+             role), --etcd-url or --discovery-dir; or pass publishers with --zmq. Alternative: \
              DYN_EVENT_PLANE=nats on frontend and workers moves events to NATS."
                 .to_owned(),
         );
     }
     (
-        format!("kvtop sees no KV events, while {routed} requests were routed."),
-        "Look where events go: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and \
-         account, --dynamo-namespace; and whether workers publish at all."
+        format!("kvtop sees no KV events although {routed} requests were routed."),
+        "Check where events are sent: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and account, \
+         --dynamo-namespace. Also check that workers publish at all."
             .to_owned(),
     )
 }
 
-/// How to make engines publish whose publishers are connected.
+/// The fix if kvtop is connected to every publisher, but engines send no event.
 const UNPUBLISHED: &str = "On vLLM workers, check the endpoint in --kv-events-config: the engine binds tcp://*:PORT, \
                            but connects to an address without *, and then no event ever leaves it. Also check that \
                            prefix caching is on.";
 
-/// Returns what a source says of itself: how many publishers it reaches, and why not the others. Their
-/// records are left to the evidence: a line of a screen has room for an address and a reason.
+/// Shortens a source's own report to counts and reasons. Discovery records are only shown as evidence, since a
+/// line on screen holds just an address and a reason.
 fn reasons(why: &str) -> String {
     let counted = why.split_once(": ").filter(|(source, rest)| {
         !source.contains(' ') && rest.starts_with(|first: char| first.is_ascii_digit())
@@ -270,66 +270,65 @@ fn reasons(why: &str) -> String {
     said + rest
 }
 
-/// Returns that without how many, where the sentence has said so.
+/// Shortens a source's own report to reasons, if the sentence already gives the counts.
 fn uncounted(why: &str) -> String {
     let why = why.split_once(" publishers connected; ").map_or(why, |(_, reasons)| reasons);
     reasons(why)
 }
 
-/// Rights without which a pod is not reached from outside, as sources name them.
+/// The permissions needed to reach a pod from outside the cluster, as sources name them.
 const PORT_FORWARD: &str = "pods/portforward";
 const ENDPOINTS: &str = "`list endpointslices`";
 
-/// Returns the namespace that a source says it needs a right in.
+/// Returns the namespace in which a source reports a missing permission.
 fn namespace_of(why: &str) -> Option<&str> {
     why.split_once("in namespace `")?.1.split('`').next()
 }
 
-/// Returns how to reach what a source says that it does not.
+/// Returns the fix for a source that reports an unreachable server or publisher.
 fn reach(why: &str) -> String {
     if why.starts_with("nats:") && (why.contains(PORT_FORWARD) || why.contains(ENDPOINTS)) {
         let place = namespace_of(why).unwrap_or("NAMESPACE");
         return format!(
-            "Grant what `kvtop rbac --port-forward --nats-namespace {place}` prints, or run kvtop \
-             inside the cluster; --nats-url names another address of the server."
+            "Grant the role that `kvtop rbac --port-forward --nats-namespace {place}` prints, or run kvtop \
+             inside the cluster, or pass another address of the server with --nats-url."
         );
     }
     let fix = if let Some(why) = why.strip_prefix("kubernetes: ") {
         cluster(why)
     } else if why.contains(PORT_FORWARD) {
-        "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), \
-         or run kvtop where the addresses of pods can be reached, as inside the cluster."
+        "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), or run kvtop \
+         where pod addresses are reachable, such as inside the cluster."
     } else if why.contains("right to read") {
-        "Give kvtop a user of etcd that may read `v1/`: --etcd-user and --etcd-password-file."
+        "Pass an etcd user with permission to read `v1/`: --etcd-user and --etcd-password-file."
     } else if why.contains("needs to subscribe") {
-        "Let the account that kvtop logs in with subscribe to these subjects and to `_INBOX.>`, or \
-         give it another one (--nats-user, --nats-creds)."
+        "Allow kvtop's NATS account to subscribe to these subjects and to `_INBOX.>`, or pass another account \
+         (--nats-user, --nats-creds)."
     } else if why.starts_with("nats:") {
-        "See that the address is the server's and that it can be reached from here; --nats-url \
-         names another one."
+        "Check that this is the right server and that it is reachable from here, or pass another with --nats-url."
     } else if why.contains("no address of a ZMQ socket") {
-        "Mend the records, or what they are made of: a publisher advertises tcp://host:port, from \
-         1.6 on with the host that DYN_EVENT_PLANE_HOST names."
+        "Correct the discovery records: a publisher advertises tcp://host:port (from 1.6 on with the host in \
+         DYN_EVENT_PLANE_HOST)."
     } else if why.contains("publishers") {
-        "Run kvtop where these addresses can be reached, as inside the cluster, or let it open \
-         port-forwards; a record of a worker that is gone disappears by itself."
+        "Run kvtop where these addresses are reachable, such as inside the cluster, or let it open \
+         port-forwards. The record of a worker that has left disappears by itself."
     } else {
-        "Look where events go: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and \
-         account, --dynamo-namespace; and whether workers publish at all."
+        "Check where events are sent: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and account, \
+         --dynamo-namespace. Also check that workers publish at all."
     };
     fix.to_owned()
 }
 
-/// Returns how to reach what Kubernetes says that it does not.
+/// Returns the fix for a Kubernetes API server that cannot be reached or used.
 fn cluster(why: &str) -> &'static str {
     if why.contains("log in again") {
-        "Log in again, as `kubectl get pods` asks for; kvtop goes on by itself."
+        "Log in again, as `kubectl get pods` requests; kvtop then continues by itself."
     } else if why.contains("no permission") {
-        "Grant what `kvtop rbac` prints, or name a server of events with --nats-url or --zmq."
+        "Grant the role that `kvtop rbac` prints, or pass an event server with --nats-url or --zmq."
     } else if why.contains("certificate") {
-        "Set the cluster's certificate-authority in the kubeconfig to the one that the API server has."
+        "Set certificate-authority in the kubeconfig to the CA of the API server."
     } else {
-        "Make `kubectl get pods` work from here (address in the kubeconfig, VPN, proxy); kvtop goes on \
-         by itself. Or name a server of events with --nats-url or --zmq."
+        "Make `kubectl get pods` work from here (kubeconfig address, VPN, proxy); kvtop then continues by \
+         itself. Or pass an event server with --nats-url or --zmq."
     }
 }

@@ -1,4 +1,4 @@
-//! KVT013: routers do not act as one.
+//! KVT013: several routers do not share load, or hash with different block sizes.
 
 use std::collections::BTreeSet;
 
@@ -20,11 +20,10 @@ impl Rule for FrontendsDisagree {
     }
 
     fn about(&self) -> &'static str {
-        "Several routers share the workers, and each knows only the load that it caused itself: \
-         without DYN_ROUTER_REPLICA_SYNC=true (0.9: --router-replica-sync) they pile onto the same worker. Frontends that \
-         adopted different block sizes for one model are worse: the same request is hashed in two ways. \
-         Judged by the sizes that frontends report in their metrics, by the number of routers \
-         that route, and by the setting."
+        "Several routers use the same workers, but each one knows only the load of its own requests. Without \
+         DYN_ROUTER_REPLICA_SYNC=true (0.9: --router-replica-sync) they overload the same worker. Frontends \
+         with different block sizes for one model are worse: they hash the same request in two ways. Detected \
+         by the block sizes in the frontends' metrics, the number of active routers, and the setting."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -39,20 +38,22 @@ impl Rule for FrontendsDisagree {
         let pods = if seen.len() >= there.len() { seen } else { there };
         let sync = evidence.settings.replica_sync.as_ref();
         match (pods.len(), sync) {
-            (0, _) => Verdict::unknown("routers: neither logs nor pods show one that routes"),
+            (0, _) => Verdict::unknown("needs a router that routes (none in logs or pods)"),
             (1, _) if evidence.plane.logs_only => {
-                Verdict::unknown("other routers: saved logs show one, and may leave others out")
+                Verdict::unknown("cannot tell: saved logs show one router, but may omit others")
             }
-            (1, _) => Verdict::clear("one router routes"),
-            (_, Some(set)) if set.value => Verdict::clear("routers share their load"),
+            (1, _) => Verdict::clear("one router routes all requests"),
+            (_, Some(set)) if set.value => {
+                Verdict::clear("routers share load (replica sync is on)")
+            }
             (_, None) => Verdict::unknown(format!(
-                "whether routers share their load ({}): no pod or manifest of one was seen",
+                "needs a router's pod or manifest ({}), which kvtop has not seen",
                 evidence.knob_text(knobs::REPLICA_SYNC, "")
             )),
             (count, Some(set)) => Finding::new(
                 Severity::Info,
                 Grade::ConfigOnly,
-                format!("{count} routers do not tell each other what they routed."),
+                format!("{count} routers are not sharing load (replica sync is off)."),
                 vec![
                     Proof::new(
                         "replica sync",
@@ -63,9 +64,12 @@ impl Rule for FrontendsDisagree {
                     Proof::new("routers", pods.join(", "), "pods and logs").at(evidence.at),
                 ],
             )
-            .means("Each knows only the load that it caused.", "One router only.")
+            .means("Each router knows only the load of its own requests.", "A single router.")
             .mended_by(
-                format!("Give all frontends {}.", evidence.knob_text(knobs::REPLICA_SYNC, "")),
+                format!(
+                    "Start all frontends with {}.",
+                    evidence.knob_text(knobs::REPLICA_SYNC, "")
+                ),
                 evidence.frontend_restarts(),
             )
             .through(replica_sync(evidence))
@@ -74,8 +78,8 @@ impl Rule for FrontendsDisagree {
     }
 }
 
-/// Returns the sizes of routers for one model, when they differ. Each model has a size of its own; where
-/// only some routers say which model theirs is of, nothing is compared unless there is but one.
+/// Returns the block sizes of routers for one model if they differ. Each model has its own size. If only some
+/// routers name their model, sizes are compared only when there is a single model.
 fn at_odds(evidence: &Evidence) -> Option<Vec<&SizeClaim>> {
     let claims = evidence.best_by_subject(ClaimOf::Router);
     let models: BTreeSet<&str> = claims.iter().filter_map(|claim| claim.model.as_deref()).collect();
@@ -93,11 +97,11 @@ fn at_odds(evidence: &Evidence) -> Option<Vec<&SizeClaim>> {
     groups.into_iter().find(differ)
 }
 
-/// Routers hash with different sizes. Where KVT001 names the one that is wrong, it says what to do.
+/// Returns the finding for routers that hash with different sizes. If KVT001 names the wrong one, its fix applies.
 fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     if own && let Verdict::Found(_) = BlockSizeMismatch.judge(evidence) {
-        return Verdict::unknown("explained by KVT001; judged again once that is cured");
+        return Verdict::unknown("explained by KVT001; judged again once that is fixed");
     }
     let mut sizes: Vec<(u32, Vec<String>)> = Vec::new();
     for claim in claims {
@@ -109,7 +113,7 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
     }
     sizes.sort_unstable();
     let model = claims.first().and_then(|claim| claim.model.as_deref());
-    // Where there is but one model its name says nothing.
+    // A single model needs no name.
     let of = match model.filter(|_| evidence.models_of_routers() > 1) {
         Some(model) => format!(" for {model}"),
         None => String::new(),
@@ -126,23 +130,28 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
         format!("Routers hash with different block sizes{of}: {named}."),
         proofs.collect(),
     )
-    .means("Some routers find what others cannot.", "Routers of different models.");
+    .means(
+        "Some routers find cached blocks that others cannot.",
+        "Routers that serve different models.",
+    );
     match evidence.settings.router_kind {
-        RouterKind::Frontend => finding
-            .mended_by("Roll the frontends that adopted an old model card.", "those frontends"),
+        RouterKind::Frontend => finding.mended_by(
+            "Restart the frontends that still use an old model card.",
+            "restart of those frontends",
+        ),
         RouterKind::OwnSize | RouterKind::Unknown => {
             let name = evidence.knob_text(knobs::ROUTER_SIZE, "");
             let sentence = match evidence.worker_size() {
                 Some(claim) => format!("Start all routers with {name} {}.", claim.tokens),
                 None => format!("Start all routers with their workers' block size ({name})."),
             };
-            finding.mended_by(sentence, "those routers; they read their index anew")
+            finding.mended_by(sentence, "restart of those routers, which rebuild their index")
         }
     }
     .into()
 }
 
-/// The variable that shares the load, in versions that read one.
+/// Returns the change that turns replica sync on, for versions with such a variable.
 fn replica_sync(evidence: &Evidence) -> Option<Change> {
     let name = evidence.knob(knobs::REPLICA_SYNC)?.strip_suffix("=true")?;
     let variable = Some(name.to_owned());

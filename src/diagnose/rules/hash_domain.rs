@@ -18,13 +18,13 @@ impl Rule for HashDomain {
     }
 
     fn about(&self) -> &'static str {
-        "The index is full, nothing warns, engines reuse prefixes, and yet no request finds a cached \
-         block: router and workers hash the same prompts differently. When their block sizes differ this \
-         is KVT001. Otherwise it is what goes into the hash: the name of a LoRA adapter, the pairs of \
-         tokens of EAGLE speculation, hashes of images, a cache salt, or another tokenizer or chat \
-         template. Judged by at least 12 requests without overlap while workers hold 30 blocks or more \
-         and stores fork from cached prefixes. Use the same Dynamo version on frontend and workers; look \
-         at adapters, speculation and templates one by one."
+        "Router and workers hash the same prompts differently: the index is full, no warning is logged, engines \
+         reuse prefixes, and yet no request finds a cached block. If their block sizes differ, this is KVT001. \
+         Otherwise the hash input differs: the name of a LoRA adapter, the token pairs of EAGLE speculation, \
+         image hashes, a cache salt, or another tokenizer or chat template. Detected by at least 12 requests \
+         without a cache hit, while workers hold at least 30 blocks and store events continue cached prefixes. \
+         Use the same Dynamo version on frontend and workers. Then check adapters, speculation and templates \
+         one at a time."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -38,15 +38,17 @@ impl Rule for HashDomain {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         match blind::look(evidence) {
             Sight::Sees { hits, known } => Verdict::clear(format!(
-                "{} of {} requests found cached blocks",
+                "{} of {} requests had a cache hit",
                 thousands(hits),
                 thousands(known)
             )),
             Sight::Metric { rate } => {
                 Verdict::clear(format!("routers find {:.0} % of prompts cached", rate * 100.0))
             }
-            Sight::NothingToSee => Verdict::unknown("prompts that share a prefix: none came again"),
-            Sight::Unknown => Verdict::unknown("enough requests whose overlap is known"),
+            Sight::NothingToSee => {
+                Verdict::unknown("needs prompts that share a prefix (none so far)")
+            }
+            Sight::Unknown => Verdict::unknown("not enough requests with a known overlap yet"),
             Sight::Blind(proofs) => judge_blind(evidence, proofs),
         }
     }
@@ -60,19 +62,19 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
             proofs.push(Proof::new(
                 "publisher block size",
                 format!(
-                    "{} of {} prompts fit {router}",
+                    "{} of {} prompt lengths match {router}-token blocks",
                     thousands(chains.agreeing.into()),
                     thousands(chains.prompts.into())
                 ),
-                "stores, and lengths of prompts",
+                "store events and prompt lengths",
             ));
         }
-        (Some(_), Some(_)) => return Verdict::unknown("sizes that agree: KVT001 is the cause"),
-        // Where prompts tell their lengths, they tell the size soon.
+        (Some(_), Some(_)) => {
+            return Verdict::unknown("block sizes differ (KVT001); judged once they agree");
+        }
+        // Known prompt lengths will soon show the block size.
         _ if (1..evidence.thresholds.min_lengths).contains(&evidence.router.lengths_told) => {
-            return Verdict::unknown(
-                "more prompts, to tell the block size by the length of their chains",
-            );
+            return Verdict::unknown("needs more prompts of known length to derive the block size");
         }
         _ => {}
     }
@@ -81,26 +83,25 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
         severity: Severity::Critical,
         grade: Grade::Likely,
         summary: format!(
-            "Router and workers hash prompts differently: {} of {} requests found nothing although {} \
-             blocks are cached and engines reuse them.",
+            "Router and workers hash prompts differently: {} of {} requests had no cache hit, although engines \
+             reuse {} cached blocks.",
             thousands(blind.zero),
             thousands(blind.known),
             thousands(evidence.tree.held)
         ),
         effect: blind::EFFECT.into(),
         proofs,
-        refuted_by: "One request with overlap.".into(),
+        refuted_by: "One request with a cache hit.".into(),
         competing: vec![
-            "KVT001: nobody names two block sizes that differ.".into(),
-            "Causes in question: LoRA names, EAGLE speculation, images, cache salt, tokenizer, chat \
-             template."
+            "KVT001: no source reports two different block sizes.".into(),
+            "Possible causes: LoRA names, EAGLE speculation, images, cache salt, tokenizer, chat template."
                 .into(),
         ],
         fix: Some(Fix {
-            sentence: "Run frontend and workers from the same Dynamo version, and compare block size, LoRA \
+            sentence: "Run frontend and workers from the same Dynamo version. Compare block size, LoRA \
                        adapters, speculative decoding, tokenizer and chat template on both sides."
                 .into(),
-            restarts: "whatever differs".into(),
+            restarts: "restart of whichever side changes".into(),
             ..Fix::default()
         }),
         subjects: Vec::new(),

@@ -18,14 +18,13 @@ impl Rule for Imbalance {
     }
 
     fn about(&self) -> &'static str {
-        "One worker gets far more requests than its share while others idle: a popular prefix \
-         pulls its requests to where it is cached, and load loses. Judged over at least 100 \
-         requests: the largest share is more than twice the mean (with two workers, more than \
-         nine in ten), and the Gini coefficient is above 0.35. Nothing is said while a worker is \
-         away, starts, or started within the last minute: its cache is empty, and requests go \
-         where prefixes are. Lower the weight of the overlap (0.9: DYN_KV_OVERLAP_SCORE_WEIGHT, \
-         1.0 and 1.1: DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT, from 1.2 on \
-         DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT) to 0.5, or add a little temperature."
+        "One worker gets far more than its share of requests while others are idle: a popular prefix attracts \
+         requests to the worker that has it cached, despite its load. Detected over at least 100 requests if \
+         the largest share is more than twice the mean (with two workers: more than nine in ten) and the Gini \
+         coefficient is above 0.35. Not judged while a worker is away, starting, or started within the last \
+         minute, because requests avoid its empty cache. Decrease the overlap weight (0.9: \
+         DYN_KV_OVERLAP_SCORE_WEIGHT, 1.0 and 1.1: DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT, from 1.2 on \
+         DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT) to 0.5, or set a small temperature."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -40,14 +39,14 @@ impl Rule for Imbalance {
             return Verdict::unknown(too_few(&groups, limits.min_decisions));
         }
         if let Some(why) = evidence.unsettled() {
-            return Verdict::unknown(format!("workers that are all there for a while: {why}"));
+            return Verdict::unknown(format!("waiting until the set of workers is stable: {why}"));
         }
         let uneven = |it: &&&Shares<'_>| it.most() > it.line() && it.gini() > limits.gini;
         let Some(worst) = judged.iter().filter(uneven).max_by_key(|it| it.sum) else {
             let busiest = judged.iter().copied().max_by(|a, b| a.most().total_cmp(&b.most()));
             let (most, sum) = busiest.map_or((0.0, 0), |it| (it.most(), it.sum));
             return Verdict::clear(format!(
-                "the busiest rank got {:.0} % of {}",
+                "the busiest rank got {:.0} % of {} requests",
                 most * 100.0,
                 thousands(sum)
             ));
@@ -65,17 +64,20 @@ impl Rule for Imbalance {
             Severity::Warning,
             Grade::Likely,
             format!(
-                "One of {} ranks gets {:.0} % of {} requests.",
+                "One of {} ranks received {:.0} % of {} requests.",
                 counts.len(),
                 most * 100.0,
                 thousands(sum)
             ),
             proofs.collect(),
         )
-        .means("Requests may queue at one worker while others have room.", "Shares that even out.")
+        .means(
+            "Requests may queue at one worker while others have free capacity.",
+            "Shares that even out.",
+        )
         .mended_by(
             format!(
-                "Lower what an overlap counts: {} on the frontend, or DYN_ROUTER_TEMPERATURE=0.1.",
+                "Decrease the overlap weight: set {} on the frontend, or DYN_ROUTER_TEMPERATURE=0.1.",
                 evidence.knob_text(knobs::OVERLAP, "=0.5")
             ),
             evidence.frontend_restarts(),
@@ -86,11 +88,11 @@ impl Rule for Imbalance {
     }
 }
 
-/// Says that there were too few requests to judge.
+/// Describes how many requests are still needed to judge.
 fn too_few(groups: &[Shares<'_>], least: u64) -> String {
     let counts = groups.iter().map(|it| (it.sum, it.counts.len()));
     let (sum, ranks) = counts.max_by_key(|(sum, ranks)| (*ranks > 1, *sum)).unwrap_or_default();
-    format!("requests: {sum} to {ranks} ranks, {least} are needed")
+    format!("needs at least {least} requests ({sum} to {ranks} ranks so far)")
 }
 
 /// The requests of workers that share them.

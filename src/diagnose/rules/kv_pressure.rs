@@ -1,4 +1,4 @@
-//! KVT010: running requests fill the cache.
+//! KVT010: running requests fill the KV cache.
 
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity};
@@ -15,13 +15,12 @@ impl Rule for KvPressure {
     }
 
     fn about(&self) -> &'static str {
-        "Running requests take nearly all KV blocks of a worker: nothing is left to keep \
-         prefixes in, requests wait or are preempted. Judged by the engine's own gauge, or by \
-         used blocks against capacity: 95 % and more, where KV events show less than half as \
-         cached. Nothing is said where kvtop attached late or stores hold no blocks: cached \
-         blocks are then uncounted; nor in the minute after a worker came or left, when the \
-         others carry its load. Lower max_num_seqs (max_batch_size) or the context length, or \
-         give the KV cache more memory."
+        "Running requests use nearly all KV blocks of a worker, so prefixes cannot stay cached, and requests \
+         wait or are preempted. Detected when at least 95 % of blocks are in use (the engine's own gauge, or \
+         used blocks against capacity) while KV events show less than half of them as cached. Not judged if \
+         kvtop connected late or store events are empty, because cached blocks are then uncounted. Not judged \
+         either for one minute after a worker joined or left, because the other workers carry its load. Lower \
+         max_num_seqs (max_batch_size) or the context length, or give the KV cache more memory."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -31,7 +30,9 @@ impl Rule for KvPressure {
             .filter_map(|rank| Some((Evidence::name_of(rank), rank.utilization?)))
             .collect();
         let Some((_, most)) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
-            return Verdict::unknown("KV utilization: no worker's metrics or load reports name it");
+            return Verdict::unknown(
+                "no data on KV utilization (needs worker metrics or load reports)",
+            );
         };
         let cached = |name: &str| cached(evidence, name);
         let full: Vec<_> = known
@@ -45,7 +46,7 @@ impl Rule for KvPressure {
             if let Some((name, share)) = unclear.find(|it| it.1 >= limits.pressure) {
                 let used = (share * 100.0).round();
                 return Verdict::unknown(format!(
-                    "how much {name} has room for and has cached: {used} % in use may be requests or \
+                    "needs the capacity and cached blocks of {name}: its {used} % in use may be requests or \
                      cached prefixes"
                 ));
             }
@@ -55,7 +56,7 @@ impl Rule for KvPressure {
             ));
         }
         if let Some(why) = evidence.in_change() {
-            return Verdict::unknown(format!("workers that are all there for a while: {why}"));
+            return Verdict::unknown(format!("waiting until the set of workers is stable: {why}"));
         }
         let proofs = full.iter().map(|(name, share)| {
             Proof::new(
@@ -73,23 +74,23 @@ impl Rule for KvPressure {
             proofs.collect(),
         )
         .means(
-            "Hardly any room is left to keep prefixes; requests may wait.",
-            "A gauge that counts cached blocks too.",
+            "Almost no capacity is left to keep prefixes cached; requests may wait.",
+            "A utilization gauge that also counts cached blocks.",
         )
         .mended_by(
             format!(
                 "Lower {} or the context length, or give the KV cache more memory.",
                 evidence.sequences_flag()
             ),
-            "every worker whose settings change",
+            "rolling restart of every worker whose settings change",
         )
         .into()
     }
 }
 
-/// Returns the share of its room that a rank has cached. A cache full of prefixes is no pressure: gauges may
-/// count cached blocks too. None where the mirror does not count all of them: what was there before kvtop
-/// attached, and what was published without blocks.
+/// Returns the cached share of a rank's capacity; none if kvtop does not count all cached blocks. A cache full
+/// of prefixes is no pressure, and gauges may count cached blocks too. Blocks from before kvtop connected, and
+/// those of empty store events, are not counted.
 fn cached(evidence: &Evidence, name: &str) -> Option<f64> {
     let rank = named(evidence, name)?;
     let counters = &rank.tally.counters;

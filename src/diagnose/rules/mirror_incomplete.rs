@@ -1,9 +1,9 @@
-//! KVT008: kvtop itself does not know everything.
+//! KVT008: kvtop's copy of the router's index is incomplete.
 
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
 
-/// Most workers that are named.
+/// The largest number of workers that a sentence names.
 const MOST_NAMED: usize = 4;
 
 pub(super) struct MirrorIncomplete;
@@ -18,11 +18,11 @@ impl Rule for MirrorIncomplete {
     }
 
     fn about(&self) -> &'static str {
-        "What kvtop holds of the router's index may lack blocks: it attached after they were \
-         stored, messages were lost on the way to it, no event of a worker came at all though \
-         routers find blocks there, or it reached its bound of memory. Then its own count of refused stores proves nothing, and rules lean on what routers and \
-         workers say. A note, no fault of the deployment. Attach earlier, read the stream from \
-         its start, or give it more memory (--max-memory)."
+        "kvtop's copy of the router's index may lack blocks. Reasons: kvtop connected after they were stored; \
+         messages to kvtop were lost; no event of a worker arrived although routers find blocks there; or kvtop \
+         reached its memory limit. The rejected stores that kvtop counts then prove nothing, and rules rely on \
+         the reports of routers and workers. This is a note about kvtop, not a fault of the deployment. Start \
+         kvtop earlier, read the stream from its start, or raise --max-memory."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -35,25 +35,29 @@ impl Rule for MirrorIncomplete {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         if evidence.router.tally.events == 0 {
-            return Verdict::unknown("KV events: none came in this window");
+            return Verdict::unknown("needs KV events (none in this window)");
         }
         let mut reasons = evidence.tree.incomplete.clone();
         reasons.extend(unheard(evidence));
         reasons.extend(missed(evidence));
         if reasons.is_empty() {
             return Verdict::clear(format!(
-                "{} blocks, from the first event on",
+                "complete from the first event on: {} blocks",
                 evidence.tree.held
             ));
         }
-        let proofs = reasons.iter().map(|why| Proof::new("mirror", why.clone(), "kvtop")).collect();
+        let proofs =
+            reasons.iter().map(|why| Proof::new("index copy", why.clone(), "kvtop")).collect();
         Finding::new(
             Severity::Info,
             Grade::Confirmed,
-            format!("kvtop does not know every block: {}.", reasons.join("; ")),
+            format!("kvtop's copy of the index is incomplete: {}.", reasons.join("; ")),
             proofs,
         )
-        .means("None for requests. Orphans prove nothing while it lasts.", "A past that is known.")
+        .means(
+            "Requests are unaffected. Until the copy is complete, its orphan counts prove nothing.",
+            "A complete history of every worker.",
+        )
         .into()
     }
 }
@@ -75,8 +79,7 @@ fn missed(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// Names workers of which no KV event ever came, though routers find blocks with them: routers hear what
-/// kvtop does not.
+/// Names workers whose KV events never reached kvtop, although routers find their blocks.
 fn unheard(evidence: &Evidence) -> Option<String> {
     let found = |rank: &&RankEvidence| {
         let overlap = rank.tally.overlap();
@@ -93,7 +96,7 @@ fn unheard(evidence: &Evidence) -> Option<String> {
     let hits: u64 = overlaps.map(|overlap| overlap.known - overlap.zero).sum();
     (!ranks.is_empty()).then(|| {
         format!(
-            "no KV event of {}{more} ever came, though routers found blocks there for {} requests",
+            "no KV event of {}{more} ever arrived, although routers found blocks there for {} requests",
             first.join(", "),
             thousands(hits)
         )

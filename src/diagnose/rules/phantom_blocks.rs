@@ -1,4 +1,4 @@
-//! KVT020: the index holds more than a worker has room for.
+//! KVT020: the index holds more blocks than a worker's capacity.
 
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
@@ -15,11 +15,11 @@ impl Rule for PhantomBlocks {
     }
 
     fn about(&self) -> &'static str {
-        "By the events a worker holds more blocks than its engine has room for: removals were \
-         lost, or a cache was emptied without a word (sleep, weight update, reset). The router \
-         then prefers that worker for prefixes it no longer has. Judged by blocks of a rank \
-         against its capacity, with 5 % to spare. Where events did not reach kvtop, and routers do \
-         not say that they lack them too, its own count proves nothing. Roll that worker."
+        "According to KV events a worker holds more blocks than its engine's capacity: removals were lost, or \
+         the cache was emptied without an event (sleep, weight update, reset). The router then prefers that \
+         worker for prefixes that it no longer has. Detected when a rank's blocks exceed its capacity by more \
+         than 5 %. Not judged if events did not reach kvtop and routers do not report the same loss, because \
+         the count then proves nothing. Restart that worker."
     }
 
     fn rests_on_events(&self) -> bool {
@@ -33,14 +33,19 @@ impl Rule for PhantomBlocks {
             .filter_map(|rank| Some((rank, rank.capacity.filter(|capacity| *capacity > 0)?)))
             .collect();
         if known.is_empty() {
-            return Verdict::unknown("capacity: no model card or log names the blocks of a worker");
+            return Verdict::unknown(
+                "needs a worker's capacity (no model card or log reports one)",
+            );
         }
         let over = |(rank, capacity): &&(&crate::diagnose::RankEvidence, u64)| {
             rank.accepted as f64 > limits.phantom * *capacity as f64
         };
         let found: Vec<_> = known.iter().filter(over).collect();
         if found.is_empty() {
-            return Verdict::clear(format!("no more blocks than room on {} ranks", known.len()));
+            return Verdict::clear(format!(
+                "{} ranks hold no more blocks than capacity",
+                known.len()
+            ));
         }
         if let Some(missing) = found.iter().find_map(|(rank, _)| own_loss(evidence, rank)) {
             return Verdict::unknown(missing);
@@ -50,40 +55,43 @@ impl Rule for PhantomBlocks {
             let claim = format!("blocks of {}", Evidence::name_of(rank));
             Proof::new(
                 claim,
-                format!("{} in room for {}", thousands(rank.accepted), thousands(*capacity)),
-                "mirror, model card",
+                format!("{} with a capacity of {}", thousands(rank.accepted), thousands(*capacity)),
+                "kvtop's index copy, model card",
             )
             .at(evidence.at)
         });
         let (fix, restarts) = match names.as_slice() {
-            [one] => (format!("Roll {one}"), "that worker"),
+            [one] => (format!("Restart {one}"), "restart of that worker, which loses its KV cache"),
             several => (
-                format!("Roll {}, one after the other", several.join(", ")),
-                "those workers, one after the other",
+                format!("Restart {} one at a time", several.join(", ")),
+                "rolling restart of those workers; each one loses its KV cache",
             ),
         };
         Finding::new(
             Severity::Warning,
             Grade::Likely,
-            format!("The index holds more blocks than there is room for on {}.", names.join(", ")),
+            format!("The index holds more blocks than the capacity of {}.", names.join(", ")),
             proofs.collect(),
         )
-        .means("Requests may be sent there for prefixes that are gone.", "A capacity that grew.")
-        .mended_by(format!("{fix}, so that cache and index start again together."), restarts)
+        .means(
+            "Requests may be routed there for prefixes that are no longer cached.",
+            "A capacity that grew.",
+        )
+        .mended_by(format!("{fix}, so that cache and index are rebuilt together."), restarts)
         .about(found.iter().map(|(rank, _)| *rank))
         .into()
     }
 }
 
-/// Returns why the mirror's count of `rank` is no count of the router's index, when it may be none: events
-/// are missing, and no router says that it lacks them too.
+/// Returns why kvtop's count of `rank` may differ from the router's index: events are missing, and no router
+/// reports the same loss.
 fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<String> {
     let (tally, counters) = (&evidence.router.tally, &rank.tally.counters);
     if evidence.plane.dropped > 0 {
         let dropped = thousands(evidence.plane.dropped);
-        return Some(format!("what kvtop itself lost: {dropped} frames"));
+        return Some(format!("cannot tell: kvtop itself lost {dropped} frames"));
     }
-    // Refused here, and not there: the router had what kvtop lacks.
+    // Rejected by kvtop but not by the router: the router received the events that kvtop lacks.
     let here = counters.refused_stores + counters.unknown_removals;
     let there = tally.refused() + tally.remove.max(tally.removals_missing);
     if there > 0 && there * 2 >= here {
@@ -92,16 +100,16 @@ fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<String> {
     let name = Evidence::name_of(rank);
     if evidence.may_be_own_loss(rank) {
         let missing = thousands(rank.id_holes);
-        return Some(format!("{missing} KV events of {name} that did not reach kvtop"));
+        return Some(format!("cannot tell: {missing} KV events of {name} did not reach kvtop"));
     }
     if rank.missing > 0 {
         let missing = thousands(rank.missing);
-        return Some(format!("{missing} messages of {name} that did not reach kvtop"));
+        return Some(format!("cannot tell: {missing} messages of {name} did not reach kvtop"));
     }
     (rank.unmatched > 0).then(|| {
         format!(
-            "what the mirror of {name} lacks: {} stores and removals did not fit it, and no router says \
-             the same of its index",
+            "cannot tell: kvtop's index copy lacks blocks of {name} ({} stores and removals did not match it, \
+             and no router reports the same)",
             thousands(rank.unmatched)
         )
     })

@@ -1,4 +1,4 @@
-//! KVT017: there is nothing to reuse, or engines do not.
+//! KVT017: prompts share no prefix, or engines do not reuse prefixes.
 
 use crate::diagnose::{Evidence, Finding, Ground, OfWorker, Proof, Rule, Verdict};
 use crate::domain::{Backend, Grade, Severity, thousands};
@@ -15,13 +15,13 @@ impl Rule for PrefixReuse {
     }
 
     fn about(&self) -> &'static str {
-        "No request finds anything cached because there is nothing to find: engines do not \
-         reuse prefixes (--no-enable-prefix-caching, enable_block_reuse: false, \
-         --disable-radix-cache), or no two prompts begin alike: a date, a request id or a tool \
-         list near the start makes every prompt new. An engine without prefix caching publishes no KV events \
-         either, which is no fault of its publisher. Workers that only decode are not judged. Judged by the \
-         engines' settings, logs and hit rates, and over at least 50 requests without overlap by stores that never fork from a \
-         cached prefix. Switch reuse on, or move what changes to the end of the prompt."
+        "There are no cache hits because there is nothing to reuse. Either engines do not reuse prefixes \
+         (--no-enable-prefix-caching, enable_block_reuse: false, --disable-radix-cache), or no two prompts \
+         start alike: a date, a request id or a tool list near the start makes every prompt unique. An engine \
+         without prefix caching publishes no KV events either; its publisher is not at fault. Decode-only \
+         workers are not judged. Detected by the engines' settings, logs and hit rates, or by at least 50 \
+         requests without a cache hit whose store events never continue a cached prefix. Enable prefix caching, \
+         or move the changing parts to the end of the prompt."
     }
 
     fn rests_on_events(&self) -> bool {
@@ -37,7 +37,7 @@ impl Rule for PrefixReuse {
         let total = evidence.total();
         if all.known > all.zero {
             return Verdict::clear(format!(
-                "{} of {} requests found a prefix",
+                "{} of {} requests had a cache hit",
                 all.known - all.zero,
                 all.known
             ));
@@ -46,13 +46,13 @@ impl Rule for PrefixReuse {
             || total.full_stores() < evidence.thresholds.min_stores
         {
             return Verdict::unknown(
-                "enough requests whose overlap is known, and stores with blocks",
+                "not enough requests with a known overlap, or store events with blocks, yet",
             );
         }
-        // A prompt that begins like no other is stored from its first block on.
+        // A prompt with a unique start is stored from its first block on.
         if total.roots * 10 < all.known * 9 {
             return Verdict::unknown(format!(
-                "stores from the begin of a prompt: {} were seen, while {} requests found nothing",
+                "cannot tell: only {} store events start a prompt, but {} requests had no cache hit",
                 thousands(total.roots),
                 thousands(all.known)
             ));
@@ -60,19 +60,16 @@ impl Rule for PrefixReuse {
         let hit = evidence.present().filter_map(|rank| rank.hit_rate).fold(0.0, f64::max);
         if total.forks > 0 || hit > 0.0 {
             return Verdict::unknown(
-                "why routers find nothing: engines do reuse prefixes (KVT001, KVT015)",
+                "engines do reuse prefixes; missing cache hits have another cause (see KVT001, KVT015)",
             );
         }
         let proofs = vec![
-            Proof::new(
-                "requests without overlap",
-                format!("{} of {}", thousands(all.zero), thousands(all.known)),
-                "routers",
-            ),
-            Proof::new("stores that fork from a cached prefix", "0", "KV events").at(evidence.at),
+            Proof::new("cache hits", format!("0 of {} requests", thousands(all.known)), "routers"),
+            Proof::new("store events that continue a cached prefix", "0", "KV events")
+                .at(evidence.at),
         ];
         absent(
-            format!("None of {} prompts begins like another.", thousands(all.known)),
+            format!("No two of {} prompts start alike.", thousands(all.known)),
             Grade::Likely,
             proofs,
         )
@@ -97,7 +94,7 @@ fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
     } else {
         Grade::ConfigOnly
     };
-    let summary = format!("Prefix caching is switched off on {names}{of_all}.");
+    let summary = format!("Prefix caching is off on {names}{of_all}.");
     let mut fixes: Vec<String> = Vec::new();
     for of in off.iter().take(4) {
         let fix = fix(evidence, of);
@@ -106,16 +103,16 @@ fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
         }
     }
     Finding::new(Severity::Warning, grade, summary, proofs.collect())
-        .means(EFFECT, "One KV event, or one request with overlap, from these workers.")
+        .means(EFFECT, "One KV event, or one request with a cache hit, from these workers.")
         .rather_than("KVT003, KVT004: without prefix caching an engine has no KV event to publish.")
         .mended_by(
             format!("On {names}: {}.", fixes.join("; ")),
-            "Rolling restart of the workers whose settings change; each one loses its KV cache.",
+            "rolling restart of the workers whose settings change; each one loses its KV cache",
         )
         .into()
 }
 
-/// Returns how prefix caching is switched on again, by the setting that switched it off.
+/// Returns the instruction that enables prefix caching again, for the setting that disabled it.
 fn fix(evidence: &Evidence, off: &OfWorker<bool>) -> String {
     let own = evidence.present().find(|rank| Some(rank.rank.worker) == off.worker);
     let backend = own.and_then(|rank| rank.backend).or_else(|| evidence.backend());
@@ -127,22 +124,22 @@ fn fix(evidence: &Evidence, off: &OfWorker<bool>) -> String {
         None if backend == Some(Backend::TrtLlm) => {
             format!("set kv_cache_config.enable_block_reuse: true ({})", off.set.source)
         }
-        // Some backends of vLLM switch it off by themselves.
-        None => "find in the engine's log what switched prefix caching off; a model or backend that does not \
-                 support it gains nothing from KV routing"
+        // Some vLLM backends disable prefix caching by themselves.
+        None => "find in the engine's log why prefix caching is off (a model or backend without prefix caching \
+                 cannot benefit from KV routing)"
             .to_owned(),
     }
 }
 
-const EFFECT: &str = "Every prompt is computed whole; routing by cached blocks cannot help.";
+const EFFECT: &str = "Every prompt is computed in full; KV-aware routing cannot help.";
 
 fn absent(summary: String, grade: Grade, proofs: Vec<Proof>) -> Verdict {
     Finding::new(Severity::Warning, grade, summary, proofs)
-        .means(EFFECT, "One overlap.")
+        .means(EFFECT, "One request with a cache hit.")
         .mended_by(
-            "Switch prefix reuse on (TensorRT-LLM enable_block_reuse: true), or move what differs between \
-             prompts, such as dates and ids, to their end.",
-            "every worker whose settings change",
+            "Enable prefix caching (TensorRT-LLM: enable_block_reuse: true), or move the parts that differ \
+             between prompts, such as dates and ids, to the end.",
+            "rolling restart of every worker whose settings change",
         )
         .into()
 }

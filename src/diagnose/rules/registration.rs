@@ -1,4 +1,4 @@
-//! KVT012: discovery and traffic disagree about who is there.
+//! KVT012: discovery and traffic show different workers.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use crate::diagnose::{
 };
 use crate::domain::{ClaimOf, Grade, Severity, Timestamp, thousands};
 
-/// How long a worker may take to register, and its last events and requests to end.
+/// How long a worker may take to register, and how long its last events and requests may continue after it left.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// How long ago the last sign of a worker may be: what ended is no fault any more.
+/// The maximum age of a worker's last activity: an ended fault is not reported.
 const LATELY: Duration = Duration::from_secs(300);
 
-/// How long a pod may be ready before it registers. Without a probe it is ready while it loads its model.
+/// How long a pod may be ready before it registers. Without a readiness probe a pod is ready while it loads its model.
 const LOADING: Duration = Duration::from_secs(600);
 
-/// Discovery that is listed this soon after kvtop attached shows everybody.
+/// A discovery listing this soon after kvtop connected shows all workers.
 const LISTED_WITHIN: Duration = Duration::from_secs(10);
 
 pub(super) struct Registration;
@@ -31,13 +31,14 @@ impl Rule for Registration {
     }
 
     fn about(&self) -> &'static str {
-        "Discovery and traffic disagree about who is there. A worker that left discovery and still \
-         publishes, or is still routed to, is a stale owner of blocks: its record was withdrawn too \
-         early, or its process outlived it. One that publishes or is routed to and was never in \
-         discovery is named too, unless it may be a neighbour on the same event plane, and so is a ready pod \
-         without a worker in discovery (discovery by Kubernetes only, of a worker of several pods its \
-         leader, ten minutes after it started). Judged by events and by routers' logs, 30 seconds and more after a worker left or was first seen, as long as it goes \
-         on, where kvtop watched discovery from the start. Look why the record is missing, then roll that worker."
+        "Discovery and traffic show different workers. A worker that left discovery but still publishes, or \
+         still receives requests, holds stale blocks: its record was withdrawn too early, or its process \
+         outlived the record. Also reported: a worker that publishes or receives requests but was never in \
+         discovery, unless it may belong to another deployment on the same event plane. Also reported: a ready \
+         pod without a worker in discovery, ten minutes after it started (Kubernetes discovery only; of a \
+         multi-pod worker only the leader). Detected by KV events and routers' logs, at least 30 seconds after \
+         a worker left or was first seen, while the activity continues, if kvtop watched discovery from the \
+         start. Find out why the record is missing, then restart that worker."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -47,7 +48,7 @@ impl Rule for Registration {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let seen = evidence.plane.members;
         if seen == 0 && !evidence.ranks.iter().any(|rank| rank.left.is_some()) {
-            return Verdict::unknown("discovery: no record of a worker was seen");
+            return Verdict::unknown("needs discovery records (no worker's record was seen)");
         }
         let stale: Vec<_> = evidence.ranks.iter().filter(|rank| is_stale(evidence, rank)).collect();
         let (sure, unsure): (Vec<_>, Vec<_>) = evidence
@@ -64,44 +65,44 @@ impl Rule for Registration {
                 names.chain(young.iter().map(|it| it.pod.to_string())).collect();
             if !names.is_empty() {
                 return Verdict::unknown(format!(
-                    "whether {} will register, or belongs here: discovery does not name it",
+                    "cannot tell yet whether {} will register or belongs to this deployment: not in discovery",
                     names.join(", ")
                 ));
             }
             let noun = if seen == 1 { "worker is" } else { "workers are" };
             return Verdict::clear(format!("{} {noun} registered", thousands(seen)));
         }
-        let (mut said, mut proofs) = (Vec::new(), Vec::new());
+        let (mut faults, mut proofs) = (Vec::new(), Vec::new());
         for (ranks, what) in
-            [(&stale, "left discovery and still"), (&sure, "is not in discovery and yet")]
+            [(&stale, "left discovery but still"), (&sure, "is not in discovery but")]
         {
             for rank in ranks {
                 let from = rank.left.unwrap_or(evidence.attached).after(GRACE);
-                said.push(format!("{} {what} {}", Evidence::name_of(rank), does(rank, from)));
+                faults.push(format!("{} {what} {}", Evidence::name_of(rank), does(rank, from)));
                 proofs.extend(acts(rank));
             }
         }
         for it in &missing {
-            said.push(format!("pod {} is ready and has no worker in discovery", it.pod));
+            faults.push(format!("pod {} is ready but has no worker in discovery", it.pod));
             proofs.push(Proof::new("ready pod", it.pod.to_string(), "Kubernetes").at(evidence.at));
         }
         proofs
             .push(Proof::new("workers in discovery", thousands(seen), "discovery").at(evidence.at));
-        Finding::new(Severity::Warning, Grade::Likely, format!("{}.", said.join("; ")), proofs)
+        Finding::new(Severity::Warning, Grade::Likely, format!("{}.", faults.join("; ")), proofs)
             .means(
-                "Its blocks cannot be found, or requests go to a worker that is gone.",
+                "Routers cannot find this worker's blocks, or send requests to a worker that is gone.",
                 "A new registration, or a worker of another deployment on the same event plane.",
             )
             .mended_by(
-                "Look why the worker's record is missing: lost lease, failing readiness, or a process that \
-                 outlived its pod; then roll that worker.",
-                "that worker",
+                "Find out why the worker's discovery record is missing (lost lease, failing readiness, or a \
+                 process that outlived its pod), then restart that worker.",
+                "restart of that worker, which loses its KV cache",
             )
             .into()
     }
 }
 
-/// Returns true for a worker that left, and acts long after. Times ahead of kvtop's are of another clock.
+/// Returns true for a worker that is still active long after it left. Times in kvtop's future come from another clock.
 fn is_stale(evidence: &Evidence, rank: &RankEvidence) -> bool {
     let late = rank.left.filter(|_| rank.gone && rank.was_named).map(|left| left.after(GRACE));
     let acts = |late| last_act(rank).is_some_and(|last| last > late && last <= evidence.at);
@@ -112,7 +113,7 @@ fn is_recent(evidence: &Evidence, rank: &RankEvidence) -> bool {
     last_act(rank).is_some_and(|last| evidence.at.since(last) <= LATELY)
 }
 
-/// Returns true for a worker that acts and is not in discovery. What only history tells of is of the past.
+/// Returns true for a worker that is active but not in discovery. Activity known only from history does not count.
 fn is_stranger(evidence: &Evidence, rank: &RankEvidence) -> bool {
     let worker = rank.rank.worker;
     let card = |claim: &SizeClaim| claim.worker == Some(worker) && claim.ground == Ground::Observed;
@@ -122,7 +123,7 @@ fn is_stranger(evidence: &Evidence, rank: &RankEvidence) -> bool {
     acts && !rank.registered && !carded
 }
 
-/// Returns true when it had the time to register, and discovery would have shown it.
+/// Returns true when the worker had enough time to register, and discovery would have shown it.
 fn is_proven(evidence: &Evidence, rank: &RankEvidence) -> bool {
     let first = [rank.first_event, rank.first_routed].into_iter().flatten().min();
     let from = first.map_or(evidence.attached, |first| first.max(evidence.attached));
@@ -131,7 +132,7 @@ fn is_proven(evidence: &Evidence, rank: &RankEvidence) -> bool {
     goes_on && rank.belongs == Belongs::Here && sees_all(evidence)
 }
 
-/// Returns true when discovery was listed when kvtop attached, and is watched since then.
+/// Returns true when discovery was listed when kvtop connected, and has been watched since.
 fn sees_all(evidence: &Evidence) -> bool {
     let plane = &evidence.plane;
     let soon = evidence.attached.after(LISTED_WITHIN);
@@ -143,17 +144,17 @@ fn last_act(rank: &RankEvidence) -> Option<Timestamp> {
     rank.last_event.max(rank.last_routed)
 }
 
-/// Returns what a worker did after `from`.
+/// Describes the activity of a worker after `from`.
 fn does(rank: &RankEvidence, from: Timestamp) -> &'static str {
     let later = |last: Option<Timestamp>| last.is_some_and(|last| last > from);
     match (later(rank.last_event), later(rank.last_routed)) {
-        (true, true) => "publishes and is routed to",
-        (false, true) => "is routed to",
+        (true, true) => "publishes and receives requests",
+        (false, true) => "receives requests",
         (true | false, false) => "publishes",
     }
 }
 
-/// Returns what shows that a worker acts, and that it left.
+/// Returns the evidence that a worker is active, and that it left.
 fn acts(rank: &RankEvidence) -> impl Iterator<Item = Proof> {
     let name = Evidence::name_of(rank);
     let seen = [

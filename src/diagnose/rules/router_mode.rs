@@ -1,4 +1,4 @@
-//! KVT005: requests are not routed by cached blocks.
+//! KVT005: KV-aware routing is off or weakened.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::diagnose::knobs::{self, ROUTER_MODES};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
 use crate::domain::{Grade, Severity, thousands};
 
-/// A temperature that sends fewer requests than this share to the dearer of two workers changes nothing.
+/// A temperature that sends less than this share of requests to the costlier of two workers is negligible.
 const NEARLY_NEVER: f64 = 0.01;
 
 pub(super) struct RouterMode;
@@ -22,14 +22,13 @@ impl Rule for RouterMode {
     }
 
     fn about(&self) -> &'static str {
-        "Requests are not routed by what workers have cached: DYN_ROUTER_MODE is not kv on the \
-         frontend (the default is round-robin, and a value that is not known counts as that), the weight of \
-         the overlap is 0, a temperature above 0 makes the choice random to a degree (0.5: of two workers \
-         the dearer one gets 12 % of requests, 1: 27 %; below 0.22 less than 1 %, a note), or there is a \
-         single worker to choose from. Judged by \
-         the frontend's settings, by the weight that its log prints, and by lines that name a \
-         selected worker, which only the KV router writes. Set DYN_ROUTER_MODE=kv on the \
-         Frontend, and leave weight 1 and temperature 0."
+        "Requests are not routed by cached blocks, for one of these reasons. DYN_ROUTER_MODE on the frontend is \
+         not kv (the default is round-robin, and an unknown value counts as round-robin). The overlap weight is \
+         0. A temperature above 0 makes the choice partly random (at 0.5 the costlier of two workers gets 12 % \
+         of requests, at 1 it gets 27 %; below 0.22 the share is under 1 %, which is only a note). There is \
+         only one worker to choose from. Detected by the frontend's settings, by the weight in the router's \
+         log, and by \"Selected worker\" lines, which only the KV router writes. Set DYN_ROUTER_MODE=kv on the \
+         frontend, and leave weight 1 and temperature 0."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -51,8 +50,8 @@ impl Rule for RouterMode {
         let one = || evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "1.0");
         let text = evidence.knob_text(knobs::OVERLAP, "=1.0");
         if printed == Some(0.0) {
-            let proof = Proof::new("weight of the overlap", "0", "routers' logs");
-            let summary = "The router gives cached blocks no weight.";
+            let proof = Proof::new("overlap weight", "0", "routers' logs");
+            let summary = "The router ignores cached blocks: the overlap weight is 0.";
             let finding = off(summary, Grade::Confirmed, proof);
             return set(finding, evidence, weight, one(), (&text, "1.0"));
         }
@@ -60,8 +59,9 @@ impl Rule for RouterMode {
             && set_to.value <= 0.0
             && printed.is_none()
         {
-            let proof = Proof::new("weight of the overlap", "0", set_to.source.to_string());
-            let summary = "The router is set to give cached blocks no weight.";
+            let proof = Proof::new("overlap weight", "0", set_to.source.to_string());
+            let summary =
+                "The router is configured to ignore cached blocks: the overlap weight is 0.";
             let finding = off(summary, Grade::ConfigOnly, proof.at(set_to.at));
             return set(finding, evidence, weight, one(), (&text, "1.0"));
         }
@@ -79,79 +79,82 @@ impl Rule for RouterMode {
             return Finding::new(
                 Severity::Info,
                 Grade::Likely,
-                "There is one worker only: the router has no choice.",
+                "There is only one worker, so the router has no choice.",
                 vec![proof],
             )
-            .means("Routing by cached blocks changes nothing.", "A second worker.")
+            .means("KV-aware routing has no effect.", "A second worker.")
             .into();
         }
         if routed == 0 {
             return Verdict::unknown(missing(evidence));
         }
         let (times, workers) = (thousands(routed), workers.len());
-        Verdict::clear(format!("the KV router chose a worker {times} times, of {workers}"))
+        Verdict::clear(format!("the KV router chose between {workers} workers {times} times"))
     }
 }
 
-/// Says what a mode other than `kv` does. One that is not known is round-robin where a variable sets it
-/// (`frontend/main.py` of 0.9.0 to 1.6.1 ends in `else`), and refused as a flag.
+/// Describes the effect of a mode other than `kv`. An unknown mode means round-robin if a variable sets it
+/// (`frontend/main.py` of 0.9.0 to 1.6.1 ends in `else`), and is rejected as a flag.
 fn by_mode(mode: &Setting<Arc<str>>) -> String {
     let value = &mode.value;
     if ROUTER_MODES.contains(&value.as_ref()) {
         return format!("The frontend routes by {value}, not by cached blocks.");
     }
     match mode.flag() {
-        Some(flag) => format!("{flag} {value} is no mode of Dynamo's: a frontend refuses it."),
+        Some(flag) => {
+            format!("{flag} {value} is not a Dynamo router mode: the frontend will not start.")
+        }
         None => format!(
-            "DYN_ROUTER_MODE={value} is no mode of Dynamo's: the frontend routes by round-robin, and does \
-             not say so."
+            "DYN_ROUTER_MODE={value} is not a Dynamo router mode: the frontend silently routes by round-robin."
         ),
     }
 }
 
-/// Says what a temperature does.
+/// Returns the finding for a router temperature above 0.
 fn random(heat: &Setting<f64>) -> Finding {
-    // Costs are divided by the spread from the cheapest worker to the dearest, so that the odds of these
-    // two depend on the temperature alone (dynamo-kv-router 1.6.1, `scheduling/selector/reference.rs`).
+    // Costs are divided by the spread between the cheapest and the costliest worker, so the odds of these two
+    // depend on the temperature alone (dynamo-kv-router 1.6.1, `scheduling/selector/reference.rs`).
     let share = 1.0 / (1.0 + (1.0 / heat.value).exp());
     let value = heat.value.to_string();
     let proof = Proof::new("router temperature", value, heat.source.to_string()).at(heat.at);
     let temperature = heat.value;
     if share < NEARLY_NEVER {
         let summary = format!(
-            "The router chooses with some randomness (temperature {temperature}): among workers whose costs \
-             are nearly the same."
+            "The router chooses slightly at random (temperature {temperature}), but only among workers of \
+             nearly equal cost."
         );
         return Finding::new(Severity::Info, Grade::ConfigOnly, summary, vec![proof])
-            .means("Where one worker is clearly cheaper, it is taken.", "Temperature 0.");
+            .means("Little: a clearly cheaper worker is still chosen.", "Temperature 0.");
     }
     let percent = share * 100.0;
     let summary = format!(
-        "The router chooses with randomness (temperature {temperature}): of two workers the dearer one gets \
+        "The router chooses at random to a degree (temperature {temperature}): the costlier of two workers gets \
          {percent:.0} % of requests."
     );
-    let means = "Where loads are equal, these go where less of their prefix is cached. With more workers \
-                 there are more of them.";
+    let means = "At equal load, these requests go to a worker with less of their prefix cached. More workers \
+                 mean more such requests.";
     Finding::new(Severity::Warning, Grade::ConfigOnly, summary, vec![proof])
         .means(means, "Temperature 0.")
 }
 
-/// Returns what there is too little of where no request was seen.
+/// Returns the input that is needed if no request was seen.
 fn missing(evidence: &Evidence) -> &'static str {
     let mode = evidence.settings.router_mode.as_ref();
     if mode.is_some_and(|mode| mode.value.as_ref() == "kv") {
-        "requests: the router is set to kv, and no log line names a selected worker yet"
+        "needs requests: the router mode is kv, but no \"Selected worker\" line was logged yet"
     } else {
-        "the frontend's settings, or a log line that names a selected worker"
+        "needs the frontend's settings, or a \"Selected worker\" line in its log"
     }
 }
 
 fn off(summary: impl Into<String>, grade: Grade, proof: Proof) -> Finding {
-    Finding::new(Severity::Warning, grade, summary, vec![proof])
-        .means("Requests go where their prefix is cached by chance only.", "Another setting.")
+    Finding::new(Severity::Warning, grade, summary, vec![proof]).means(
+        "Requests reach the worker that has their prefix cached only by luck.",
+        "Another setting.",
+    )
 }
 
-/// Returns the finding with the setting that mends it: of the flag, where one set it.
+/// Adds the fix to a finding: a new value for the flag, or else for the variable.
 fn set<T>(
     finding: Finding,
     evidence: &Evidence,
@@ -160,14 +163,14 @@ fn set<T>(
     (text, value): (&str, &str),
 ) -> Verdict {
     let sentence = match was.and_then(Setting::flag) {
-        Some(flag) => format!("Start the frontend with {flag} {value}."),
+        Some(flag) => format!("Restart the frontend with {flag} {value}."),
         None => format!("Set {text} on the frontend."),
     };
     let mut changes: Vec<Change> = change.into_iter().collect();
     let more: Vec<Change> =
         wrong(evidence).into_iter().filter(|change| !changes.contains(change)).collect();
     let mut sentence = sentence;
-    // A fix that leaves another of these settings wrong changes nothing for requests.
+    // A fix must change all wrong settings at once to have an effect on requests.
     if !changes.is_empty() {
         for change in more {
             if let Change::Set { variable: Some(name), value, .. } = &change {
@@ -179,7 +182,7 @@ fn set<T>(
     finding.mended_by(sentence, evidence.frontend_restarts()).through(changes).into()
 }
 
-/// Returns what changes each setting that keeps the router from choosing by cached blocks.
+/// Returns a change for each setting that keeps the router from choosing by cached blocks.
 fn wrong(evidence: &Evidence) -> Vec<Change> {
     let settings = &evidence.settings;
     let mode = settings.router_mode.as_ref().is_some_and(|mode| mode.value.as_ref() != "kv");

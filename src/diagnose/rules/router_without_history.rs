@@ -1,4 +1,4 @@
-//! KVT007: the router lost its index while the workers kept their caches.
+//! KVT007: the router restarted without history while the workers kept their caches.
 
 use std::sync::Arc;
 
@@ -20,17 +20,17 @@ impl Rule for RouterWithoutHistory {
     }
 
     fn about(&self) -> &'static str {
-        "A router that was restarted, or switched to KV mode, while the workers kept their caches does \
-         not know the blocks that were stored before. Whatever hangs under them it refuses: \"Failed to \
-         find parent block\" with num_blocks above 0. Hot prefixes are never evicted, so that they are \
-         never stored again, and it does not heal by itself (Dynamo 0.9 keeps one hour of events). Judged \
-         by at least 20 such warnings about parents that kvtop itself holds and that were stored before the \
-         router started, or that hang under such. Where its start or the past is not known, warnings for \
-         nine stores in ten beside hardly any overlap make it likely; so do 20 such stores in the \
-         routers' own counters (kv_cache_events_applied, from 1.0 on), where a router is seen to have started after \
-         the workers. Parents that were stored while the router ran are lost events (KVT014). Make caches and index start again together: roll \
-         the workers one by one. On 0.9 set DYN_LOCAL_INDEXER=true on the workers, so that the next \
-         router recovers by itself. Restarting the frontend makes it worse."
+        "A router that restarted, or was switched to KV mode, while the workers kept their caches does not know \
+         the blocks stored before. It rejects all stores that build on those blocks: \"Failed to find parent \
+         block\" with num_blocks above 0. Hot prefixes are never evicted and therefore never stored again, so \
+         the router does not recover by itself (Dynamo 0.9 keeps one hour of events). Detected by at least 20 \
+         such warnings about parents that kvtop itself holds and that were stored before the router started, or \
+         that build on such blocks. If the router's start or the history is unknown, warnings for nine stores \
+         in ten with almost no cache hits make it likely. So do 20 such stores in the routers' own counters \
+         (kv_cache_events_applied, from 1.0 on), if a router is known to have started after the workers. \
+         Parents that were stored while the router ran are lost events (KVT014). Restart the workers one at a \
+         time, so that caches and index are rebuilt together. On 0.9 set DYN_LOCAL_INDEXER=true on the workers, \
+         so that a router recovers by itself after its next restart. Restarting the frontend makes it worse."
     }
 
     fn explains(&self) -> &'static [&'static str] {
@@ -56,7 +56,9 @@ impl Rule for RouterWithoutHistory {
             return found(evidence).into();
         }
         if !evidence.router.read {
-            return Verdict::unknown("a router's log: its warnings tell what it lacks");
+            return Verdict::unknown(
+                "needs a router's log, whose warnings name the missing blocks",
+            );
         }
         let full = tally.parent_full;
         let stores = evidence.total().full_stores();
@@ -64,56 +66,56 @@ impl Rule for RouterWithoutHistory {
             return found(evidence).into();
         }
         let lacking = full + tally.parent_unsaid;
-        // A saved log may be an excerpt: what it does not tell may have been left out of it.
+        // A saved log may be an excerpt: lines may have been left out.
         if evidence.plane.logs_only {
             return Verdict::unknown(match lacking {
-                0 => "KV events, or a whole log: saved lines name no store that was refused for want of a \
-                      parent, and a part of a log proves none"
+                0 => "needs KV events or a complete log: the saved lines name no rejected store, but an excerpt \
+                      proves nothing"
                     .to_owned(),
                 some => format!(
-                    "KV events, without which lost history (KVT007) and lost events (KVT014) look alike: \
-                     routers refused {} stores for want of a parent",
+                    "needs KV events to tell lost history (KVT007) from lost events (KVT014): routers rejected \
+                     {} stores because the parent block is unknown",
                     thousands(some)
                 ),
             });
         }
         if tally.parent_before == 0 && tally.parent_after > lacking / 2 {
             return Verdict::clear(format!(
-                "of {} stores refused for want of a parent, {} hang under blocks stored while the router \
-                 ran: lost events (KVT014), no lost history",
+                "of {} stores rejected because the parent block is unknown, {} build on blocks stored while the \
+                 router ran: lost events (KVT014), not lost history",
                 thousands(lacking),
                 thousands(tally.parent_after)
             ));
         }
-        // A few in many are lost events; a notable share of few is a router whose history is not proven.
+        // A few among many are lost events. A notable share of a few may be lost history.
         let share = lacking as f64 >= limits.loss_share * stores as f64;
         if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
             return Verdict::unknown(format!(
-                "the past: routers miss parents of {} of {} stores with blocks, {} of which kvtop holds",
+                "needs earlier history: routers lack the parents of {} of {} stores with blocks (kvtop holds {} \
+                 of those parents)",
                 thousands(lacking),
                 thousands(stores),
                 thousands(tally.parent_held)
             ));
         }
         if tally.routed == 0 {
-            return Verdict::unknown("requests: none was routed yet");
+            return Verdict::unknown("needs requests (none routed so far)");
         }
         Verdict::clear(match lacking {
             0 => format!(
-                "no router misses the parent of a store with blocks; {} requests routed",
+                "routers found the parents of all stores with blocks; {} requests routed",
                 thousands(tally.routed)
             ),
             few => format!(
-                "{few} stores refused for want of a parent, {} routed",
+                "only {few} stores rejected because the parent block is unknown; {} requests routed",
                 thousands(tally.routed)
             ),
         })
     }
 }
 
-/// Returns true when routers' own counters say that they refuse, for want of a parent, stores that hold
-/// blocks and that the mirror has a place for; or nearly all of them, where the mirror does not know the
-/// past.
+/// Returns true when the routers' own counters show that they reject stores with unknown parents that kvtop's
+/// index copy accepts; or nearly all stores, if kvtop lacks the earlier history.
 fn counted(evidence: &Evidence) -> bool {
     let limits = &evidence.thresholds;
     let (tally, total) = (&evidence.router.tally, evidence.total());
@@ -124,21 +126,21 @@ fn counted(evidence: &Evidence) -> bool {
         && (counters.empty_stores as f64) < limits.empty_share_well * stores;
     let known = past_known(evidence);
     let placed = !known || (counters.refused_stores as f64) < limits.loss_share * stores;
-    // Of a router that was there first, a part of all stores is lost events.
+    // If the router started first, a small share of rejected stores means lost events.
     let least = if known && began_later(evidence) { limits.loss_share } else { limits.all_share };
     let refused = placed && share >= least;
     let enough = orphaned >= limits.min_parent_warnings;
     enough && full && refused && evidence.unsettled().is_none()
 }
 
-/// Returns true when routers refuse nearly every store, for parents that kvtop does not know to have come
-/// later, and find hardly anything.
+/// Returns true when routers reject nearly every store, for parents not known to be stored later, and almost no
+/// request has a cache hit.
 fn nearly_all(evidence: &Evidence, stores: u64) -> bool {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
     let most = |part: u64, whole: u64| part as f64 >= limits.all_share * whole as f64;
     let warm = tally.warm.best();
-    // Where the past is known, a parent that is not held either is a lost event.
+    // With complete history, a parent that kvtop lacks too is a lost event.
     let history = !past_known(evidence) || most(tally.parent_held, tally.parent_full);
     tally.parent_full >= limits.min_parent_warnings
         && tally.parent_after < limits.min_parent_warnings
@@ -153,7 +155,7 @@ fn began_later(evidence: &Evidence) -> bool {
     evidence.present().filter_map(|rank| rank.first_event).any(|first| first < began)
 }
 
-/// Returns true when what kvtop refuses would be refused by anybody.
+/// Returns true when kvtop knows the complete history, so any receiver would reject the same stores.
 fn past_known(evidence: &Evidence) -> bool {
     evidence.present().all(|rank| rank.past_known || rank.tally.counters.stores == 0)
 }
@@ -169,10 +171,10 @@ fn found(evidence: &Evidence) -> Finding {
         let claim = "\"Failed to find parent block\" with blocks";
         let proof = Proof::new(claim, thousands(tally.parent_full), "routers' logs");
         proofs.push(proof.heard(evidence.router.heard.parent));
-        let claim = "of those, parents that the mirror holds";
-        let source = format!("mirror of {seen} ranks");
+        let claim = "of those, parents that kvtop holds";
+        let source = format!("kvtop's index copy ({seen} ranks)");
         proofs.push(Proof::new(claim, thousands(tally.parent_held), source).at(evidence.at));
-        let claim = "of those, parents stored before the router started, or below such";
+        let claim = "of those, parents stored before the router started, or building on such";
         let source = "KV events, routers' logs and pods";
         proofs.push(Proof::new(claim, thousands(tally.parent_before), source).at(evidence.at));
     }
@@ -180,12 +182,13 @@ fn found(evidence: &Evidence) -> Finding {
         let all = tally.stores_applied + tally.stores_orphaned;
         let value = format!("{} of {}", thousands(tally.stores_orphaned), thousands(all));
         let source = "routers' counters (kv_cache_events_applied)";
-        let claim = "stores refused for want of a parent";
+        let claim = "stores rejected because the parent block is unknown";
         proofs.push(Proof::new(claim, value, source).at(evidence.at));
     }
     if warm.known > 0 {
-        let value = format!("{} of {}", thousands(warm.zero), thousands(warm.known));
-        proofs.push(Proof::new("requests without overlap", value, "routers' logs and events"));
+        let hits = warm.known - warm.zero;
+        let value = format!("{} of {} requests", thousands(hits), thousands(warm.known));
+        proofs.push(Proof::new("cache hits", value, "routers' logs and events"));
     }
     if tally.parent_full > 0 && tally.parent_empty == 0 {
         let claim = "warnings with num_blocks=0, which would mean KVT001";
@@ -198,15 +201,17 @@ fn found(evidence: &Evidence) -> Finding {
         severity: Severity::Critical,
         grade: if proven { Grade::Confirmed } else { Grade::Likely },
         summary: summary(tally, proven),
-        effect: "The router misses what workers have cached, until it is evicted and stored again."
-            .into(),
+        effect:
+            "The router does not find those cached blocks until they are evicted and stored again."
+                .into(),
         proofs,
         refuted_by:
             "Parents that were stored while the router ran, or that no worker holds (KVT014)."
                 .into(),
         competing: vec![
-            "KVT001: stores hold blocks, so that publisher and engine agree.".into(),
-            "KVT014: of lost events, the parents would be stored while the router ran.".into(),
+            "KVT001: store events contain blocks, so publisher and engine agree.".into(),
+            "KVT014: with lost events, the parents would have been stored while the router ran."
+                .into(),
         ],
         fix: Some(fix(evidence, pods)),
         subjects: Vec::new(),
@@ -217,27 +222,27 @@ fn summary(tally: &RouterTally, proven: bool) -> String {
     let refused = thousands(tally.parent_full.max(tally.stores_orphaned));
     let rest = if proven {
         let before = thousands(tally.parent_before);
-        format!("{before} of {refused} stores it refused hang below older blocks")
+        format!("{before} of {refused} rejected stores build on blocks stored before the restart")
     } else {
-        format!("it refused {refused} stores for want of parents")
+        format!("it rejected {refused} stores because their parent blocks are unknown")
     };
-    format!("The router lost its history, workers kept their caches: {rest}.")
+    format!("The router restarted without history while workers kept their caches: {rest}.")
 }
 
 fn fix(evidence: &Evidence, pods: Vec<Arc<str>>) -> Fix {
     let mut sentence =
-        "Roll the workers one by one; do not restart the frontend. Caches and the router's \
-                        index then start again together."
+        "Restart the workers one at a time, not the frontend, so that caches and router index are rebuilt together."
             .to_owned();
     if evidence.forgets() {
         sentence.push_str(
-            " With DYN_LOCAL_INDEXER=true on the workers the next router of 0.9 recovers by itself.",
+            " Setting DYN_LOCAL_INDEXER=true on the workers lets a 0.9 router recover by itself after its next \
+             restart.",
         );
     }
     Fix {
         sentence,
         changes: vec![Change::Roll { pods }],
-        restarts: "every worker, one after the other; their caches start empty".into(),
+        restarts: "rolling restart of every worker; each one loses its KV cache".into(),
         ..Fix::default()
     }
 }

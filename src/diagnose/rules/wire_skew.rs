@@ -1,4 +1,4 @@
-//! KVT019: KV events cannot be read.
+//! KVT019: KV events cannot be decoded, or processes run different Dynamo releases.
 
 use crate::diagnose::{Evidence, Finding, Member, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
@@ -15,21 +15,20 @@ impl Rule for WireSkew {
     }
 
     fn about(&self) -> &'static str {
-        "KV events arrive that do not decode: engine, publisher and router speak different \
-         versions of the format, and a router that cannot read a batch drops all of it. Judged \
-         by at least 20 messages, and one in ten, that kvtop's own decoder, which is more \
-         tolerant than the router's, cannot read, or by three lines of a worker's log that say the \
-         same of its engine's events (\"Failed to decode KVEventBatch\"). Processes of different \
-         releases are a warning, whether or not anything is lost yet: told by the tags of images, \
-         model cards, discovery records, metrics, logs and the form of KV events. Run frontend and \
-         workers from images of the same Dynamo version."
+        "KV events arrive that cannot be decoded: engine, publisher and router use different versions of the \
+         format. A router that cannot decode a batch drops all of it. Detected when kvtop's own decoder, which \
+         is more tolerant than the router's, fails on at least 20 messages and on one in ten. Also detected by \
+         three lines in a worker's log (\"Failed to decode KVEventBatch\"). Processes of different releases are \
+         a warning even before events are lost. The release of a process is known from image tags, model cards, \
+         discovery records, metrics, logs and the format of its KV events. Run frontend and workers from images \
+         of the same Dynamo version."
     }
 
     fn explains(&self) -> &'static [&'static str] {
         &["KVT003", "KVT014", "KVT004"]
     }
 
-    /// Mixed releases alone need not cost a single event.
+    /// Mixed releases alone may not lose any event.
     fn explains_by(&self, finding: &Finding) -> &'static [&'static str] {
         if finding.severity == Severity::Critical { self.explains() } else { &[] }
     }
@@ -55,23 +54,23 @@ impl Rule for WireSkew {
             return mixed(members, evidence).into();
         }
         if all == 0 {
-            return Verdict::unknown("KV events: none came in this window");
+            return Verdict::unknown("needs KV events (none in this window)");
         }
         let share = tally.unreadable as f64 / all as f64;
         if tally.unreadable == 0 {
-            return Verdict::clear(format!("{} KV events were read", thousands(tally.events)));
+            return Verdict::clear(format!("{} KV events were decoded", thousands(tally.events)));
         }
         if tally.unreadable < limits.min_unreadable || share < limits.unreadable_share {
             return Verdict::clear(format!(
-                "{} of {all} KV events could not be read",
+                "only {} of {all} KV events could not be decoded",
                 tally.unreadable
             ));
         }
         let reasons = evidence.plane.unreadable.iter();
         let mut proofs: Vec<Proof> =
-            reasons.map(|why| Proof::new("unreadable", why.clone(), "KV events")).collect();
+            reasons.map(|why| Proof::new("decode error", why.clone(), "KV events")).collect();
         proofs.push(Proof::new(
-            "messages",
+            "messages that cannot be decoded",
             format!("{} of {}", thousands(tally.unreadable), thousands(all)),
             "KV events",
         ));
@@ -79,19 +78,19 @@ impl Rule for WireSkew {
             Severity::Critical,
             Grade::Likely,
             format!(
-                "{} of {} messages with KV events cannot be read.",
+                "{} of {} KV event messages cannot be decoded.",
                 thousands(tally.unreadable),
                 thousands(all)
             ),
             proofs,
         )
         .means(
-            "A router that cannot read them either knows nothing of those blocks.",
-            "A newer kvtop.",
+            "A router that cannot decode them does not know those blocks.",
+            "A newer kvtop that decodes these messages.",
         )
         .mended_by(
             "Run frontend and workers from images of the same Dynamo version.",
-            "whatever is of another version",
+            "rolling restart of the processes with another version",
         )
         .into()
     }
@@ -110,38 +109,38 @@ fn mixed([old, new]: &[Member; 2], evidence: &Evidence) -> Finding {
         Severity::Warning,
         Grade::Likely,
         format!(
-            "Releases of Dynamo are mixed: {} is {}, {} is {}.",
+            "Dynamo releases are mixed: {} runs {}, {} runs {}.",
             old.name, old.releases, new.name, new.releases
         ),
         vec![proof(old), proof(new)],
     )
     .means(
-        "Event formats, subjects and what a cleared cache means differ between releases; a router \
-         may pass over what it does not know.",
-        "Signs of one release from everybody.",
+        "Event formats, subjects and the meaning of `cleared` differ between releases; a router may ignore \
+         events that it does not understand.",
+        "The same release reported by every process.",
     )
-    .rather_than("A rollout that is under way: it ends with the last old pod.")
+    .rather_than("A rollout in progress: the mix ends with the last old pod.")
     .mended_by(
         "Run frontend and workers from images of the same Dynamo version.",
-        "whatever is of another version",
+        "rolling restart of the processes with another version",
     )
 }
 
-/// Workers say themselves that they cannot read what their engines send.
+/// Returns the finding for workers whose logs report undecodable engine events.
 fn publishers(lines: u64) -> Finding {
     let proof = Proof::new("\"Failed to decode KVEventBatch\"", lines.to_string(), "workers' logs");
     Finding::new(
         Severity::Critical,
         Grade::Confirmed,
-        format!("Workers cannot read their engines' KV events: {lines} lines say so."),
+        format!("Workers cannot decode their engines' KV events: {lines} log lines report this."),
         vec![proof],
     )
     .means(
-        "Each such line drops a whole batch of events: routers never find its blocks.",
-        "Fewer lines.",
+        "Each such line means a dropped batch of events: routers never find its blocks.",
+        "No further lines of this kind.",
     )
     .mended_by(
-        "Run the workers from an image whose engine and Dynamo were built for each other.",
-        "every worker, one after the other; their caches start empty",
+        "Run the workers from an image whose engine and Dynamo versions were built for each other.",
+        "rolling restart of every worker; each one loses its KV cache",
     )
 }

@@ -1,4 +1,4 @@
-//! KVT003: a worker serves requests and publishes nothing.
+//! KVT003: a worker serves requests but publishes no KV events.
 
 mod reported;
 
@@ -10,7 +10,7 @@ use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
 use crate::domain::{Grade, Severity, thousands};
 
-/// How long a rank has been asked before its silence says something: its first prompts take a while.
+/// How long a rank must have received requests before its silence counts: the first prompts take a while.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) struct WorkerSilent;
@@ -25,18 +25,18 @@ impl Rule for WorkerSilent {
     }
 
     fn about(&self) -> &'static str {
-        "A worker that publishes no KV events looks empty to the router: requests go elsewhere, or come to \
-         it for load alone. Publishing is asked for on the worker: TensorRT-LLM \
-         --publish-events-and-metrics (from 1.3 --publish-kv-events), vLLM and SGLang --kv-events-config \
-         (vLLM stopped publishing by itself in 1.1). Judged for each rank: no event at all within 10 s of its first request while at least \
-         10 went to it and none of them found a block (30 where no router says what it found), \
-         and other workers do publish; or no event from anybody while every worker's settings say that it \
-         does not publish. Decode workers of a disaggregated deployment publish nothing by \
-         design and are not judged."
+        "A worker that publishes no KV events looks empty to the router: requests go elsewhere, or reach this \
+         worker only because of load. Publishing must be enabled on the worker: TensorRT-LLM \
+         --publish-events-and-metrics (from 1.3 --publish-kv-events), vLLM and SGLang --kv-events-config (from \
+         1.1 vLLM no longer publishes by default). Detected for a rank if other workers publish, but this rank \
+         sent no event within 10 s of its first request, received at least 10 requests, and none of them had a \
+         cache hit (30 requests if no router logs cache hits). Also detected if no worker publishes and every \
+         worker's settings disable it. Decode workers of a disaggregated deployment publish nothing by design \
+         and are not judged."
     }
 
     fn explains(&self) -> &'static [&'static str] {
-        // A worker that looks empty is chosen for load, past those that hold the prefix.
+        // A worker that looks empty is chosen because of load, instead of workers that hold the prefix.
         &["KVT011", "KVT018"]
     }
 
@@ -62,14 +62,14 @@ impl Rule for WorkerSilent {
                     let (off, mute): (Vec<_>, Vec<_>) = mute.into_iter().partition(off);
                     if mute.is_empty() {
                         return Verdict::unknown(
-                            "KV events: prefix caching is off on every worker (KVT017)",
+                            "no KV events expected: prefix caching is off on every worker (KVT017)",
                         );
                     }
                     all_mute(evidence, &mute, &off).into()
                 }
                 None => match reported::sourceless(evidence) {
                     Some(finding) => finding.into(),
-                    None => Verdict::unknown("KV events: kvtop sees none from any worker"),
+                    None => Verdict::unknown("needs KV events (none from any worker so far)"),
                 },
             };
         }
@@ -78,23 +78,24 @@ impl Rule for WorkerSilent {
         if silent.is_empty() {
             let quiet = judged.iter().filter(|rank| !speaks(rank) && rank.tally.routed > 0).count();
             return if quiet == 0 {
-                Verdict::clear(format!("{loud} of {} ranks publish", judged.len()))
+                Verdict::clear(format!("{loud} of {} ranks publish KV events", judged.len()))
             } else {
-                Verdict::unknown(format!("requests to {quiet} ranks that published nothing so far"))
+                Verdict::unknown(format!(
+                    "needs more requests to {quiet} ranks that have published no event yet"
+                ))
             };
         }
         if let Some(unheard) = evidence.plane.unheard.first() {
             let missing = unheard.peers.wanted.saturating_sub(unheard.peers.reached);
             return Verdict::unknown(format!(
-                "KV events of {missing} publishers that kvtop does not reach (KVT004)"
+                "needs KV events of {missing} publishers that kvtop cannot reach (KVT004)"
             ));
         }
         found(evidence, &silent, loud).into()
     }
 }
 
-/// Returns true for ranks that publish when all is well. Where prompts are computed apart, only the
-/// workers that do publish.
+/// Returns true for ranks that should publish. With disaggregated prefill, only prefill workers do.
 fn must_publish(rank: &RankEvidence, evidence: &Evidence) -> bool {
     let is = |rank: &RankEvidence, what: &str| {
         rank.role.as_deref().is_some_and(|role| role.to_ascii_lowercase().contains(what))
@@ -109,7 +110,7 @@ fn speaks(rank: &RankEvidence) -> bool {
 }
 
 fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
-    // An engine that does not reuse prefixes has nothing to publish, which is a cause of its own.
+    // An engine without prefix caching has nothing to publish, which is KVT017.
     if evidence.caching_off(rank.rank.worker).is_some() {
         return false;
     }
@@ -120,11 +121,11 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
     } else {
         rank.tally.routed >= limits.min_silent_routed_unseen
     };
-    // Counted from when kvtop hears the worker, and the worker runs.
+    // Counted from the moment when the worker runs and kvtop can hear it.
     let from = evidence.listens.unwrap_or_default().max(rank.born.unwrap_or_default());
     let asked =
         rank.first_routed.is_some_and(|first| evidence.at.since(first.max(from)) >= PATIENCE);
-    // What it published before still counts: it may just find everything cached.
+    // Blocks published earlier count too: all later prompts may be cached already.
     !speaks(rank)
         && rank.held == 0
         && asked
@@ -132,7 +133,7 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
         && rank.tally.routed >= limits.min_silent_routed
 }
 
-/// No worker publishes, because none was told to.
+/// Returns the finding if no worker publishes because none is configured to.
 fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool>]) -> Finding {
     let routed = thousands(evidence.router.tally.routed);
     let mut proofs: Vec<Proof> = mute
@@ -160,7 +161,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
         String::new()
     } else {
         format!(
-            " On {}, switch prefix caching on (KVT017): without it there is nothing to publish.",
+            " On {}, enable prefix caching (KVT017); without it there is nothing to publish.",
             names(off)
         )
     };
@@ -169,22 +170,22 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
         severity: Severity::Critical,
         grade: Grade::Confirmed,
         summary,
-        effect: "The router knows of no cached block: no request is routed to where its prefix is cached. \
-                 What hits, hits by chance."
+        effect: "The router knows no cached blocks, so requests are not routed to the worker that has their \
+                 prefix cached. Any cache hit is luck, not routing."
             .into(),
         proofs,
         refuted_by: "One KV event from any worker.".into(),
         competing: vec![
-            "KVT004: kvtop might listen in the wrong place; the workers' settings explain it without."
+            "KVT004: kvtop might listen in the wrong place, but the workers' settings alone explain the silence."
                 .into(),
         ],
         fix: Some(Fix {
             sentence: format!(
-                "Enable KV events{on}: {}. Restart the workers one by one.{also}",
+                "Enable KV events{on} with {}, then restart the workers one at a time.{also}",
                 evidence.publish_flags()
             ),
             changes: evidence.publish(mute_parts(evidence, mute)).into_iter().collect(),
-            restarts: "every worker, one after the other; their caches start empty".into(),
+            restarts: "rolling restart of every worker; each one loses its KV cache".into(),
             ..Fix::default()
         }),
         subjects: Vec::new(),
@@ -195,29 +196,28 @@ fn mute_summary(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<
     let routed = thousands(evidence.router.tally.routed);
     if off.is_empty() {
         format!(
-            "No worker publishes KV events: none of {} was told to, and none came with {routed} requests.",
+            "No worker publishes KV events: publishing is not enabled on any of {}, and {routed} requests \
+             produced no event.",
             mute.len()
         )
     } else {
         format!(
-            "No worker publishes KV events, and none came with {routed} requests: {} {} not told to publish, \
-             and {} {} prefix caching switched off.",
+            "No worker publishes KV events ({routed} requests produced none): publishing is not enabled on {}, \
+             and prefix caching is off on {}.",
             names(mute),
-            if mute.len() == 1 { "was" } else { "were" },
-            names(off),
-            if off.len() == 1 { "has" } else { "have" }
+            names(off)
         )
     }
 }
 
-/// Returns the names of workers, of many the first.
+/// Lists the names of workers, at most the first four.
 fn names(of: &[&OfWorker<bool>]) -> String {
     let names: Vec<&str> = of.iter().take(4).map(|of| of.who.as_ref()).collect();
     let others = if of.len() > 4 { " and others" } else { "" };
     format!("{}{others}", names.join(", "))
 }
 
-/// Returns the components of workers that were not told to publish.
+/// Returns the components of workers on which publishing is not enabled.
 fn mute_parts(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Part {
     let pod = |of: &&OfWorker<bool>| match of.worker {
         Some(worker) => {
@@ -240,7 +240,7 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
     let mut proofs = vec![
         Proof::new(
             format!("events of {}", names.join(", ")),
-            format!("0, while {routed} requests were routed to it"),
+            format!("0, while {routed} requests were routed there"),
             "KV events, routers' logs",
         )
         .at(evidence.at),
@@ -252,34 +252,37 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
             .push(Proof::new("publishes events", "no", setting.source.to_string()).at(setting.at));
     }
     proofs.extend(reported::proof(evidence));
-    // A worker that was told to publish needs something else.
+    // If publishing is already enabled, the fix is another one.
     let pods = silent.iter().map(|rank| rank.pod.as_ref());
     let part = if off.len() == silent.len() { evidence.components(pods) } else { None };
-    let is = if silent.len() == 1 { "publishes" } else { "publish" };
-    let ranks = if loud == 1 { "rank does" } else { "ranks do" };
+    let have = if silent.len() == 1 { "has" } else { "have" };
+    let others = match loud {
+        1 => "the other rank is publishing".to_owned(),
+        loud => format!("{loud} other ranks are publishing"),
+    };
     Finding {
         severity: Severity::Critical,
         grade: if off.is_empty() { Grade::Likely } else { Grade::Confirmed },
         summary: format!(
-            "{} {is} no KV events, although {routed} requests were routed there; {loud} other {ranks}.",
+            "{} {have} published no KV events despite receiving {routed} requests; {others}.",
             names.join(", ")
         ),
-        effect: "The router takes it for empty: no request is sent there for what it has cached."
+        effect: "The router assumes an empty cache there, so no request is routed there for its cached prefix."
             .into(),
         proofs,
-        refuted_by: "One event from it.".into(),
+        refuted_by: "One KV event from this worker.".into(),
         competing: vec![
-            "KVT004: kvtop sees events of other workers, so that the event plane is visible."
+            "KVT004: kvtop receives events of other workers, so the event plane is visible."
                 .into(),
         ],
         fix: Some(Fix {
             sentence: format!(
-                "Roll {} with {}: it switches KV events on.",
+                "Restart {} with {} to enable KV events.",
                 names.join(", "),
                 evidence.publish_flags()
             ),
             changes: part.and_then(|part| evidence.publish(part)).into_iter().collect(),
-            restarts: "that worker; its cache starts empty".into(),
+            restarts: "restart of that worker, which loses its KV cache".into(),
             ..Fix::default()
         }),
         subjects: workers_of(silent.iter().copied()),

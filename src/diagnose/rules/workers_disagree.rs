@@ -21,14 +21,14 @@ impl Rule for WorkersDisagree {
     }
 
     fn about(&self) -> &'static str {
-        "All workers of a model must use blocks of the same size: the router hashes each request once, \
-         with one size. Routers refuse workers whose model card differs from the first one's (the \
-         checksum of the card covers the size), with an error that does not name the size. Judged by one \
-         size of each worker that is present: what its live model card says, or else what it was started \
-         with; the two are not compared with each other, and nothing is said within a minute after a worker \
-         started or left: until a rollout is through, old and new workers stand beside each other. From Dynamo 1.5 workers that compute prompts only \
-         may have another size than the others: a router of their own takes their card's. Roll the odd ones \
-         out with the size of the others, or, while KVT001 is found, with the size that mends it."
+        "All workers of a model must use the same block size, because the router hashes each request once, with \
+         one size. Routers reject workers whose model card differs from the first one (the card's checksum \
+         covers the size), and their error does not name the size. Detected by comparing one size of each \
+         present worker: the size in its live model card, or else the size that it was started with. Cards are \
+         only compared with cards, and start settings with start settings. Not judged within a minute after a \
+         worker started or left, because old and new workers coexist during a rollout. From Dynamo 1.5 \
+         prefill-only workers may use another size, because a separate router reads their cards. Restart the \
+         workers that differ with the size of the others, or, while KVT001 is active, with the size of its fix."
     }
 
     fn may_be_critical(&self) -> bool {
@@ -38,7 +38,7 @@ impl Rule for WorkersDisagree {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let mut models = evidence.sizes_by_worker();
         let note = agreement(&models);
-        // What is open weighs more than what agrees, and less than what differs.
+        // A difference outranks an open question, which outranks agreement.
         models.sort_by_key(|model| {
             (
                 model.open.is_none() && model.sizes.len() > 1,
@@ -49,20 +49,22 @@ impl Rule for WorkersDisagree {
         });
         let SizesByWorker { sizes, claims, untold, open, .. } = models.pop().unwrap_or_default();
         if let Some(open) = open {
-            return Verdict::unknown(format!("{open}; sizes are {}", listed(&sizes)));
+            return Verdict::unknown(format!("needs {open}; block sizes are {}", listed(&sizes)));
         }
-        // Old and new workers stand beside each other until a rollout is through.
+        // Old and new workers coexist during a rollout.
         if let (true, Some(change)) = (sizes.len() > 1, evidence.in_rollout()) {
             let sizes = listed(&sizes);
             return Verdict::unknown(format!(
-                "the end of a rollout: {change}; block sizes are {sizes}"
+                "waiting for a rollout to end: {change}; block sizes are {sizes}"
             ));
         }
         match sizes.as_slice() {
-            [] => Verdict::unknown("workers' block sizes: no model card, pod or log names one"),
+            [] => Verdict::unknown(
+                "needs the workers' block sizes (no model card, pod or log reports one)",
+            ),
             [(size, _)] => match untold {
                 Some(claim) => Verdict::unknown(format!(
-                    "the model card of {}: it was started with {} tokens, the cards of others say {size}",
+                    "needs the model card of {}: that worker was started with {} tokens, but other cards say {size}",
                     claim.who(evidence),
                     claim.tokens
                 )),
@@ -75,14 +77,14 @@ impl Rule for WorkersDisagree {
     }
 }
 
-/// Returns that workers differ, most of which use blocks of `most` tokens.
+/// Returns the finding for workers with different block sizes; most of them use `most` tokens.
 fn differ(
     evidence: &Evidence,
     sizes: &[(u32, Vec<Arc<str>>)],
     claims: &[&SizeClaim],
     most: u32,
 ) -> Finding {
-    // Where a mismatch is to be mended first, its size counts, not that of most.
+    // If KVT001 must be fixed first, the size of its fix counts, not the most common one.
     let one = evidence.models_served().len() == 1;
     let aim = if one { mended_size(evidence) } else { None };
     let aim = aim.filter(|aim| *aim != most);
@@ -97,25 +99,24 @@ fn differ(
     Finding {
         severity: Severity::Critical,
         grade: Grade::ConfigOnly,
-        summary: format!("Workers use blocks of different sizes: {}.", listed(sizes)),
-        effect: "The router hashes with one size: it refuses the other workers, or never \
-                 finds their blocks."
+        summary: format!("Workers use different block sizes: {}.", listed(sizes)),
+        effect: "The router hashes with one size: it rejects the other workers, or never finds their blocks."
             .into(),
         proofs,
-        refuted_by: "Cards that agree, or workers of different models.".into(),
-        competing: vec!["A roll-out that changes the size disagrees until it is through.".into()],
+        refuted_by: "Model cards that agree, or workers that serve different models.".into(),
+        competing: vec!["A rollout that changes the block size: sizes differ until it ends.".into()],
         fix: Some(fix(evidence, to, &odd, aim.is_some())),
         subjects: Vec::new(),
     }
 }
 
-/// Returns sizes with the workers that have them.
+/// Formats sizes with the workers that have them.
 fn listed(sizes: &[(u32, Vec<Arc<str>>)]) -> String {
     let named = |(size, who): &(u32, Vec<Arc<str>>)| format!("{size} ({})", who.join(", "));
     sizes.iter().map(named).collect::<Vec<_>>().join("; ")
 }
 
-/// Returns what to say of parts that agree each with itself, and not with one another.
+/// Returns the note for parts of the deployment that each agree internally, but not with one another.
 fn agreement(models: &[SizesByWorker<'_>]) -> Option<String> {
     let parts: Vec<(u32, &str)> =
         models.iter().filter_map(|model| Some((model.sizes.first()?.0, model.part?))).collect();
@@ -126,11 +127,11 @@ fn agreement(models: &[SizesByWorker<'_>]) -> Option<String> {
     (parts.len() > 1).then_some(text)
 }
 
-/// The size of most workers, or the one that mends KVT001, by the flag of the engine in use.
+/// Returns the fix that gives the odd workers the most common size, or the size that fixes KVT001.
 fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
     let follows = evidence.releases.least.is_some_and(|it| it >= Release::new(1, 4));
     let set = match evidence.backend() {
-        // From 1.4 on publisher and card follow the engine.
+        // From 1.4 on publisher and model card follow the engine.
         Some(Backend::TrtLlm) if follows => {
             format!("tokens_per_block: {most} in the engine's configuration")
         }
@@ -154,16 +155,16 @@ fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
     let odd = odd.join(", ");
     let sentence = if mends {
         format!(
-            "Stop {odd} and start with {set}, the size that KVT001 asks for. Routers refuse the others' cards \
-             while those run."
+            "Stop {odd}, then start with {set}, the size that the fix of KVT001 sets. Routers reject cards of \
+             another size while the old workers run."
         )
     } else {
-        format!("Roll {odd} with {set}, as the others have.")
+        format!("Restart {odd} with {set}, as the other workers have.")
     };
     Fix {
         sentence,
         changes: change.into_iter().collect(),
-        restarts: "those workers; their caches start empty".into(),
+        restarts: "restart of those workers; each one loses its KV cache".into(),
         ..Fix::default()
     }
 }

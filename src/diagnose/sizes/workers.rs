@@ -7,19 +7,19 @@ use std::time::Duration;
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
 use crate::domain::{ClaimOf, Release, Releases, Timestamp};
 
-/// From this one on a router for prefill takes the size of the prefill workers' own card; before, that of
-/// the decode workers (DIAGNOSES F26).
+/// From this release on a prefill router uses the size in the prefill workers' own cards; before, that of the
+/// decode workers (DIAGNOSES F26).
 const PREFILL_APART: Release = Release::new(1, 5);
 
 impl Evidence {
-    /// Returns how the sizes of workers that are to agree compare, for each model apart: of each worker that
-    /// is present one claim, its live card before what it was started with.
+    /// Compares the sizes of workers that must agree, for each model separately. Each present worker has one
+    /// claim: its live card, or else its start settings.
     pub fn sizes_by_worker(&self) -> Vec<SizesByWorker<'_>> {
         self.models_served().into_iter().flat_map(|model| self.sizes_of_model(model)).collect()
     }
 
-    /// Returns true when workers that compute prompts only may have another size than the others, none
-    /// when the release that decides it is not known.
+    /// Returns true when prefill-only workers may have another size than the others; none while the release
+    /// that decides this is unknown.
     pub fn prefill_apart(&self) -> Option<bool> {
         let Releases { least, most } = self.releases;
         if least.is_some_and(|least| least >= PREFILL_APART) {
@@ -28,7 +28,7 @@ impl Evidence {
         most.is_some_and(|most| most < PREFILL_APART).then_some(false)
     }
 
-    /// Returns the worker that came or left last, while that is so short ago that a rollout may be under way.
+    /// Returns the worker that joined or left last, if so recently that a rollout may be in progress.
     pub fn in_rollout(&self) -> Option<String> {
         let settle = Duration::from_secs(self.thresholds.settle_seconds);
         let lately = |at: &Timestamp| at.after(settle) > self.at;
@@ -54,24 +54,23 @@ impl Evidence {
         let placed = all.claims.iter().chain(&all.untold).all(|claim| claim.is_prefill().is_some());
         let agree = parts.iter().all(SizesByWorker::agrees);
         match (apart, placed) {
-            // Within a part they differ, whatever the release.
+            // Sizes differ within one part, which no release allows.
             (_, true) if !agree => parts.into(),
             (Some(true), true) => parts.into(),
             (_, true) => {
-                let open = "Dynamo's release: up to 1.4 prefill workers must use the others' size";
+                let open = "the Dynamo release: up to 1.4 prefill workers must use the same size as the others";
                 vec![SizesByWorker { open: Some(open), ..all }]
             }
-            // Nobody says that any of them computes prompts only.
+            // No worker is known to be prefill-only.
             (_, false) if parts[1].sizes.is_empty() => vec![all],
             (_, false) => {
-                let open = "which workers compute prompts only: from Dynamo 1.5 these have a size of \
-                            their own";
+                let open = "to know which workers are prefill-only: from Dynamo 1.5 these may use another size";
                 vec![SizesByWorker { open: Some(open), ..all }]
             }
         }
     }
 
-    /// Compares the sizes of the workers of `model` that are `among`, of all models when it is none.
+    /// Compares the sizes of the workers of `model` that are `among`; of all models if `model` is none.
     fn sizes_among(
         &self,
         model: Option<&str>,
@@ -81,7 +80,7 @@ impl Evidence {
             let mut models = self.models.iter().filter(|(worker, _)| claim.worker == Some(*worker));
             model.is_none_or(|model| models.any(|(_, served)| served.as_ref() == model))
         };
-        // A worker's card is what it agreed to be routed by; its publisher what it does.
+        // The card comes first: routers use it. The publisher's setting comes second.
         for of in [ClaimOf::Card, ClaimOf::Publisher] {
             let set = |claim: &&SizeClaim| {
                 claim.ground > Ground::Default && serves(claim) && among(claim)
@@ -95,8 +94,8 @@ impl Evidence {
         SizesByWorker::default()
     }
 
-    /// Compares like with like: what a worker was started with is not yet what its card will say, since
-    /// engines may change the size (vLLM does for hybrid models).
+    /// Compares cards with cards and start settings with start settings, since engines may change the size
+    /// after the start (vLLM does for hybrid models).
     fn compared<'a>(&'a self, of: ClaimOf, claims: Vec<&'a SizeClaim>) -> SizesByWorker<'a> {
         let (mut judged, set): (Vec<_>, Vec<_>) =
             claims.into_iter().partition(|claim| claim.ground == Ground::Observed);
@@ -104,7 +103,7 @@ impl Evidence {
         if judged.is_empty() {
             judged = set;
         } else {
-            // Another worker that was started alike has a card, and its card is judged.
+            // Another worker with the same start setting has a card, and that card is compared.
             let alike = |claim: &SizeClaim| {
                 self.all_sizes_of(of).any(|other| {
                     other.ground < Ground::Observed
@@ -135,15 +134,15 @@ impl Evidence {
 /// How the block sizes of workers compare.
 #[derive(Clone, Debug, Default)]
 pub struct SizesByWorker<'a> {
-    /// The sizes with the workers that have them, the one of most workers first.
+    /// The sizes with the workers that have them, the most common size first.
     pub sizes: Vec<(u32, Vec<Arc<str>>)>,
-    /// The claims that say so, one for each worker.
+    /// The claims behind these sizes, one for each worker.
     pub claims: Vec<&'a SizeClaim>,
-    /// What a worker was started with, where that differs from the live cards of others.
+    /// The start setting of a worker without a card, if it differs from the live cards of the others.
     pub untold: Option<&'a SizeClaim>,
-    /// Which part of the workers these are, where parts have a size each.
+    /// The part of the workers, if parts may have different sizes.
     pub part: Option<&'static str>,
-    /// What is missing to tell whether these are to agree.
+    /// The fact that is needed to know whether these workers must agree.
     pub open: Option<&'static str>,
 }
 
@@ -154,10 +153,9 @@ impl SizesByWorker<'_> {
 }
 
 impl SizeClaim {
-    /// Returns true when it is of a worker that computes prompts only, none when that is not known.
+    /// Returns true for a prefill-only worker; none if its role is unknown.
     pub fn is_prefill(&self) -> Option<bool> {
-        // What cards say from 1.3 on, components as discovery names them (dynamo 0.9.0 to 1.6.1), and roles as
-        // manifests do.
+        // Roles in cards (from 1.3), component names in discovery (dynamo 0.9.0 to 1.6.1), and roles in manifests.
         const OTHERS: [&str; 5] = ["aggregated", "backend", "tensorrt_llm", "worker", "decode"];
         let role = self.role.as_deref()?.to_ascii_lowercase();
         if role.contains("prefill") {

@@ -1,4 +1,4 @@
-//! What makes engine, publisher and router agree.
+//! Fixes that give engine, publisher and router the same block size.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,18 +8,18 @@ use crate::diagnose::fix::{Change, Edit, Fix, Part, Restart};
 use crate::diagnose::knobs;
 use crate::domain::{Backend, ClaimOf, Release};
 
-/// What restarts when workers are set up anew.
-const WORKERS: &str = "every worker, one after the other; their caches start empty";
+/// The restarts after a change of worker settings.
+const WORKERS: &str = "rolling restart of every worker; each one loses its KV cache";
 
-/// What restarts when model cards change.
+/// The restarts after a change of model cards.
 const ALL_WORKERS: &str =
-    "every worker, all stopped before the first starts; their caches start empty";
+    "all workers stop before the first one starts again; each one loses its KV cache";
 
-/// What the users' documents say, and what it does not do.
+/// Users' documents suggest this setting, so the fix states that it does not help.
 const FRONTEND: &str = "Setting DYN_KV_CACHE_BLOCK_SIZE on the frontend will not fix this.";
 
-/// Engine and publisher differ, of `some` workers, or of all when there are none. Also returns the block size
-/// that everybody has then.
+/// Returns the fix if engine and publisher differ on `some` workers, or on all if `some` is empty. Also returns
+/// the block size of all parts after the fix.
 pub(super) fn worker_fix(
     evidence: &Evidence,
     sizes: Option<(&SizeClaim, &SizeClaim)>,
@@ -33,20 +33,20 @@ pub(super) fn worker_fix(
         changes = engine_changes(evidence, publisher, some, &on);
     }
     let state = EngineSetting::find(evidence, &changes);
-    // A worker that runs with other flags than the others would be refused by routers.
+    // Routers reject a worker whose flags differ from those of the other workers.
     if let (EngineSetting::Overridden(_) | EngineSetting::Unknown, Some((publisher, engine)), []) =
         (&state, sizes, some)
         && let Some(fix) = publisher_fix(evidence, publisher.tokens, engine.tokens, (&state, on))
     {
         return (fix, Some(engine.tokens));
     }
-    let size = publisher.map_or("the size they publish".to_owned(), |size| size.to_string());
+    let size = publisher.map_or("the published size".to_owned(), |size| size.to_string());
     let names: Vec<String> = some.iter().map(|rank| Evidence::name_of(rank)).collect();
     let names = names.join(", ");
     let (restart, restarts) = if some.is_empty() {
         ("do a rolling restart of the workers".to_owned(), WORKERS.to_owned())
     } else {
-        (format!("restart {names}"), format!("{names}; its cache starts empty"))
+        (format!("restart {names}"), format!("restart of {names}; each one loses its KV cache"))
     };
     let other = match sizes {
         Some((_, engine)) => format!("--kv-block-size {}", engine.tokens),
@@ -62,8 +62,8 @@ pub(super) fn worker_fix(
         EngineSetting::Overridden(place) => {
             let whose = if some.is_empty() { "the engines'" } else { &names };
             format!(
-                "{place} sets the right size already: find in {whose} log what overrides it, remove that and \
-                 {restart}. {FRONTEND}"
+                "{place} already sets the right size. Find the setting that overrides it in {whose} log, remove \
+                 that setting and {restart}. {FRONTEND}"
             )
         }
         EngineSetting::Open(instruction) | EngineSetting::Pending(instruction) => {
@@ -98,7 +98,7 @@ fn wrong_components(evidence: &Evidence, some: &[&RankEvidence]) -> Part {
     part.unwrap_or(Part::Workers)
 }
 
-/// Gives engines the size that their publishers have: of each component its own.
+/// Returns the changes that give the engines of each component their publishers' block size.
 fn engine_changes(
     evidence: &Evidence,
     publisher: Option<u32>,
@@ -122,7 +122,7 @@ fn engine_changes(
     sizes.into_iter().map(change).collect()
 }
 
-/// Returns the component of whom a claim is about.
+/// Returns the component that a claim is about.
 fn component_of(evidence: &Evidence, claim: &SizeClaim) -> Option<Arc<str>> {
     let of_worker = |worker| {
         let mut ranks = evidence.ranks.iter();
@@ -133,15 +133,15 @@ fn component_of(evidence: &Evidence, claim: &SizeClaim) -> Option<Arc<str>> {
     component.or_else(|| claim.component.clone())
 }
 
-/// How an engine's size stands in the objects of the deployment.
+/// Whether the deployment's objects already set the wanted engine block size.
 enum EngineSetting {
-    /// It is to be changed, as said.
+    /// Not set yet; holds the instruction that sets it.
     Open(String),
-    /// It is right, and pods run that started before; what was to be changed.
+    /// Set, but pods that started earlier still run; holds the instruction that was followed.
     Pending(String),
-    /// It is right in this place, and engines that started with it use another.
+    /// Set in this place, but engines that started with the setting use another size.
     Overridden(String),
-    /// No object shows it.
+    /// No known object sets it.
     Unknown,
 }
 
@@ -174,7 +174,7 @@ fn capital(text: &str) -> String {
     first.into_iter().chain(letters).collect()
 }
 
-/// Publishes the engine's size, where one flag of the worker does that.
+/// Returns the fix that makes workers publish the engine's size, if one worker flag does that.
 fn publisher_fix(
     evidence: &Evidence,
     publisher: u32,
@@ -188,21 +188,21 @@ fn publisher_fix(
         return Some(overridden(evidence, set, (publisher, engine), flag));
     }
     let mut sentence = format!(
-        "Stop all workers, then start them with {flag} {engine}, the size of their engines' blocks"
+        "Stop all workers, then start them with {flag} {engine}, the block size of their engines"
     );
     let before = |minor| evidence.releases.least.is_none_or(|it| it < Release::new(1, minor));
     match (evidence.backend()?, setting) {
         (Backend::TrtLlm, EngineSetting::Overridden(place)) => {
-            let size = format!("; {place} sets tokens_per_block: {publisher} already, and ");
+            let size = format!(". {place} already sets tokens_per_block: {publisher}, but ");
             sentence.push_str(&size);
-            sentence.push_str("something overrides it, which the engines' log may name");
+            sentence.push_str("something overrides that value; look for it in the engines' log");
         }
         (Backend::TrtLlm, _) => {
             sentence.push_str(", or restart them one at a time with tokens_per_block: ");
             sentence.push_str(&publisher.to_string());
             sentence.push_str(" in the engine's configuration");
         }
-        // The engine's own size is followed from these on.
+        // From these releases on the publisher follows the engine's own size.
         (Backend::Vllm, _) if before(2) => sentence.push_str(", or with Dynamo 1.2 or later"),
         (Backend::SgLang, _) if before(5) => sentence.push_str(", or with Dynamo 1.5 or later"),
         (Backend::Vllm | Backend::SgLang | Backend::Mocker, _) => {}
@@ -218,7 +218,7 @@ fn publisher_fix(
     })
 }
 
-/// Returns the setting by one of `flags` that asks for `tokens` already.
+/// Returns the setting by one of `flags` that already asks for `tokens`.
 fn in_place<'a>(evidence: &'a Evidence, flags: &[&str], tokens: u32) -> Option<&'a SizeClaim> {
     let by_flag = |claim: &&SizeClaim| {
         let name = claim.source.rsplit_once(", ").map_or("", |(_, name)| name);
@@ -228,7 +228,7 @@ fn in_place<'a>(evidence: &'a Evidence, flags: &[&str], tokens: u32) -> Option<&
     of.into_iter().find_map(|of| evidence.all_sizes_of(of).find(by_flag))
 }
 
-/// The flag asks for the engine's size already, and the publisher has another one all the same.
+/// Returns the fix if the flag already asks for the engine's size, but the publisher still uses another one.
 fn overridden(
     evidence: &Evidence,
     set: &SizeClaim,
@@ -240,10 +240,10 @@ fn overridden(
     let seen = log.map_or_else(String::new, |claim| format!(" ({})", claim.source));
     let upgrade = match (evidence.backend(), evidence.releases.least) {
         (Some(Backend::Vllm), Some(least)) if least < Release::new(1, 2) => {
-            "Upgrade to Dynamo 1.2 or later, where the publisher takes the engine's size"
+            "Upgrade to Dynamo 1.2 or later, where the publisher uses the engine's size"
         }
         (Some(Backend::SgLang), Some(least)) if least < Release::new(1, 5) => {
-            "Upgrade to Dynamo 1.5 or later, where the publisher takes the engine's size"
+            "Upgrade to Dynamo 1.5 or later, where the publisher uses the engine's size"
         }
         _ => {
             "Find what overrides the publisher's size, such as a wrapper script or a patched image"
@@ -253,39 +253,43 @@ fn overridden(
         "{flag} {engine} is already set on {who}, but its publisher uses {publisher}{seen}. {upgrade}, then \
          restart that worker; or start it with {flag} {publisher}, if its engine supports that size. {FRONTEND}"
     );
-    let restarts = format!("{who}; its KV cache starts empty");
+    let restarts = format!("restart of {who}, which loses its KV cache");
     Fix { sentence, restarts, ..Fix::default() }
 }
 
-/// Returns what else starts anew where model cards change. Routers refuse a worker whose card differs from the one
-/// that they know (its checksum covers the size; 1.0 asks to drain all old workers), so that all workers stop
-/// first. The router of 0.9 keeps its size for as long as it runs (dynamo-llm 0.9.0,
+/// Returns the sentence about the frontend's restart when model cards change. Routers reject a worker whose
+/// card differs from the known one (the checksum covers the size; 1.0 asks to drain all old workers), so all
+/// workers stop first. The router of 0.9 keeps its size for as long as it runs (dynamo-llm 0.9.0,
 /// `discovery/model_manager.rs`: "KV Router block size mismatch!").
 fn frontend_too(evidence: &Evidence) -> &'static str {
     let old = evidence.releases.least.map(|least| least < Release::new(1, 0));
     match (evidence.settings.router_kind, old) {
         (RouterKind::OwnSize, _) | (_, Some(false)) => "",
-        (_, Some(true)) => " Restart the frontend in between: its router keeps its size.",
-        (_, None) => " Restart a frontend of 0.9 in between: its router keeps its size.",
+        (_, Some(true)) => {
+            " Restart the frontend in between: its router keeps its block size until then."
+        }
+        (_, None) => {
+            " Restart a 0.9 frontend in between: its router keeps its block size until then."
+        }
     }
 }
 
-/// How pods restart whose model cards change. Cards of two sizes must not be there at once, and the router of 0.9
-/// keeps the size that it adopted first.
+/// Returns how pods restart when their model cards change. Cards of two sizes must not exist at the same time,
+/// and the router of 0.9 keeps the first size that it saw.
 fn restart_of_cards(evidence: &Evidence) -> Restart {
     let old = evidence.releases.least.is_none_or(|least| least < Release::new(1, 0));
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     Restart::Together { frontends: old && !own }
 }
 
-/// The flag that sets a worker's publisher and card, where one does.
+/// Returns the flag that sets the block size of a worker's publisher and model card, if there is one.
 pub(in crate::diagnose::rules) fn worker_size_flag(
     evidence: &Evidence,
     tokens: u32,
     on: Part,
 ) -> Option<Change> {
     let flags: &[&str] = match (evidence.backend()?, evidence.releases.most) {
-        // From 1.4 on both follow the engine.
+        // From 1.4 on publisher and card follow the engine.
         (Backend::TrtLlm, Some(most)) if most < Release::new(1, 4) => &["--kv-block-size"],
         (Backend::Vllm, _) => &["--block-size"],
         (Backend::SgLang, _) => &["--page-size"],
@@ -295,10 +299,10 @@ pub(in crate::diagnose::rules) fn worker_size_flag(
     Some(Change::Set { on, variable: None, flags, value })
 }
 
-/// Router and workers differ.
+/// Returns the fix if router and workers use different block sizes.
 pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     if evidence.settings.router_kind == RouterKind::OwnSize {
-        // A frontend whose chat processor hashes with the declared size.
+        // The chat processor of such a frontend hashes with the declared size.
         let router_of = |claim: &&SizeClaim| claim.tokens == router;
         let own = evidence.sizes_of(ClaimOf::Router).find(router_of);
         let declares = |claim: &SizeClaim| own.is_some_and(|own| own.about() == claim.about());
@@ -314,7 +318,7 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
     let own = match evidence.settings.router_kind {
         RouterKind::Frontend => String::new(),
         RouterKind::OwnSize | RouterKind::Unknown => format!(
-            " A router of its own (dynamo.router) needs {} {workers}.",
+            " A standalone router (dynamo.router) needs {} {workers}.",
             evidence.knob_text(knobs::ROUTER_SIZE, "")
         ),
     };
@@ -332,16 +336,16 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
     if let Some(set) = set {
         let who = set.who(evidence);
         let sentence = format!(
-            "{flag} is already set on {who}, but its model card says {router}, and the router takes its size \
-             from the card. Restart all workers together so that each registers a card of {workers}.{}",
+            "{flag} is already set on {who}, but its model card says {router}, and the router uses the card's \
+             size. Stop all workers, then start them, so that each one registers a card with {workers}.{}",
             frontend_too(evidence)
         );
         return Fix { sentence, restarts: ALL_WORKERS.into(), ..Fix::default() };
     }
     Fix {
         sentence: format!(
-            "Stop all workers, then start them with {flag}, so that their model cards say what they publish: \
-             the router takes its size from the card, and refuses a worker whose card differs.{}{own}",
+            "Stop all workers, then start them with {flag}, so that their model cards match the published block \
+             size. The router uses the card's size and rejects workers whose cards differ.{}{own}",
             frontend_too(evidence)
         ),
         changes: change.into_iter().collect(),
@@ -350,8 +354,8 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
     }
 }
 
-/// The cards say what workers publish, and the router hashes with another size all the same: with one that it
-/// was told, or with that of an earlier card.
+/// Returns the fix if cards and workers agree, but the router still hashes with another size: a configured one,
+/// or that of an earlier card.
 fn stray_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     let restarts = evidence.frontend_restarts();
     let declares = |claim: &&SizeClaim| claim.tokens == router && claim.ground > Ground::Default;
@@ -359,19 +363,19 @@ fn stray_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         return declared_fix(evidence, router, workers);
     }
     let sentence = format!(
-        "Restart the frontend: model cards say {workers}, but its router still hashes with {router} (a router of \
-         Dynamo 0.9 keeps the size of the first card that it saw). A router of its own (dynamo.router) needs {} \
+        "Restart the frontend: model cards say {workers}, but its router still hashes with {router} (a Dynamo \
+         0.9 router keeps the size of the first card it saw). A standalone router (dynamo.router) needs {} \
          {workers} instead.",
         evidence.knob_text(knobs::ROUTER_SIZE, "")
     );
     Fix { sentence, restarts, ..Fix::default() }
 }
 
-/// The frontend hashes with the size that is declared on it.
+/// Returns the fix if the frontend hashes with the block size declared on it.
 fn declared_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     let sentence = format!(
-        "Set DYN_KV_CACHE_BLOCK_SIZE={workers} on the frontend: its router hashes with the {router} declared \
-         there, not with the {workers} of the model cards."
+        "Set DYN_KV_CACHE_BLOCK_SIZE={workers} on the frontend: its router hashes with the declared {router}, \
+         not with the model cards' {workers}."
     );
     let changes = vec![Change::Set {
         on: Part::Frontend,
@@ -382,14 +386,14 @@ fn declared_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     Fix { sentence, changes, restarts: evidence.frontend_restarts(), ..Fix::default() }
 }
 
-/// A router with a size of its own is told another in the way in which it was told this one.
+/// Returns the fix for a standalone router: a new value for the setting that it was started with.
 fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     let claim = evidence.sizes_of(ClaimOf::Router).find(|claim| claim.tokens == router);
     let who = claim.map_or_else(|| Arc::from("the router"), |claim| claim.who(evidence));
     let name = claim.and_then(|claim| claim.source.rsplit_once(", ")).map_or("", |(_, name)| name);
     let variable = match (name.strip_prefix("env "), evidence.releases.least) {
         (Some(name), _) => Some(name.to_owned()),
-        // Nobody told it anything, so that its version's variable is free to be set.
+        // No setting names a size, so the variable of this version can be set.
         (None, Some(least)) if !name.starts_with('-') && least >= Release::new(1, 0) => {
             Some("DYN_ROUTER_BLOCK_SIZE".to_owned())
         }
@@ -397,10 +401,10 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     };
     let sentence = match &variable {
         Some(variable) => {
-            format!("Start {who} with {variable}={workers}; it hashes with {router} now.")
+            format!("Restart {who} with {variable}={workers} (now {router}).")
         }
         None => format!(
-            "Start {who} with {} {workers}; it hashes with {router} now.",
+            "Restart {who} with {} {workers} (now {router}).",
             evidence.knob_text(knobs::ROUTER_SIZE, "")
         ),
     };
@@ -413,7 +417,7 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
             flags: &["--block-size", "--router-block-size"],
             value,
         }],
-        restarts: "the router; it reads its index anew".into(),
+        restarts: "restart of the router, which rebuilds its index".into(),
         ..Fix::default()
     }
 }

@@ -1,4 +1,4 @@
-//! What routers' logs alone tell, where no KV event reaches kvtop.
+//! Block size mismatches that routers' logs alone show, while no KV event reaches kvtop.
 
 use super::fixes::worker_fix;
 use super::{INDEX_EMPTY, Mismatch};
@@ -6,14 +6,14 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::{Finding, Proof};
 use crate::domain::{Grade, Severity, thousands};
 
-/// Engine and publisher differ, as a router's warnings show: a store that it refuses with `num_blocks=0`
-/// arrived without blocks.
+/// Finds a difference between engine and publisher in a router's warnings: a store that is rejected with
+/// `num_blocks=0` arrived empty.
 pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
     let limits = &evidence.thresholds;
     let tally = &evidence.router.tally;
     let (empty, all) = (tally.parent_empty, tally.parent_empty + tally.parent_full);
     let overlap = tally.overlaps.best();
-    // A router without history refuses full stores, and now and then the empty end of one.
+    // A router without history rejects full stores, and now and then the empty end of one.
     let empties = empty >= limits.min_stores && empty as f64 >= limits.all_share * all as f64;
     if tally.events > 0 || !empties || overlap.known > overlap.zero {
         return None;
@@ -27,8 +27,9 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
         .heard(evidence.router.heard.parent),
     ];
     if overlap.known > 0 {
-        let value = format!("{} of {}", thousands(overlap.zero), thousands(overlap.known));
-        let proof = Proof::new("requests without overlap", value, "routers' logs");
+        // Any request with a cache hit has ended this function above.
+        let value = format!("0 of {} requests", thousands(overlap.known));
+        let proof = Proof::new("cache hits", value, "routers' logs");
         proofs.push(proof.heard(evidence.router.heard.routed));
     }
     if tally.remove > 0 {
@@ -44,16 +45,18 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
         severity: Severity::Critical,
         grade: Grade::Likely,
         summary: format!(
-            "Publishers and engines of workers differ in block size: the router refused {} stores \
-             without blocks.", thousands(empty)
+            "Block sizes differ between the workers' publishers and engines: the router rejected {} empty store \
+             events.",
+            thousands(empty)
         ),
         effect: INDEX_EMPTY.into(),
         proofs,
-        refuted_by: "Stores that hold blocks, in the KV events of the same workers.".into(),
+        refuted_by: "Store events with blocks from the same workers.".into(),
         competing: vec![
-            "KVT016: the size declared on the frontend cannot empty a store; workers publish without it."
+            "KVT016: the size declared on the frontend cannot empty store events; workers do not \
+                         read it."
                 .into(),
-            "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
+            "KVT007: a router without history rejects store events that do contain blocks.".into(),
         ],
         fix: Some(fix),
         subjects: Vec::new(),
@@ -61,7 +64,7 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
     Some(Mismatch { finding, target })
 }
 
-/// Returns what logs told, and what else would be needed to know more.
+/// Returns the facts in the logs, and the input that is needed to judge.
 pub(super) fn missing(evidence: &Evidence) -> String {
     let tally = &evidence.router.tally;
     let overlap = tally.overlaps.best();
@@ -69,30 +72,33 @@ pub(super) fn missing(evidence: &Evidence) -> String {
     if let Some(inferred) = evidence.router.inferred {
         let (tokens, samples) = (inferred.tokens, inferred.samples);
         told.push(format!(
-            "the router hashes blocks of {tokens} tokens (by {} costs)",
+            "the router hashes {tokens}-token blocks (from {} costs)",
             thousands(samples)
         ));
     }
     if overlap.known > 0 {
         told.push(format!(
-            "{} of {} requests found nothing",
+            "{} of {} requests had no cache hit",
             thousands(overlap.zero),
             thousands(overlap.known)
         ));
     }
     let (full, unsaid) = (tally.parent_full, tally.parent_unsaid);
     if full + unsaid > 0 {
-        told.push(format!("stores refused for want of a parent: {}", thousands(full + unsaid)));
+        told.push(format!(
+            "{} stores were rejected because the parent block is unknown",
+            thousands(full + unsaid)
+        ));
     }
     if tally.parent_empty > 0 {
         told.push(format!(
-            "{} refused stores held no blocks, {} are needed to judge",
+            "{} rejected stores were empty (at least {} needed)",
             thousands(tally.parent_empty),
             evidence.thresholds.min_parent_warnings
         ));
     } else if tally.remove > 0 && full + unsaid == 0 {
         told.push(format!(
-            "{} removed blocks were unknown, and no store was refused",
+            "{} removals were of unknown blocks, and no store was rejected",
             thousands(tally.remove)
         ));
     }
@@ -101,22 +107,22 @@ pub(super) fn missing(evidence: &Evidence) -> String {
     }
     let told = told.join(", ");
     format!(
-        "{told}; why cannot be told without \"Failed to find parent block\" lines that name num_blocks, \
-         workers' logs from their start, or KV events"
+        "{told}; the cause needs \"Failed to find parent block\" lines that name num_blocks, workers' logs from \
+         their start, or KV events"
     )
 }
 
-/// Returns what lines lack that tell nothing of sizes.
+/// Returns the input that is needed if the logs say nothing about block sizes.
 fn nothing_of_sizes(evidence: &Evidence) -> String {
     let routed = evidence.router.tally.routed;
     if routed == 0 {
-        return "lines of a router or of workers: none was found".to_owned();
+        return "needs log lines of a router or a worker (none found)".to_owned();
     }
     // From 1.1 on lines of decode routers end with the cost (dynamo-kv-router 1.1, `scheduling/selector.rs`).
     format!(
-        "what requests found cached: {} \"Selected worker\" lines were read, and none names cached blocks \
-         (those for decode workers do not from Dynamo 1.1 on); lines of level DEBUG do (DYN_LOG=debug on the \
-         frontend), else workers' logs from their start, or KV events",
+        "no data on cache hits: none of {} \"Selected worker\" lines names cached blocks (from Dynamo 1.1 on, \
+         lines for decode workers do not); needs DEBUG lines (DYN_LOG=debug on the frontend), workers' logs \
+         from their start, or KV events",
         thousands(routed)
     )
 }

@@ -1,4 +1,4 @@
-//! Between engine and publisher: what stores show.
+//! Block size mismatches between engine and publisher that KV events show.
 
 use super::fixes::worker_fix;
 use super::{INDEX_EMPTY, Mismatch};
@@ -8,7 +8,7 @@ use crate::diagnose::{Finding, Proof, workers_of};
 use crate::domain::{ClaimOf, Grade, Severity, WorkerId, thousands};
 use crate::model::Tally;
 
-/// Engine and publisher differ, as stores show.
+/// Finds workers whose KV events show that engine and publisher use different block sizes.
 pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
     let fault = Fault::look(evidence)?;
     let some = !fault.some.is_empty();
@@ -25,16 +25,16 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
         for (publisher, block) in outgrown.iter().take(4) {
             let who = block.who(evidence);
             proofs.push(publisher.proof(format!("publisher block size, {who}")));
-            proofs.push(block.proof(format!("largest block of the engine, {who}")));
+            proofs.push(block.proof(format!("largest engine block, {who}")));
         }
     }
     let garbage = evidence.absurd_sizes().filter(|claim| concerns(claim));
     proofs.extend(garbage.take(4).map(|claim| {
         let who = claim.who(evidence);
-        claim.proof(format!("no block size, {} of {who}", claim.of.name()))
+        claim.proof(format!("implausible block size, {} of {who}", claim.of.name()))
     }));
     let tally = &evidence.router.tally;
-    // Whose removals a router misses its log does not always say.
+    // A router's log does not always name the worker of an unknown removal.
     let heard = tally.parent_empty > 0 || (!some && tally.remove > 0);
     let both = behaviours > 0 && (said.is_some() || !outgrown.is_empty() || heard);
     let sizes = Sizes {
@@ -57,11 +57,12 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
         ),
         effect: published_effect(&fault),
         proofs,
-        refuted_by: "Stores that hold blocks, from the same workers.".into(),
+        refuted_by: "Store events with blocks from the same workers.".into(),
         competing: vec![
-            "KVT016: the size declared on the frontend cannot empty a store; workers publish without it."
+            "KVT016: the size declared on the frontend cannot empty store events; workers do not \
+                         read it."
                 .into(),
-            "KVT007: a router without history misses the parents of stores that do hold blocks.".into(),
+            "KVT007: a router without history rejects store events that do contain blocks.".into(),
         ],
         fix: Some(fix),
         subjects: workers_of(fault.some.iter().copied()),
@@ -69,12 +70,12 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
     Some(Mismatch { finding, target })
 }
 
-/// Adds who names the sizes of workers whose publisher and engine differ.
+/// Adds the sources that report the block sizes of workers whose publisher and engine differ.
 fn split_proofs(evidence: &Evidence, split: &[(&SizeClaim, &SizeClaim)], proofs: &mut Vec<Proof>) {
     for (publisher, engine) in split.iter().take(4) {
         let who = engine.who(evidence);
         proofs.push(publisher.proof(format!("publisher block size, {who}")));
-        // Whoever names the engine's size, once each: the setting that is to change among them.
+        // Every source of the engine's size, once each: the setting to change is among them.
         let alike =
             |claim: &&SizeClaim| claim.about() == engine.about() && claim.tokens == engine.tokens;
         let others = evidence.sizes_of(ClaimOf::Engine).filter(alike);
@@ -91,8 +92,8 @@ fn published_effect(fault: &Fault<'_>) -> String {
     match fault.names().as_slice() {
         [] => INDEX_EMPTY.into(),
         names => format!(
-            "The router's index holds nothing of {}: no request is routed there for a prefix that is \
-             cached there. What hits, hits by chance.",
+            "The router's index holds no blocks of {}, so no request is routed there for a cached prefix. Any \
+             cache hit there is luck, not routing.",
             names.join(", ")
         ),
     }
@@ -100,29 +101,29 @@ fn published_effect(fault: &Fault<'_>) -> String {
 
 fn corrupt_summary(evidence: &Evidence, claim: &SizeClaim, fault: &Fault<'_>) -> String {
     format!(
-        "The publisher of {} compares with {} tokens per block, which is no block size but corrupted memory: {}.",
+        "The publisher of {} uses a block size of {} tokens, which must be corrupted memory. {}.",
         claim.who(evidence),
         thousands(claim.tokens.into()),
         fault.seen()
     )
 }
 
-/// No engine has larger blocks; more was read from memory that is not the setting's.
+/// No engine has larger blocks; a larger value was read from the wrong memory.
 const LARGEST: u32 = 65_536;
 
-/// Bindings of Dynamo 0.7 passed the size on wrongly (ai-dynamo/dynamo, issue 5015).
+/// Returns the fix for bindings that pass on a wrong size, as those of Dynamo 0.7 did (ai-dynamo/dynamo, issue 5015).
 fn upgrade(tokens: u32, who: &str) -> Fix {
     Fix {
         sentence: format!(
-            "Upgrade Dynamo on {who}: its bindings corrupt the block size ({tokens}), as those of 0.7 did. No \
-             setting fixes it."
+            "Upgrade Dynamo on {who}: its bindings corrupt the block size ({tokens}), as Dynamo 0.7 did. No \
+             setting fixes this."
         ),
-        restarts: format!("Rolling restart of {who}; each worker loses its KV cache."),
+        restarts: format!("rolling restart of {who}; each worker loses its KV cache"),
         ..Fix::default()
     }
 }
 
-/// What is known of the engine's size where it is not the publisher's.
+/// The block sizes of publisher and engine, as far as they are known.
 struct Sizes<'a> {
     /// The publisher's size and the engine's.
     named: Option<(&'a SizeClaim, &'a SizeClaim)>,
@@ -130,15 +131,15 @@ struct Sizes<'a> {
     more_than: Option<u32>,
 }
 
-/// Whose stores show that engine and publisher differ.
+/// The ranks whose KV events show that engine and publisher differ.
 pub(super) struct Fault<'a> {
-    /// The ranks, where others publish well; none when it is everybody's.
+    /// The affected ranks if other ranks publish correctly; empty if all are affected.
     some: Vec<&'a RankEvidence>,
     /// Their counts.
     counted: Tally,
-    /// Stores arrive without blocks.
+    /// Store events arrive empty.
     empties: bool,
-    /// Removals arrive, and no stores with blocks.
+    /// Removals arrive, but no store events with blocks.
     removals: bool,
 }
 
@@ -153,7 +154,7 @@ impl<'a> Fault<'a> {
         Self::of_all(evidence)
     }
 
-    /// Looks at each rank by itself: what others publish says nothing of it.
+    /// Judges each rank separately, since other ranks may publish correctly.
     fn of_some(evidence: &'a Evidence) -> Option<Self> {
         let empties = |rank: &RankEvidence| are_empty(evidence, &rank.tally);
         let well = |worker: WorkerId| {
@@ -165,7 +166,7 @@ impl<'a> Fault<'a> {
             log_says(evidence, worker, rank.tally.routed) && !well(worker)
         };
         let removals = |rank: &RankEvidence| {
-            // Who only decodes may well store nothing; no router looks for what it has cached.
+            // A decode-only worker may store nothing; no router looks up its cache.
             let (routed, overlap) = (rank.tally.routed, rank.tally.overlap());
             let asked = routed >= evidence.thresholds.min_routed_removals
                 && overlap.known > 0
@@ -209,40 +210,42 @@ impl<'a> Fault<'a> {
         Some(Self { some: Vec::new(), counted, empties, removals })
     }
 
-    /// Returns true when it is of `worker`.
+    /// Returns true when the fault affects `worker`.
     fn concerns(&self, worker: Option<WorkerId>) -> bool {
         self.some.iter().any(|rank| Some(rank.rank.worker) == worker)
     }
 
-    /// Returns what arrives in place of stores with blocks.
+    /// Describes the events that arrive in place of stores with blocks.
     fn seen(&self) -> String {
         let counters = &self.counted.counters;
         if self.empties {
             let (empty, stores) = (thousands(counters.empty_stores), thousands(counters.stores));
-            format!("{empty} of {stores} stores arrived without blocks")
+            let all = counters.empty_stores == counters.stores;
+            let share = if all { format!("All {stores}") } else { format!("{empty} of {stores}") };
+            format!("{share} store events arrived empty")
         } else if self.removals {
             let removed = thousands(counters.removed_blocks);
-            format!("{removed} removals arrived and no store with blocks")
+            format!("{removed} removals arrived, but no store event with blocks")
         } else {
-            "no store with blocks arrived".to_owned()
+            "No store event with blocks arrived".to_owned()
         }
     }
 
-    /// Returns the names of the ranks, where it is not everybody's.
+    /// Returns the names of the affected ranks; empty if all are affected.
     fn names(&self) -> Vec<String> {
         self.some.iter().map(|rank| Evidence::name_of(rank)).collect()
     }
 }
 
-/// Stores arrive, and at least half of them hold no blocks.
+/// Returns true when store events arrive and at least half of them are empty.
 fn are_empty(evidence: &Evidence, tally: &Tally) -> bool {
     let limits = &evidence.thresholds;
     let (stores, empty) = (tally.counters.stores, tally.counters.empty_stores);
     stores >= limits.min_stores && empty as f64 >= limits.empty_share * stores as f64
 }
 
-/// Returns true when the log of `worker` says that engine and publisher differ: in a line about a block that
-/// was not published, or in what it printed at its start, once requests came.
+/// Returns true when the log of `worker` shows that engine and publisher differ: in a line about a dropped
+/// block, or in the settings printed at start, once requests arrived.
 fn log_says(evidence: &Evidence, worker: WorkerId, routed: u64) -> bool {
     let served = routed >= evidence.thresholds.min_routed_removals;
     let split = evidence.split_workers().into_iter().any(|(publisher, engine)| {
@@ -252,7 +255,7 @@ fn log_says(evidence: &Evidence, worker: WorkerId, routed: u64) -> bool {
     split || evidence.outgrown().iter().any(|(_, block)| block.worker == Some(worker))
 }
 
-/// Removals of blocks that nobody stored arrive, and no stores.
+/// Returns true when only removals of unknown blocks arrive, and no store events.
 fn removes_only(evidence: &Evidence, tally: &Tally) -> bool {
     let counters = &tally.counters;
     tally.full_stores() == 0
@@ -268,23 +271,23 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
     if *empties {
         let value =
             format!("{} of {}", thousands(counters.empty_stores), thousands(counters.stores));
-        proofs.push(Proof::new("stores without blocks", value, plane.clone()).at(evidence.at));
-        // Else the two shares, of empty stores and of refused ones, seem to contradict each other.
+        proofs.push(Proof::new("empty store events", value, plane.clone()).at(evidence.at));
+        // Without this row, the shares of empty and of rejected stores seem to contradict each other.
         let (empty, refused) = (counters.empty_stores, counters.refused_stores);
         if refused > 0 && refused < empty && empty == counters.stores {
             let value = format!(
-                "{} of {}; the other {} begin a prompt and name no parent",
+                "{} of {}; the other {} start a prompt, so they have no parent",
                 thousands(refused),
                 thousands(empty),
                 thousands(empty - refused)
             );
-            let claim = "of those, refused for want of a parent";
-            proofs.push(Proof::new(claim, value, "mirror").at(evidence.at));
+            let claim = "of those, rejected because the parent block is unknown";
+            proofs.push(Proof::new(claim, value, "kvtop's index copy").at(evidence.at));
         }
     }
     if *removals {
         let value = format!(
-            "{} removed blocks, all unknown; {} stores with blocks",
+            "{} removed blocks, all unknown; {} store events with blocks",
             thousands(counters.removed_blocks),
             thousands(counted.full_stores())
         );
@@ -303,7 +306,11 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
     }
     let source = "routers' counters (kv_cache_events_applied)";
     for (claim, refused, applied) in [
-        ("stores refused for want of a parent", heard.stores_orphaned, heard.stores_applied),
+        (
+            "stores rejected because the parent block is unknown",
+            heard.stores_orphaned,
+            heard.stores_applied,
+        ),
         ("removals of unknown blocks", heard.removals_missing, heard.removals_applied),
     ] {
         if some.is_empty() && refused > 0 {
@@ -321,27 +328,32 @@ fn published_summary(evidence: &Evidence, sizes: &Sizes<'_>, fault: &Fault<'_>) 
     let seen = fault.seen();
     let names = fault.names();
     let (publishers, engines) = match names.as_slice() {
-        [] => ("Workers publish".to_owned(), "engines cut"),
-        [name] => (format!("{name} publishes"), "its engine cuts"),
-        names => (format!("{} publish", names.join(", ")), "their engines cut"),
+        [] => ("workers publish".to_owned(), "their engines use"),
+        [name] => (format!("{name} publishes"), "its engine uses"),
+        names => (format!("{} publish", names.join(", ")), "their engines use"),
     };
     let told = evidence.worker_size().map(|claim| claim.tokens);
     match (sizes.named, sizes.more_than, told) {
         (Some((publisher, engine)), ..) => format!(
-            "{publishers} blocks of {} tokens, {engines} {}: {seen}.",
+            "Block sizes differ: {publishers} {}-token blocks but {engines} {}. {seen}.",
             publisher.tokens, engine.tokens
         ),
         (None, Some(size), _) => format!(
-            "{publishers} blocks of {size} tokens, {engines} another size, more than {size}: {seen}."
+            "Block sizes differ: {publishers} {size}-token blocks but {engines} larger ones. {seen}."
         ),
         (None, None, Some(size)) => {
-            format!("{publishers} blocks of {size} tokens, {engines} another size: {seen}.")
+            format!(
+                "Block sizes differ: {publishers} {size}-token blocks but {engines} another size. {seen}."
+            )
         }
         (None, None, None) => match names.as_slice() {
-            [] => format!("Publishers and engines of workers differ in block size: {seen}."),
-            names => {
-                format!("Publisher and engine differ in block size, {}: {seen}.", names.join(", "))
+            [] => {
+                format!("Block sizes differ between the workers' publishers and engines. {seen}.")
             }
+            names => format!(
+                "Block sizes differ between publisher and engine on {}. {seen}.",
+                names.join(", ")
+            ),
         },
     }
 }

@@ -1,13 +1,13 @@
-//! Silence whose cause is told: by an address that no engine binds, or by routers themselves.
+//! Silent workers whose cause is known: an address that no engine binds, or a router's own metric.
 
 use crate::diagnose::evidence::{Evidence, RankEvidence};
 use crate::diagnose::{Finding, Proof};
 use crate::domain::{Grade, Severity, thousands};
 
-const EFFECT: &str = "The router knows of no cached block on these workers: no request is routed to where its \
-                      prefix is cached.";
+const EFFECT: &str = "The router knows no cached blocks of these workers, so no request is routed there for its \
+                      cached prefix.";
 
-/// Finds engines that connect to the address which they should bind: no event ever leaves them.
+/// Finds engines that connect to the address that they should bind: no event ever leaves them.
 pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<Finding> {
     let served = served(evidence);
     if served < evidence.thresholds.min_silent_routed {
@@ -25,7 +25,7 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
         .iter()
         .take(16)
         .map(|of| {
-            let claim = format!("address of KV events, {}", of.who);
+            let claim = format!("endpoint of KV events, {}", of.who);
             Proof::new(claim, of.set.value.to_string(), of.set.source.to_string())
                 .at(of.set.at)
                 .of_worker(of.worker)
@@ -52,18 +52,18 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
             proofs,
         )
         .means(EFFECT, "One KV event from these workers.")
-        .rather_than("KVT004: kvtop may listen in the wrong place; the address explains the silence without.")
+        .rather_than("KVT004: kvtop may listen in the wrong place, but the address alone explains the silence.")
         .mended_by(
             format!(
                 "In --kv-events-config, change the endpoint from {address} to {bound}, then do a rolling restart \
                  of {names}."
             ),
-            format!("Rolling restart of {names}; each one loses its KV cache."),
+            format!("rolling restart of {names}; each one loses its KV cache"),
         ),
     )
 }
 
-/// Finds what routers report by their own metric, where no event comes from anybody.
+/// Finds workers that the routers' own metric reports as having no event source, if no event arrives at all.
 pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
     let served = served(evidence);
     let count = evidence.router.sourceless;
@@ -78,7 +78,7 @@ pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
         Finding::new(
             Severity::Critical,
             Grade::Confirmed,
-            format!("The router reports {workers} without a source of KV events, and no event was seen."),
+            format!("The router's metric reports {workers} without a source of KV events, and no event was seen."),
             proofs,
         )
         .means(EFFECT, "One KV event from any worker.")
@@ -88,12 +88,12 @@ pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
                  (KV EVENT ROUTING MISCONFIGURATION).",
                 evidence.publish_flags()
             ),
-            "Rolling restart of these workers; each one loses its KV cache.",
+            "rolling restart of these workers; each one loses its KV cache",
         ),
     )
 }
 
-/// Returns what routers' own metric says of workers that they get no events from.
+/// Returns the routers' own metric about workers without a source of KV events.
 pub(super) fn proof(evidence: &Evidence) -> Option<Proof> {
     let count = evidence.router.sourceless;
     let value = format!("{count} (dynamo_component_router_kv_event_source_mismatch_workers)");
@@ -101,7 +101,7 @@ pub(super) fn proof(evidence: &Evidence) -> Option<Proof> {
     (count > 0).then(|| proof.at(evidence.at))
 }
 
-/// Returns how many requests were served, as far as anybody tells.
+/// Returns how many requests were served, as far as any source reports.
 fn served(evidence: &Evidence) -> u64 {
     evidence.router.tally.routed.max(evidence.router.answered)
 }
