@@ -1,4 +1,4 @@
-//! The command line: what was typed, checked and with its meaning.
+//! The command line: options, commands and their checked values.
 
 mod command;
 mod heeded;
@@ -16,60 +16,64 @@ pub use command::{
 pub use shared::{ColorChoice, GlyphChoice, MAX_MEMORY, NatsFile, ScreenArgs, SourceArgs};
 pub use value::{Endpoint, SPEEDS, bytes, duration, label, place, subject};
 
-/// kvtop: what NVIDIA Dynamo's KV router knows, live. Read-only.
+/// Live, read-only inspector for NVIDIA Dynamo's KV-cache-aware router.
 #[derive(Debug, Parser)]
 #[command(name = "kvtop", version)]
-#[command(after_help = "Without a command, kvtop opens the live screen. It never writes: no \
-    consumers, no acks, no patches.")]
+#[command(
+    after_help = "Without a command, kvtop opens the live screen. kvtop never writes to the deployment: \
+                        no consumers, no acks, no patches.\n\nExamples:\n  kvtop demo                 try kvtop \
+                        without a cluster\n  kvtop -n NAMESPACE         inspect a deployment in Kubernetes\n  \
+                        kvtop --nats-url URL       inspect a deployment by its NATS server\n  kvtop check -n \
+                        NAMESPACE   one-shot health check (exit 0-3)"
+)]
 pub struct Cli {
-    /// What to do; the live screen when nothing is said.
+    /// The command; none opens the live screen.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// Where the events come from.
+    /// Where kvtop reads from.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// How it looks.
+    /// How the screen looks.
     #[command(flatten)]
     pub screen: ScreenArgs,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Show the live screen over a simulated deployment; needs no cluster and no server
+    /// Open the live screen on a simulated deployment; no cluster needed
     Demo(DemoArgs),
     /// Play a recording on the live screen
     Replay(ReplayArgs),
-    /// Write everything that arrives into a file
+    /// Record all incoming data to a file
     Record(RecordArgs),
-    /// Print the state once
+    /// Print a one-off snapshot
     Snapshot(SnapshotArgs),
-    /// Print one line a second
+    /// Print one line of figures per second
     Stat(StatArgs),
-    /// Say what is wrong, once, for monitoring systems: exit code 0 good, 1 warning, 2 critical, 3 unknown
+    /// Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown
     Check(CheckArgs),
-    /// Judge manifests and engine configurations before they are deployed: exit code 0 well, 1 findings,
-    /// 3 not everything could be read
+    /// Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment
     Lint(LintArgs),
-    /// Print what a finding means, how it is judged and what mends it
+    /// Explain a finding: meaning, detection and fix
     Explain(ExplainArgs),
-    /// Say what kvtop can see and what it lacks: cluster, rights, events, logs, metrics, terminal
+    /// Diagnose connectivity and permissions: cluster, RBAC, events, logs, metrics, terminal
     Doctor(DoctorArgs),
-    /// Pack what a ticket needs into one file: a recording, findings, what kvtop could see, settings
+    /// Collect a support bundle: recording, findings, coverage and settings in one file
     Bundle(BundleArgs),
-    /// Print the Kubernetes role that kvtop needs, to paste
+    /// Print the Kubernetes RBAC role that kvtop needs
     Rbac(RbacArgs),
-    /// Serve metrics for Prometheus, without a screen
+    /// Serve Prometheus metrics, without a screen
     Export(ExportArgs),
-    /// Themes: list them, show one, compute whether they can be read
+    /// List, show and check (contrast) themes
     Themes(ThemesArgs),
-    /// Print every key with the name of its action
+    /// Print all keys and the names of their actions
     Keys(KeysArgs),
-    /// Print the completions of a shell
+    /// Print shell completions
     Completions(CompletionsArgs),
-    /// Print the manual page
+    /// Print a manual page
     Man(ManArgs),
-    /// The config file: write one, find it, check it, show what holds
+    /// Create, locate, validate and print the configuration
     Config(ConfigArgs),
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong, how sure that is, and what mends it.
+//! Diagnosis: findings, how sure they are, and their fixes.
 //!
 //! Rules are pure functions of [`Evidence`]; [`Diagnosis`] remembers what they raised. Knows nothing of
 //! frames, screens or clocks.
@@ -39,10 +39,10 @@ pub trait Rule: Sync {
     /// Returns its public name, such as `block-size-mismatch`.
     fn name(&self) -> &'static str;
 
-    /// Returns one paragraph for people: what it means, how it is judged, what mends it.
+    /// Returns the description: meaning, detection and fix, one paragraph a line.
     fn about(&self) -> &'static str;
 
-    /// Returns the ids of findings that follow from this one, and are not shown beside it.
+    /// Returns the ids of findings that are consequences of this one, and are not shown beside it.
     fn explains(&self) -> &'static [&'static str] {
         &[]
     }
@@ -52,8 +52,7 @@ pub trait Rule: Sync {
         self.explains()
     }
 
-    /// Returns true when a finding of the rule changes nothing in effect, so that it is listed, and never
-    /// decides how the deployment is.
+    /// Returns true for a finding without effect on routing: it is listed, but never decides the status of the deployment.
     fn is_advisory(&self, _finding: &Finding) -> bool {
         false
     }

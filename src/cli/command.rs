@@ -1,4 +1,4 @@
-//! What each command takes.
+//! Options and arguments of each command.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct DemoArgs {
     /// Seed of the simulation; the same seed gives the same events
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Tell what there is to see, step by step
+    /// Guided tour
     #[arg(long)]
     pub tour: bool,
 }
@@ -26,12 +26,12 @@ pub struct DemoArgs {
 /// `kvtop replay`.
 #[derive(Args, Clone, Debug)]
 pub struct ReplayArgs {
-    /// The recording (.frames, .frames.zst or .frames.gz)
+    /// Recording (.frames, .frames.zst or .frames.gz)
     pub file: PathBuf,
-    /// How many times faster than it happened
+    /// Playback speed, as a factor of real time
     #[arg(long, default_value_t = 1.0, value_parser = speed)]
     pub speed: f64,
-    /// Where to start: from the beginning (30s) or before the end (-3m)
+    /// Start position: after the beginning (30s) or before the end (-3m)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = offset)]
     pub at: Option<Offset>,
     /// Start paused
@@ -39,7 +39,7 @@ pub struct ReplayArgs {
     pub paused: bool,
 }
 
-/// A place in a recording.
+/// A position in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     /// After its beginning.
@@ -51,13 +51,13 @@ pub enum Offset {
 /// `kvtop record`.
 #[derive(Args, Clone, Debug)]
 pub struct RecordArgs {
-    /// The file to write; compressed when it ends in .zst
+    /// Output file; compressed if its name ends in .zst
     #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub output: PathBuf,
-    /// How long to record; until interrupted when not given
+    /// How long to record [default: until interrupted]
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub length: Option<Duration>,
-    /// What it shows, for whoever reads it later
+    /// Note stored in the recording, for its readers
     #[arg(long, default_value = "")]
     pub note: String,
 }
@@ -65,13 +65,13 @@ pub struct RecordArgs {
 /// `kvtop bundle`.
 #[derive(Args, Clone, Debug)]
 pub struct BundleArgs {
-    /// The file to write; its name ends in .tar.zst
+    /// Output file; its name must end in .tar.zst
     #[arg(short, long, value_name = "FILE", value_parser = file)]
     pub output: PathBuf,
-    /// How long to listen, once history has been read
+    /// How long to listen after reading history
     #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub length: Duration,
-    /// Pack this recording instead of listening to a live deployment
+    /// Bundle this recording instead of listening to a live deployment
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
 }
@@ -79,47 +79,47 @@ pub struct BundleArgs {
 /// `kvtop snapshot`.
 #[derive(Args, Clone, Debug)]
 pub struct SnapshotArgs {
-    /// Format
+    /// Output format
     #[arg(short, long, value_enum, default_value = "table")]
     pub output: SnapshotFormat,
-    /// Take the state at the end of this recording instead of a live one
+    /// Use the state at the end of this recording instead of a live deployment
     #[arg(long, value_name = "FILE", conflicts_with = "demo")]
     pub replay: Option<PathBuf>,
-    /// Take the state of a simulated deployment after `--for` of its time
+    /// Use a simulated deployment; `--for` is simulated time
     #[arg(long, value_name = "SCENARIO")]
     pub demo: Option<String>,
     /// Seed of the simulation
     #[arg(long, default_value_t = 1, requires = "demo")]
     pub seed: u64,
-    /// How long to listen before the state is taken, once history has been read
+    /// How long to listen after reading history
     #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = duration)]
     pub length: Duration,
-    /// How long to wait for history to be read, and for sources to answer; 30s when not given. What was not
-    /// read is said, with exit code 3
+    /// How long to wait for history and for sources to answer [default: 30s]. If history is still incomplete,
+    /// the output reports it and the exit code is 3
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["replay", "demo"])]
     pub wait: Option<Duration>,
-    /// View that svg, html and text show
+    /// View to draw in svg, html and text
     #[arg(long, value_name = "NAME", default_value = "overview")]
     pub view: String,
-    /// Columns and rows of svg, html and text
+    /// Columns x rows of svg, html and text
     #[arg(long, value_name = "SIZE", default_value = "120x36", value_parser = size)]
     pub size: (u16, u16),
 }
 
-/// Formats of `kvtop snapshot`.
+/// Output formats of `kvtop snapshot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SnapshotFormat {
     /// Aligned columns
     Table,
-    /// The contract of docs/reference/json.md
+    /// JSON as described in docs/reference/json.md
     Json,
     /// Comma-separated values
     Csv,
     /// A Markdown table
     Md,
-    /// The screen as a picture
+    /// The screen as an SVG image
     Svg,
-    /// The screen as a page
+    /// The screen as an HTML page
     Html,
     /// The screen as text
     Text,
@@ -131,13 +131,13 @@ pub struct StatArgs {
     /// Time between lines
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub interval: Duration,
-    /// How long the first line waits for history to be read; 30s when not given
+    /// How long the first line waits for history [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "replay")]
     pub wait: Option<Duration>,
-    /// Lines to print; until interrupted when not given
+    /// Number of lines to print [default: until interrupted]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub count: Option<u64>,
-    /// Print the lines of this recording, as fast as it can be read
+    /// Read this recording, as fast as possible, instead of a live deployment
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
 }
@@ -145,16 +145,16 @@ pub struct StatArgs {
 /// `kvtop check`.
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
-    /// Format
+    /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: CheckFormat,
-    /// Judge this recording instead of a live deployment
+    /// Check this recording instead of a live deployment
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
-    /// Judge saved logs instead, as `kubectl logs` prints them; `-` reads standard input
+    /// Check saved logs (`kubectl logs` output) instead of a live deployment; `-` reads standard input
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["replay", "wait"])]
     pub logs: Vec<PathBuf>,
-    /// How long to listen before it is judged, once history has been read
+    /// How long to listen after reading history
     #[arg(
         long = "for",
         value_name = "TIME",
@@ -163,54 +163,54 @@ pub struct CheckArgs {
         conflicts_with_all = ["replay", "logs"]
     )]
     pub length: Duration,
-    /// Wait for up to this time until all is well, as after a fix; also how long to wait for history to be
-    /// read, which is 30s when not given. What was not read is said, with exit code 3
+    /// Wait up to this time until everything is healthy, for example after a fix. Also the limit for reading
+    /// history [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "replay")]
     pub wait: Option<Duration>,
 }
 
-/// Formats of `kvtop check`.
+/// Output formats of `kvtop check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
-    /// One line with performance data, as Nagios and its heirs read it
+    /// One line with performance data, for Nagios-compatible monitoring
     Text,
-    /// The contract of docs/reference/json.md
+    /// JSON as described in docs/reference/json.md
     Json,
-    /// Metrics
+    /// Prometheus metrics
     Prometheus,
 }
 
 /// `kvtop lint`.
 #[derive(Args, Clone, Debug)]
 pub struct LintArgs {
-    /// Manifests and engine configurations; folders with all that is below them; `-` for what Helm prints
+    /// Manifests, engine configs or directories (recursive); `-` reads standard input, such as `helm template` output
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Format
+    /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: LintFormat,
 }
 
-/// Formats of `kvtop lint`.
+/// Output formats of `kvtop lint`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LintFormat {
-    /// For people
+    /// Human-readable text
     Text,
-    /// The contract of docs/reference/json.md
+    /// JSON as described in docs/reference/json.md
     Json,
 }
 
 /// `kvtop explain`.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainArgs {
-    /// The finding, such as KVT001 or its name; all of them when not given
+    /// Finding id or name, such as KVT001 [default: all]
     pub id: Option<String>,
 }
 
 /// `kvtop export`.
 #[derive(Args, Clone, Debug)]
 pub struct ExportArgs {
-    /// Where to listen; `:9478` listens on every address, which a pod needs
+    /// Listen address; use `:9478` (all addresses) in a pod
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9478", value_parser = address)]
     pub listen: SocketAddr,
 }
@@ -218,25 +218,24 @@ pub struct ExportArgs {
 /// `kvtop themes`.
 #[derive(Args, Clone, Debug)]
 pub struct ThemesArgs {
-    /// What to do with them
+    /// The command
     #[command(subcommand)]
     pub command: ThemesCommand,
 }
 
-/// What to do with themes.
+/// The commands about themes.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum ThemesCommand {
-    /// Name every theme, and what it is for
+    /// List all themes with their purpose
     List,
-    /// Print a theme's colours, with their contrasts
+    /// Print the colours of a theme with their contrasts
     Show {
-        /// The theme
+        /// Theme name
         name: String,
     },
-    /// Compute contrasts, and how far apart the colours of states are for every kind of colour vision;
-    /// exit code 1 when one falls short
+    /// Check contrast, and the distance between state colours for every kind of colour vision; exit code 1 if a theme fails
     Check {
-        /// Themes, or theme files; all themes when none is given
+        /// Theme names or theme files [default: all themes]
         themes: Vec<String>,
     },
 }
@@ -244,12 +243,12 @@ pub enum ThemesCommand {
 /// `kvtop keys`.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct KeysArgs {
-    /// Format
+    /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: KeysFormat,
 }
 
-/// Formats of `kvtop keys`.
+/// Output formats of `kvtop keys`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KeysFormat {
     /// Aligned columns
@@ -261,11 +260,11 @@ pub enum KeysFormat {
 /// `kvtop completions`.
 #[derive(Args, Clone, Debug)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell
     pub shell: Shell,
 }
 
-/// Shells that can complete what is typed.
+/// Shells with completions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Shell {
     /// GNU Bash
@@ -284,7 +283,7 @@ pub enum Shell {
 /// `kvtop man`.
 #[derive(Args, Clone, Debug)]
 pub struct ManArgs {
-    /// The page of this command, such as `check` or `config check`; the one of kvtop when not given
+    /// Command, such as `check` or `config check` [default: kvtop itself]
     #[arg(num_args = 0..=2)]
     pub command: Vec<String>,
 }
@@ -292,58 +291,58 @@ pub struct ManArgs {
 /// `kvtop config`.
 #[derive(Args, Clone, Debug)]
 pub struct ConfigArgs {
-    /// What to do with it
+    /// The command
     #[command(subcommand)]
     pub command: ConfigCommand,
 }
 
-/// What to do with the config file.
+/// The commands about the config file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
 pub enum ConfigCommand {
-    /// Write a file in which every setting is explained and none is set
+    /// Create a config file that explains every setting and sets none
     Init {
-        /// Print it instead
+        /// Print to standard output instead
         #[arg(long)]
         stdout: bool,
     },
-    /// Print where it is
+    /// Print the path of the config file
     Path,
-    /// Name every mistake in it, with its line
+    /// Report every error with its line
     Check,
-    /// Print every setting that holds, and who said so
+    /// Print the effective settings and where each one comes from
     Show,
 }
 
 /// `kvtop doctor`.
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArgs {
-    /// Format
+    /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     pub output: DoctorFormat,
 }
 
-/// Formats of `kvtop doctor`.
+/// Output formats of `kvtop doctor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DoctorFormat {
-    /// A line for each check
+    /// One line per check
     Text,
-    /// The contract of docs/reference/json.md
+    /// JSON as described in docs/reference/json.md
     Json,
 }
 
 /// `kvtop rbac`.
 #[derive(Args, Clone, Debug)]
 pub struct RbacArgs {
-    /// Add the opt-in role for port-forwards
+    /// Also print the optional role for port-forwards
     #[arg(long)]
     pub port_forward: bool,
-    /// With --port-forward: the namespace of NATS, when it is another one, such as `dynamo-system`
+    /// With --port-forward: the namespace of NATS if it differs, such as `dynamo-system`
     #[arg(long, value_name = "NAME", value_parser = label, requires = "port_forward")]
     pub nats_namespace: Option<String>,
-    /// Add the opt-in role for reading this one Secret, such as the login of NATS
+    /// Also print the optional role to read this one Secret, such as NATS credentials
     #[arg(long, value_name = "NAME")]
     pub secret: Option<String>,
-    /// The user who gets the role; a service account `kvtop` when not given
+    /// Bind the role to this user [default: service account `kvtop`]
     #[arg(long, value_name = "NAME")]
     pub user: Option<String>,
 }

@@ -1,5 +1,5 @@
-//! Which of the shared options a command heeds. One that it does not is neither listed nor taken: whoever
-//! types it expects something of it.
+//! The shared options that each command uses. An unused option is neither listed nor accepted, because its user
+//! expects an effect.
 
 use std::ffi::OsString;
 
@@ -9,7 +9,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 
 use super::Cli;
 
-/// How it looks, and what that is read from.
+/// Options of the screen, and of the file with its settings.
 const SCREEN: [&str; 5] = ["config", "theme", "color", "glyphs", "bell"];
 
 /// Options that are settings, which the config file may have too.
@@ -30,7 +30,7 @@ const SETTINGS: [&str; 14] = [
     "nats_context",
 ];
 
-/// Returns the shared options that a command heeds, by its names; none where it heeds all of them.
+/// Returns the shared options that a command uses, given its names; none if it uses all of them.
 fn heeded(command: &[&str]) -> Option<Vec<&'static str>> {
     Some(match command {
         ["demo" | "replay"] => [&SCREEN[..], &["max_memory"]].concat(),
@@ -49,8 +49,7 @@ impl Cli {
     /// Reads the command line.
     ///
     /// # Errors
-    ///
-    /// When it cannot be understood, or when help or the version was asked for.
+    /// When it is invalid, or asks for help or the version.
     pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Self, Error> {
         let mut command = taking();
         let matches = command.try_get_matches_from_mut(words)?;
@@ -64,7 +63,7 @@ impl Cli {
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
     }
 
-    /// Returns the commands, each with the options that it heeds, as manuals and completions show them.
+    /// Returns the commands, each with the options that it uses, for manuals and completions.
     pub fn shown() -> Command {
         let all = Self::command();
         let shared = shared(&all);
@@ -82,7 +81,7 @@ impl Cli {
     }
 }
 
-/// Returns the commands as they are read: options may stand anywhere, and help lists those that are heeded.
+/// Returns the commands for parsing: options may stand anywhere, and help lists only those that are used.
 fn taking() -> Command {
     let all = Cli::command();
     let shared = shared(&all);
@@ -124,7 +123,7 @@ fn with_options(
     command
 }
 
-/// Returns the names of the command, and which option was typed that it does not heed.
+/// Returns the names of the command, and an error for a typed option that it does not use.
 fn in_vain(command: &Command, matches: &ArgMatches) -> Option<(Vec<String>, String)> {
     let (mut names, mut inner) = (Vec::new(), matches);
     while let Some((name, next)) = inner.subcommand() {

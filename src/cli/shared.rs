@@ -1,4 +1,4 @@
-//! Options that several commands share: where events come from, and how the screen looks.
+//! Options that several commands share: the deployment, its sources, and how the screen looks.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,29 +7,29 @@ use clap::{Args, ValueEnum};
 
 use super::value::{Endpoint, bytes, duration, endpoint, place, subject};
 
-/// Which deployment, and where its events come from.
+/// The deployment to inspect, and the sources of its data.
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
-    /// Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you
-    /// may list; everything else is found from it
+    /// Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you
+    /// may list; everything else is discovered
     #[arg(short, long, global = true, value_name = "NAME", value_parser = place)]
     pub namespace: Option<String>,
     /// Kubernetes context to use
     #[arg(long, global = true, value_name = "NAME")]
     pub context: Option<String>,
-    /// Kubernetes configuration to use
+    /// Kubeconfig file to use
     #[arg(long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Kubernetes user to impersonate
     #[arg(long = "as", global = true, value_name = "USER")]
     pub as_user: Option<String>,
-    /// How long one request to the API server may take
+    /// Timeout of a single request to the API server
     #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
     pub request_timeout: Option<Duration>,
-    /// Graph deployment to look at, when the namespace has several
+    /// Graph deployment to inspect, if the namespace has several
     #[arg(long, global = true, value_name = "NAME")]
     pub dgd: Option<String>,
-    /// Open no port-forward, even when an address of the cluster cannot be reached otherwise
+    /// Never open a port-forward, even if a cluster address is otherwise unreachable
     #[arg(long, global = true)]
     pub no_port_forward: bool,
     /// Address of the NATS server, such as `nats://localhost:4222`
@@ -50,55 +50,54 @@ pub struct SourceArgs {
     /// File with the NATS password
     #[arg(long, global = true, value_name = "FILE")]
     pub nats_password_file: Option<PathBuf>,
-    /// Certificate authority of the NATS server
+    /// CA certificate of the NATS server
     #[arg(long, global = true, value_name = "FILE")]
     pub nats_tls_ca: Option<PathBuf>,
     /// Client certificate for NATS
     #[arg(long, global = true, value_name = "FILE")]
     pub nats_tls_cert: Option<PathBuf>,
-    /// Key of the client certificate for NATS
+    /// Key of the NATS client certificate
     #[arg(long, global = true, value_name = "FILE")]
     pub nats_tls_key: Option<PathBuf>,
-    /// Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those
-    /// that discovery names are then left alone
+    /// Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables
+    /// automatic discovery of publishers
     #[arg(long, global = true, value_name = "URL")]
     pub zmq: Vec<String>,
-    /// Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They
-    /// carry the tokens of prompts, which are dropped at once and never kept or shown
+    /// Also listen to the engines' own event sockets (vLLM, `SGLang`), which report the engine block size.
+    /// Their events contain prompt tokens; kvtop drops these at once and never stores or shows them
     #[arg(long, global = true)]
     pub deep: bool,
-    /// Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their
-    /// discovery records; `ETCD_ENDPOINTS` when not given
+    /// Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379`
+    /// [default: `ETCD_ENDPOINTS`]
     #[arg(long, global = true, value_name = "URL")]
     pub etcd_url: Option<String>,
-    /// User of etcd
+    /// etcd user
     #[arg(long, global = true, value_name = "NAME", requires = "etcd_password_file")]
     pub etcd_user: Option<String>,
-    /// File with the password of etcd
+    /// File with the etcd password
     #[arg(long, global = true, value_name = "FILE", requires = "etcd_user")]
     pub etcd_password_file: Option<PathBuf>,
-    /// Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does
-    /// not lead to them; may be repeated
+    /// Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated
     #[arg(long, global = true, value_name = "URL", value_parser = endpoint)]
     pub frontend_url: Vec<Endpoint>,
-    /// Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump
-    /// tells the past on Dynamo 1.1 and later
+    /// Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides
+    /// history (Dynamo 1.1+)
     #[arg(long, global = true, value_name = "URL")]
     pub indexer_url: Option<String>,
-    /// Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`
+    /// Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`
     #[arg(long, global = true, value_name = "DIR")]
     pub discovery_dir: Option<PathBuf>,
-    /// Dynamo namespace to look at; all when not given
+    /// Dynamo namespace [default: all]
     #[arg(long, global = true, value_name = "NAME", value_parser = subject)]
     pub dynamo_namespace: Option<String>,
-    /// Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know
-    /// every prompt and secret: for files that stay with you
+    /// Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise
+    /// every prompt and secret, so do not share such recordings
     #[arg(long, global = true)]
     pub keep_log_text: bool,
     /// Memory limit for the process, such as 512MiB [default: 1GiB]
     #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
     pub max_memory: Option<usize>,
-    /// What the config file says of thresholds: name and value.
+    /// Thresholds in the config file: name and value.
     #[arg(skip)]
     pub thresholds: Vec<(String, String)>,
     /// The objective for the 95th percentile of the time to the first token.
@@ -107,20 +106,20 @@ pub struct SourceArgs {
     /// The objective for the 95th percentile of the time between tokens.
     #[arg(skip)]
     pub itl_p95: Option<std::time::Duration>,
-    /// What the config file says of NATS.
+    /// NATS settings in the config file.
     #[arg(skip)]
     pub nats_file: NatsFile,
-    /// Config file to use instead of the user's
+    /// Config file to use instead of the default one
     #[arg(long, global = true, value_name = "FILE", env = "KVTOP_CONFIG", hide_env_values = true)]
     pub config: Option<PathBuf>,
 }
 
-/// What the config file says of NATS: weaker than the environment, so it is kept apart.
+/// NATS settings in the config file. Kept apart because environment variables override them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NatsFile {
     /// Address of the server.
     pub url: Option<String>,
-    /// Name of a context of the `nats` command.
+    /// Name of a context of the `nats` command-line tool.
     pub context: Option<String>,
 }
 
@@ -131,19 +130,19 @@ impl SourceArgs {
     }
 }
 
-/// Bound of the mirror's memory where nobody says anything, in bytes.
+/// Default memory limit of the index copy, in bytes.
 pub const MAX_MEMORY: usize = 1 << 30;
 
 /// How the screen looks.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ScreenArgs {
-    /// Theme; `terminal` uses the colours of your terminal, `auto` goes by its background
+    /// Theme; `terminal` uses your terminal's colours, `auto` picks light or dark from the terminal background
     #[arg(long, global = true, value_name = "NAME")]
     pub theme: Option<String>,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", value_enum)]
     pub color: Option<ColorChoice>,
-    /// Which characters to draw with; by default what your locale can show
+    /// Characters to draw with [default: depends on the locale]
     #[arg(long, global = true, value_name = "SET", value_enum)]
     pub glyphs: Option<GlyphChoice>,
     /// Ring the terminal's bell once for each new critical finding
@@ -155,7 +154,7 @@ pub struct ScreenArgs {
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
-    /// As the terminal can, unless `NO_COLOR` is set
+    /// If the terminal supports them, unless `NO_COLOR` is set
     Auto,
     /// Always
     Always,

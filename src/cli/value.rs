@@ -1,4 +1,4 @@
-//! Values as they are typed: read, or told why not.
+//! Parsers of option values, with errors that name a valid example.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub fn label(text: &str) -> Result<String, String> {
     if fits {
         return Ok(text.to_owned());
     }
-    Err("no name of a namespace; those have a-z, 0-9 and -, at most 63 letters".to_owned())
+    Err("not a namespace name: use a-z, 0-9 and -, at most 63 characters".to_owned())
 }
 
 /// Reads what names a deployment: a Kubernetes namespace, a graph deployment or a Dynamo namespace.
@@ -32,7 +32,7 @@ pub fn place(text: &str) -> Result<String, String> {
     if fits {
         return Ok(text.to_owned());
     }
-    Err("no name of a namespace or a deployment; those have letters, digits, `-`, `_` and `.`, at most 253"
+    Err("not a namespace or deployment name: use letters, digits, `-`, `_` and `.`, at most 253 characters"
         .to_owned())
 }
 
@@ -49,7 +49,8 @@ pub struct Endpoint {
 
 /// Reads the address of an HTTP server; `/metrics` where it names no path.
 pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
-    let none = || "no address such as http://localhost:8000; without TLS and login".to_owned();
+    let none =
+        || "not an address such as http://localhost:8000 (no TLS, no credentials)".to_owned();
     let rest = text.strip_prefix("http://").ok_or_else(none)?;
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let printable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic());
@@ -69,7 +70,7 @@ pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
 pub fn subject(text: &str) -> Result<String, String> {
     let bad = |letter: char| letter.is_whitespace() || letter.is_control() || "*>".contains(letter);
     if text.is_empty() || text.contains(bad) {
-        return Err("no name of a Dynamo namespace; those have no spaces, `*` or `>`".to_owned());
+        return Err("not a Dynamo namespace: spaces, `*` and `>` are not allowed".to_owned());
     }
     Ok(text.to_owned())
 }
@@ -77,7 +78,7 @@ pub fn subject(text: &str) -> Result<String, String> {
 /// Reads the name of a file to write.
 pub(super) fn file(text: &str) -> Result<PathBuf, String> {
     match text {
-        "-" => Err("it is written to a file, not to standard output; name one".to_owned()),
+        "-" => Err("cannot write to standard output; give a file name".to_owned()),
         name => Ok(name.into()),
     }
 }
@@ -85,11 +86,11 @@ pub(super) fn file(text: &str) -> Result<PathBuf, String> {
 /// Reads a span of time such as `30s` or `10m`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     let span: jiff::SignedDuration =
-        text.parse().map_err(|_| format!("`{text}` is no time such as 30s, 10m or 1h"))?;
+        text.parse().map_err(|_| format!("`{text}` is not a duration such as 30s, 10m or 1h"))?;
     Duration::try_from(span)
         .ok()
         .filter(|span| !span.is_zero())
-        .ok_or_else(|| "must be longer than nothing".to_owned())
+        .ok_or_else(|| "must be longer than 0s".to_owned())
 }
 
 pub(super) fn offset(text: &str) -> Result<Offset, String> {
@@ -99,11 +100,11 @@ pub(super) fn offset(text: &str) -> Result<Offset, String> {
     }
 }
 
-/// Slowest and fastest speed of a replay, in times of what happened.
+/// Slowest and fastest speed of a replay, as factors of real time.
 pub const SPEEDS: (f64, f64) = (0.125, 1024.0);
 
 pub(super) fn speed(text: &str) -> Result<f64, String> {
-    let speed: f64 = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    let speed: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     let (slowest, fastest) = SPEEDS;
     if (slowest..=fastest).contains(&speed) {
         Ok(speed)
@@ -117,14 +118,14 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
         Some(port) => format!("0.0.0.0:{port}"),
         None => text.to_owned(),
     };
-    full.parse().map_err(|_| format!("`{text}` is no address such as 127.0.0.1:9478 or :9478"))
+    full.parse().map_err(|_| format!("`{text}` is not an address such as 127.0.0.1:9478 or :9478"))
 }
 
 /// Most columns and rows of a drawing.
 const LARGEST: (u16, u16) = (400, 200);
 
 pub(super) fn size(text: &str) -> Result<(u16, u16), String> {
-    let wanted = || format!("`{text}` is no size such as 120x36");
+    let wanted = || format!("`{text}` is not a size such as 120x36");
     let (columns, rows) = text.split_once('x').ok_or_else(wanted)?;
     let size: (u16, u16) =
         (columns.parse().map_err(|_| wanted())?, rows.parse().map_err(|_| wanted())?);
@@ -133,7 +134,7 @@ pub(super) fn size(text: &str) -> Result<(u16, u16), String> {
     fits.then_some(size).ok_or_else(most)
 }
 
-/// Least memory the mirror can work with.
+/// The smallest memory limit of the index copy.
 const MIN_MEMORY: usize = 1 << 20;
 
 /// Reads an amount of memory such as `512MiB`, in bytes.
@@ -144,10 +145,11 @@ pub fn bytes(text: &str) -> Result<usize, String> {
         "k" | "kb" | "kib" => 1 << 10,
         "m" | "mb" | "mib" => 1 << 20,
         "g" | "gb" | "gib" => 1 << 30,
-        other => return Err(format!("`{other}` is no unit of memory; try MiB or GiB")),
+        other => return Err(format!("`{other}` is not a unit of memory; use MiB or GiB")),
     };
-    let count: usize = digits.parse().map_err(|_| format!("`{text}` is no size such as 512MiB"))?;
-    let size = count.checked_mul(unit).ok_or_else(|| format!("`{text}` is too much"))?;
+    let count: usize =
+        digits.parse().map_err(|_| format!("`{text}` is not a size such as 512MiB"))?;
+    let size = count.checked_mul(unit).ok_or_else(|| format!("`{text}` is too large"))?;
     if size >= MIN_MEMORY { Ok(size) } else { Err("must be at least 1MiB".to_owned()) }
 }
 

@@ -22,7 +22,7 @@ pub use shell::ClusterChoice;
 
 use crate::domain::{Component, Role};
 
-/// A part of the deployment that a fix changes.
+/// The part of the deployment that a fix changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     /// The frontend, with the router inside it.
@@ -31,14 +31,14 @@ pub enum Part {
     Router,
     /// The workers.
     Workers,
-    /// The workers whose manifest gives the setting another value, or else those that have none.
+    /// The workers whose manifest sets another value, or else those without the setting.
     OddWorkers,
     /// These components.
     These(Vec<Arc<str>>),
 }
 
 impl Part {
-    /// Returns true when pods of `component` belong to it.
+    /// Returns true when pods of `component` belong to this part.
     fn has(&self, component: &Component) -> bool {
         let role = component.role;
         match self {
@@ -50,11 +50,11 @@ impl Part {
     }
 }
 
-/// What a fix does.
+/// A single change of a fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Gives a setting a value: by the flag, where the manifest gives one, since flags win; else by the
-    /// variable; else by the first of the flags.
+    /// Sets a value: by the flag if the manifest has one, because flags win; else by the variable; else by the
+    /// first of the flags.
     Set {
         /// On which part.
         on: Part,
@@ -65,7 +65,7 @@ pub enum Change {
         /// The value.
         value: String,
     },
-    /// Adds a flag that takes no value, or takes such flags away.
+    /// Adds a flag without a value, or removes such flags.
     Switch {
         /// On which part.
         on: Part,
@@ -74,17 +74,17 @@ pub enum Change {
         /// Whether one of them is to be there.
         present: bool,
     },
-    /// Gives a setting of TensorRT-LLM a value, wherever its configuration is: in a file of a `ConfigMap`,
-    /// or in the JSON of `--override-engine-args`, which wins.
+    /// Sets a TensorRT-LLM setting in its configuration: in a file of a `ConfigMap`, or in the JSON of
+    /// `--override-engine-args`, which wins.
     Engine {
         /// On which part.
         on: Part,
-        /// The setting: two names, parted by a dot.
+        /// The setting: two names separated by a dot.
         path: &'static str,
         /// The value, a number.
         value: String,
     },
-    /// Replaces pods by fresh ones, one after the other.
+    /// Restarts pods one at a time.
     Roll {
         /// The pods, in that order.
         pods: Vec<Arc<str>>,
@@ -92,19 +92,19 @@ pub enum Change {
 }
 
 impl Change {
-    /// Returns the change that gives engines blocks of so many tokens.
+    /// Returns the change that sets the engines' block size.
     pub fn engine_size(on: Part, tokens: u32) -> Self {
         Self::Engine { on, path: plan::ENGINE_SIZE, value: tokens.to_string() }
     }
 }
 
-/// How the pods of what was changed are replaced.
+/// How the changed pods are restarted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restart {
-    /// One after the other.
+    /// One at a time.
     #[default]
     Rolling,
-    /// All at once, because old and new ones must not run beside each other.
+    /// All at once, because old and new pods must not run side by side.
     Together {
         /// True when the frontends restart as well.
         frontends: bool,
@@ -116,10 +116,10 @@ pub enum Restart {
 pub struct Fix {
     /// The advice, in one sentence.
     pub sentence: String,
-    /// The same for a machine, where there is such a form.
+    /// The fix as machine-readable changes, where these are known.
     pub changes: Vec<Change>,
-    /// How pods are replaced afterwards.
+    /// How pods restart afterwards.
     pub restart: Restart,
-    /// What restarts because of it.
+    /// The restarts that the fix causes, as text.
     pub restarts: String,
 }

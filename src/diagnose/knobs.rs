@@ -1,4 +1,4 @@
-//! Names of settings by version of Dynamo: a fix must name what the deployment reads.
+//! Names of settings by Dynamo version: a fix must use the name that the deployment reads.
 //!
 //! From `frontend/main.py` of ai-dynamo 0.9.0, `frontend/frontend_args.py` of 1.0.0,
 //! `common/configuration/groups/kv_router_args.py` of 1.6.1, and `backend_args.py` of each engine.
@@ -42,26 +42,25 @@ pub(super) const OVERLAP_FLAGS: &[&str] = &[
 pub(super) const KV_EVENTS: &Names =
     &[((0, 9), "DYN_KV_EVENTS"), ((1, 0), "DYN_ROUTER_USE_KV_EVENTS")];
 
-/// Seconds that a router which guesses believes in a block.
+/// Seconds for which a router without KV events assumes that a block stays cached.
 pub(super) const TTL: &Names = &[((0, 9), "DYN_ROUTER_TTL"), ((1, 0), "DYN_ROUTER_TTL_SECS")];
 
-/// Whether routers tell each other what they routed; 0.9 has a flag only.
+/// Whether routers share their load; 0.9 has only a flag.
 pub(super) const REPLICA_SYNC: &Names =
     &[((0, 9), "--router-replica-sync"), ((1, 0), "DYN_ROUTER_REPLICA_SYNC=true")];
 
-/// The block size of `dynamo.router`; 0.9 has a flag only.
+/// The block size of `dynamo.router`; 0.9 has only a flag.
 pub(super) const ROUTER_SIZE: &Names = &[((0, 9), "--block-size"), ((1, 0), "--router-block-size")];
 
-/// Whether a TensorRT-LLM worker publishes.
+/// Whether a TensorRT-LLM worker publishes KV events.
 const TRTLLM_PUBLISHES: &Names =
     &[((0, 9), "--publish-events-and-metrics"), ((1, 3), "--publish-kv-events")];
 
-/// From this one on a router reads its index from the workers.
+/// From this release on a router rebuilds its index from the workers.
 const FIRST_OF_WORKERS: Release = Release::new(1, 0);
 
 impl Evidence {
-    /// Returns the name of a setting in the version in use; none while it
-    /// may be one of several.
+    /// Returns the name of a setting in the version in use; none while several names are possible.
     pub(super) fn knob(&self, names: &Names) -> Option<&'static str> {
         let read = |release: Release| {
             let mut newest_first = names.iter().rev();
@@ -74,8 +73,7 @@ impl Evidence {
         oldest.filter(|name| newest == Some(*name))
     }
 
-    /// Returns the name of a setting in the version in use, or in each while
-    /// it may be one of several.
+    /// Returns the name of a setting in the version in use, or all possible names with their versions.
     pub(super) fn knob_text(&self, names: &Names, value: &str) -> String {
         let set = |name: &str| format!("{name}{value}");
         if let Some(name) = self.knob(names) {
@@ -84,7 +82,7 @@ impl Evidence {
         let mut newest_first = names.iter().rev();
         let Some((first, newest)) = newest_first.next() else { return String::new() };
         let older: Vec<String> = newest_first
-            .map(|((major, minor), name)| format!("from {major}.{minor} {}", set(name)))
+            .map(|((major, minor), name)| format!("from {major}.{minor}: {}", set(name)))
             .collect();
         if older.is_empty() {
             return set(newest);
@@ -93,7 +91,7 @@ impl Evidence {
         format!("{} (from Dynamo {major}.{minor}; {})", set(newest), older.join(", "))
     }
 
-    /// Returns the change of a setting of the frontend, when it is known what its variable is called.
+    /// Returns the change of a frontend setting, if the name of its variable is known.
     pub(super) fn set_on_frontend(
         &self,
         names: &Names,
@@ -104,25 +102,27 @@ impl Evidence {
         Some(Change::Set { on: Part::Frontend, variable, flags, value: value.to_owned() })
     }
 
-    /// Returns true in versions whose frontend forgets its index when it restarts: up to 0.9 unless
-    /// workers keep an index of their own.
+    /// Returns true for versions whose frontend loses its index at a restart: up to 0.9, unless workers keep
+    /// their own index.
     pub(super) fn forgets(&self) -> bool {
         self.releases.least.is_none_or(|least| least < FIRST_OF_WORKERS)
     }
 
-    /// Returns what restarts when a setting of the frontend changes.
+    /// Returns the restarts after a change of a frontend setting.
     pub(super) fn frontend_restarts(&self) -> String {
         if self.releases.most.is_some_and(|most| most < FIRST_OF_WORKERS) {
-            return "the frontend; on Dynamo 0.9 its router may lose its history (KVT007)"
+            return "restart of the frontend; on Dynamo 0.9 its router may lose its history (KVT007)"
                 .to_owned();
         }
         if !self.forgets() {
-            return "the frontend; its router reads its index anew from the workers".to_owned();
+            return "restart of the frontend; its router rebuilds its index from the workers"
+                .to_owned();
         }
-        "the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)".to_owned()
+        "restart of the frontend; up to Dynamo 0.9 its router may lose its history (KVT007)"
+            .to_owned()
     }
 
-    /// Returns how workers are told to publish KV events.
+    /// Returns the flags that make workers publish KV events.
     pub(super) fn publish_flags(&self) -> String {
         let trtllm = || self.knob_text(TRTLLM_PUBLISHES, "");
         let vllm = "--kv-events-config '{\"enable_kv_cache_events\":true,\"publisher\":\"zmq\",\
@@ -134,14 +134,13 @@ impl Evidence {
             Some(Backend::Vllm) => vllm.to_owned(),
             Some(Backend::SgLang) => sglang.to_owned(),
             Some(Backend::Mocker) | None => format!(
-                "{} for TensorRT-LLM, --kv-events-config with enable_kv_cache_events for vLLM and \
-                 SGLang",
+                "{} (TensorRT-LLM) or --kv-events-config with enable_kv_cache_events (vLLM and SGLang)",
                 trtllm()
             ),
         }
     }
 
-    /// Returns the change by which workers publish KV events, where one engine is in use.
+    /// Returns the change that makes workers publish KV events, if all use one engine.
     pub(super) fn publish(&self, on: Part) -> Option<Change> {
         let json = |enable: &str| {
             format!(
@@ -165,7 +164,7 @@ impl Evidence {
         Some(Change::Set { on, variable: None, flags: &["--kv-events-config"], value })
     }
 
-    /// Returns the components of these workers' pods; none while one of them is not known.
+    /// Returns the components of these workers' pods; none if one of them is unknown.
     pub(super) fn components<'a>(
         &self,
         pods: impl Iterator<Item = Option<&'a Arc<str>>>,
@@ -180,7 +179,7 @@ impl Evidence {
         (!names.is_empty()).then_some(Part::These(names))
     }
 
-    /// Returns what the engine calls the sequences that it runs at once.
+    /// Returns the engine's name for the limit of concurrent sequences.
     pub(super) fn sequences_flag(&self) -> &'static str {
         match self.backend() {
             Some(Backend::TrtLlm) => "max_batch_size",
@@ -190,11 +189,11 @@ impl Evidence {
         }
     }
 
-    /// Returns how the engine's buffer of events is made large enough.
+    /// Returns the instruction that enlarges the engine's event buffer.
     pub(super) fn buffer_advice(&self) -> &'static str {
         let trtllm = match self.releases.single() {
             Some(release) if release < Release::new(1, 2) => {
-                "Upgrade to Dynamo 1.3 (up to 1.1 the engine's buffer of 1024 events cannot be raised)"
+                "Upgrade to Dynamo 1.3 (up to 1.1 the engine's event buffer is fixed at 1024 events)"
             }
             Some(release) if release == Release::new(1, 2) => {
                 "Raise kv_cache_config.event_buffer_max_size to 65536 in --override-engine-args"
@@ -202,7 +201,7 @@ impl Evidence {
             Some(_) => "Raise kv_cache_config.event_buffer_max_size above its default of 100000",
             None => {
                 "TensorRT-LLM: upgrade to Dynamo 1.3, or from 1.2 on raise \
-                 kv_cache_config.event_buffer_max_size; vLLM and SGLang: raise max_queue_size in \
+                 kv_cache_config.event_buffer_max_size. vLLM and SGLang: raise max_queue_size in \
                  --kv-events-config"
             }
         };
@@ -235,7 +234,7 @@ mod tests {
         }
         assert_eq!(
             of(None).knob_text(KV_EVENTS, "=true"),
-            "DYN_ROUTER_USE_KV_EVENTS=true (from Dynamo 1.0; from 0.9 DYN_KV_EVENTS=true)"
+            "DYN_ROUTER_USE_KV_EVENTS=true (from Dynamo 1.0; from 0.9: DYN_KV_EVENTS=true)"
         );
         assert_eq!(of(None).knob(KV_EVENTS), None);
         let later = Evidence { releases: Releases::from(1, 0), ..Evidence::default() };

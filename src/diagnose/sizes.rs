@@ -20,7 +20,7 @@ impl Evidence {
         self.all_sizes_of(of).filter(|claim| self.holds(claim))
     }
 
-    /// Returns the same, with the claims that something better refutes.
+    /// Returns all such claims, including those refuted by better evidence.
     pub fn all_sizes_of(&self, of: ClaimOf) -> impl Iterator<Item = &SizeClaim> {
         self.sizes.iter().filter(move |claim| {
             let left = |worker: WorkerId| {
@@ -56,8 +56,8 @@ impl Evidence {
         self.sizes_of(of).all(same).then_some(best)
     }
 
-    /// Returns the size that workers hash and publish with: what they were seen to use before what they were
-    /// started with, and of each what is said of the publisher, of the engine and of the card, in this order.
+    /// Returns the size that workers hash and publish with. Observed sizes come before settings; of each kind
+    /// the publisher's comes first, then the engine's, then the card's.
     pub fn worker_size(&self) -> Option<&SizeClaim> {
         let order = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
         let seen = order
@@ -66,7 +66,7 @@ impl Evidence {
         seen.or_else(|| order.into_iter().find_map(|of| self.agreed(of)))
     }
 
-    /// Returns what to say where workers name several sizes, so that there is no one size of theirs.
+    /// Describes the missing single size if workers report several sizes.
     pub fn several_sizes(&self) -> Option<String> {
         let differ = |of: ClaimOf| {
             let sizes: BTreeSet<u32> = self.sizes_of(of).map(|claim| claim.tokens).collect();
@@ -75,14 +75,14 @@ impl Evidence {
         let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
         let sizes = of.into_iter().find_map(differ)?;
         let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-        Some(format!("one block size of the workers: they use {}", sizes.join(" and ")))
+        Some(format!("needs one block size for all workers (they use {})", sizes.join(" and ")))
     }
 
-    /// Returns the evidence that costs give for a block size.
+    /// Returns the evidence for a router's block size that its costs give.
     pub fn cost_proof(&self, tokens: u32) -> Proof {
         let (samples, error) =
             self.router.inferred.map_or((0, 0.0), |inferred| (inferred.samples, inferred.error));
-        let value = format!("{tokens}: {} costs are multiples of 1/{tokens}", thousands(samples));
+        let value = format!("{tokens} ({} costs are multiples of 1/{tokens})", thousands(samples));
         let odds = if error < 1e-9 { "less than 1e-9".to_owned() } else { format!("{error:.1e}") };
         Proof::new("router block size", value, format!("routers' logs; chance of error {odds}"))
             .heard(self.router.heard.routed)
@@ -109,8 +109,8 @@ impl Evidence {
         pairs
     }
 
-    /// Returns of workers whose engines were seen to send larger blocks than their publishers take, the
-    /// publisher's size and the largest block.
+    /// Returns the publisher's size and the largest block of each worker whose engine sends larger blocks than
+    /// its publisher accepts.
     pub fn outgrown(&self) -> Vec<(&SizeClaim, &SizeClaim)> {
         let gone = |worker: WorkerId| {
             self.ranks.iter().any(|rank| rank.rank.worker == worker && rank.gone)
@@ -131,7 +131,7 @@ impl Evidence {
         if models.len() > 1 { models.into_iter().map(Some).collect() } else { vec![None] }
     }
 
-    /// Returns for how many models routers say which size they adopted.
+    /// Returns the number of models for which routers report a block size.
     pub fn models_of_routers(&self) -> usize {
         let models = self.sizes_of(ClaimOf::Router).filter_map(|claim| claim.model.as_deref());
         models.collect::<BTreeSet<&str>>().len()
@@ -139,7 +139,7 @@ impl Evidence {
 }
 
 impl SizeClaim {
-    /// Returns which worker, pod or component it is about.
+    /// Returns the worker, pod or component of the claim.
     pub(super) fn about(&self) -> (Option<WorkerId>, Option<&str>, Option<&str>) {
         (self.worker, self.pod.as_deref(), self.component.as_deref())
     }
@@ -150,7 +150,7 @@ impl SizeClaim {
         Proof::new(claim, value, self.source.to_string()).at(self.at).of_worker(self.worker)
     }
 
-    /// Returns of a long text what stands around the size.
+    /// Shortens a long text to the part around the size.
     fn said(&self) -> Cow<'_, str> {
         const SHORT: usize = 48;
         const BEFORE: usize = 32;
@@ -173,7 +173,7 @@ impl SizeClaim {
         Cow::Owned(format!("{dots}{}{size}", head.trim_start()))
     }
 
-    /// Returns whom it is about.
+    /// Returns the name of the worker, pod or component.
     pub fn who(&self, evidence: &Evidence) -> Arc<str> {
         match (&self.worker, self.pod.as_ref().or(self.component.as_ref())) {
             (Some(worker), _) => evidence.worker_name(*worker),

@@ -1,20 +1,20 @@
-//! What a rule says.
+//! The verdict of a rule: clear, unknown or found.
 
 use super::evidence::RankEvidence;
 use super::fix::{Change, Fix};
 use crate::domain::{Grade, Severity, Timestamp, WorkerId};
 
-/// What a rule says of the evidence.
+/// The verdict of a rule on the evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Looked at and found good.
+    /// Checked and found healthy.
     Clear {
-        /// A few words on what was looked at.
+        /// A short note on the evidence.
         note: String,
     },
-    /// The evidence does not decide; never shown as good.
+    /// The evidence does not decide; never shown as healthy.
     Unknown {
-        /// What is missing.
+        /// The input that would decide, as a phrase such as "needs KV events (none so far)".
         missing: String,
     },
     /// Something is wrong.
@@ -22,18 +22,17 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the verdict that all is well.
+    /// Returns the verdict that the check passed.
     pub fn clear(note: impl Into<String>) -> Self {
         Self::Clear { note: note.into() }
     }
 
-    /// Returns the verdict that something is missing.
+    /// Returns the verdict that the evidence does not decide, for want of `missing`.
     pub fn unknown(missing: impl Into<String>) -> Self {
         Self::Unknown { missing: missing.into() }
     }
 
-    /// Returns it, judged at `at`, with `counted` as the time of evidence that has no time of its own, or that of
-    /// being judged.
+    /// Returns the verdict with `counted` as the time of all proofs without a time, or with the time `at` of the judgement.
     #[must_use]
     pub(super) fn dated(mut self, at: Timestamp, counted: Timestamp) -> Self {
         if let Self::Found(finding) = &mut self {
@@ -47,26 +46,26 @@ impl Verdict {
     }
 }
 
-/// What is wrong.
+/// A fault, with evidence and fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// How much it matters.
+    /// How much the fault matters.
     pub severity: Severity,
-    /// How sure it is.
+    /// How sure the finding is.
     pub grade: Grade,
-    /// What is wrong, in one sentence with numbers.
+    /// The fault, in one or two sentences with numbers.
     pub summary: String,
-    /// What it does to requests.
+    /// The effect on requests.
     pub effect: String,
-    /// What it rests on, and what speaks against it.
+    /// Evidence for the finding, and against it.
     pub proofs: Vec<Proof>,
-    /// What would refute it.
+    /// An observation that would disprove the finding.
     pub refuted_by: String,
-    /// Other causes that were weighed, and why they lost.
+    /// Alternative causes, and why they were ruled out.
     pub competing: Vec<String>,
-    /// What mends it.
+    /// The fix.
     pub fix: Option<Fix>,
-    /// The workers that it is about; none when it is about the whole deployment.
+    /// The workers concerned; empty if the finding is about the whole deployment.
     pub subjects: Vec<WorkerId>,
 }
 
@@ -91,14 +90,14 @@ impl Finding {
         }
     }
 
-    /// Returns it as one about `ranks` alone.
+    /// Returns the finding restricted to `ranks`.
     #[must_use]
     pub fn about<'a>(mut self, ranks: impl IntoIterator<Item = &'a RankEvidence>) -> Self {
         self.subjects = workers_of(ranks);
         self
     }
 
-    /// Returns it with what it does to requests, and what would refute it.
+    /// Returns the finding with its effect on requests, and an observation that would disprove it.
     #[must_use]
     pub fn means(mut self, effect: impl Into<String>, refuted_by: impl Into<String>) -> Self {
         self.effect = effect.into();
@@ -106,14 +105,14 @@ impl Finding {
         self
     }
 
-    /// Returns it with another cause that was weighed.
+    /// Returns the finding with an alternative cause that was ruled out.
     #[must_use]
     pub fn rather_than(mut self, cause: impl Into<String>) -> Self {
         self.competing.push(cause.into());
         self
     }
 
-    /// Returns it with what mends it, and what restarts because of that.
+    /// Returns the finding with its fix, and the restarts that the fix causes.
     #[must_use]
     pub fn mended_by(mut self, sentence: impl Into<String>, restarts: impl Into<String>) -> Self {
         let (sentence, restarts) = (sentence.into(), restarts.into());
@@ -122,7 +121,7 @@ impl Finding {
         self
     }
 
-    /// Returns it with what mends it in a form for machines, where that is known.
+    /// Returns the finding with its fix as machine-readable changes, where these are known.
     #[must_use]
     pub fn through(mut self, changes: impl IntoIterator<Item = Change>) -> Self {
         if let Some(fix) = &mut self.fix {
@@ -149,15 +148,15 @@ impl From<Finding> for Verdict {
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Proof {
-    /// What it is about.
+    /// The subject, such as "router block size".
     pub claim: String,
-    /// What was seen.
+    /// The observed value.
     pub value: String,
-    /// Where.
+    /// Where the value was read.
     pub source: String,
-    /// When; none for what has no time.
+    /// When the value was observed; none if it has no time.
     pub at: Option<Timestamp>,
-    /// True when it speaks against the finding.
+    /// True for evidence against the finding.
     pub against: bool,
     /// The worker that it is about, where it is about one.
     pub worker: Option<WorkerId>,
@@ -194,14 +193,14 @@ impl Proof {
         self
     }
 
-    /// Returns the evidence with the time at which it was last heard of, where that is known.
+    /// Returns the evidence with the time of its last observation, where that is known.
     #[must_use]
     pub fn heard(mut self, last: Option<Timestamp>) -> Self {
         self.at = last.or(self.at);
         self
     }
 
-    /// Returns it as evidence against the finding.
+    /// Returns the proof as evidence against the finding.
     #[must_use]
     pub fn against(mut self) -> Self {
         self.against = true;

@@ -132,11 +132,8 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
     Ok(Exit::Clean)
 }
 
-/// Returns what a rule says of itself for people: lines that fit any terminal, and what it is judged and
-/// refuted by in paragraphs of their own.
+/// Wraps the description of a rule, each paragraph for itself, so that its lines fit any terminal.
 fn paragraphs(about: &str) -> String {
-    let about =
-        about.replace(" Judged by ", "\nJudged by ").replace(" Refuted by ", "\nRefuted by ");
-    let paragraph = |said: &str| text::wrap(said, EXPLAINED).join("\n") + "\n";
+    let paragraph = |text: &str| text::wrap(text, EXPLAINED).join("\n") + "\n";
     about.lines().map(paragraph).collect::<Vec<_>>().join("\n")
 }

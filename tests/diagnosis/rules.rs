@@ -47,7 +47,8 @@ fn the_reference_of_findings_is_generated_from_the_rules() {
     let mut rules: Vec<_> = RULES.to_vec();
     rules.sort_by_key(|rule| rule.id());
     for rule in rules {
-        writeln!(page, "\n## {} {}\n\n{}", rule.id(), rule.name(), rule.about()).unwrap();
+        let about = rule.about().replace('\n', "\n\n");
+        writeln!(page, "\n## {} {}\n\n{about}", rule.id(), rule.name()).unwrap();
         if !rule.explains().is_empty() {
             writeln!(page, "\nExplains away: {}.", rule.explains().join(", ")).unwrap();
         }
@@ -56,7 +57,8 @@ fn the_reference_of_findings_is_generated_from_the_rules() {
         "\n# Of manifests alone\n\nWhat `kvtop lint` finds beside them (see [lint.md](lint.md)).\n",
     );
     for check in CHECKS {
-        writeln!(page, "\n## {} {}\n\n{}", check.id, check.name, check.about).unwrap();
+        let about = check.about.replace('\n', "\n\n");
+        writeln!(page, "\n## {} {}\n\n{about}", check.id, check.name).unwrap();
     }
     generated(Path::new("docs/reference/findings.md"), &page);
 }

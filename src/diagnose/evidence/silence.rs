@@ -1,4 +1,4 @@
-//! Why no KV event is to be expected, where none is.
+//! Reasons why no KV events are expected.
 
 use std::sync::Arc;
 
@@ -8,38 +8,38 @@ use crate::domain::WorkerId;
 /// A cause that keeps every worker from publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// No engine reuses prefixes, so that there is nothing to publish (KVT017).
+    /// Prefix caching is off on all engines, so there is nothing to publish (KVT017).
     CachingOff,
-    /// Engines send larger blocks than their publishers take, which drop them (KVT001).
+    /// Engines send larger blocks than their publishers accept, so the publishers drop them (KVT001).
     BlocksDropped,
 }
 
 impl Silence {
-    /// Returns it in words.
+    /// Returns the reason as text.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CachingOff => "prefix caching is off on every worker (KVT017)",
-            Self::BlocksDropped => "publishers drop the larger blocks of their engines (KVT001)",
+            Self::BlocksDropped => "publishers drop their engines' larger blocks (KVT001)",
         }
     }
 }
 
 impl Evidence {
-    /// Returns the setting that keeps the engine of `worker` from reusing prefixes, when one does.
+    /// Returns the setting that turns prefix caching off on `worker`, if there is one.
     pub fn caching_off(&self, worker: WorkerId) -> Option<&OfWorker<bool>> {
         self.uncached().find(|of| of.worker == Some(worker))
     }
 
-    /// Returns the settings that keep engines from reusing prefixes. A pod whose worker never registered, while
-    /// others are known by their pods, serves nobody.
+    /// Returns the settings that turn prefix caching off. If other workers are known by their pods, a pod
+    /// without a registered worker is left out: it serves no requests.
     pub fn uncached(&self) -> impl Iterator<Item = &OfWorker<bool>> {
         let placed = self.present().any(|rank| rank.pod.is_some());
         let off = self.settings.prefix_reuse.iter().filter(|of| !of.set.value);
         off.filter(move |of| of.worker.is_some() || !placed)
     }
 
-    /// Returns engines that cannot publish: vLLM binds an address with `*` or `::` in it, and connects to any other,
-    /// where nobody listens (vLLM 0.8 to 0.31, `distributed/kv_events.py`).
+    /// Returns engines that cannot publish: vLLM binds an address that contains `*` or `::`, but connects to
+    /// any other address, where nothing listens (vLLM 0.8 to 0.31, `distributed/kv_events.py`).
     pub fn unbound(&self) -> impl Iterator<Item = &OfWorker<Arc<str>>> {
         let binds = |endpoint: &str| {
             endpoint.contains('*')
@@ -50,7 +50,7 @@ impl Evidence {
         self.settings.event_endpoints.iter().filter(move |of| !binds(&of.set.value))
     }
 
-    /// Returns true when no engine reuses prefixes, as far as workers are known.
+    /// Returns true when prefix caching is off on all known workers.
     fn is_uncached(&self) -> bool {
         let known = self.settings.publishes.len();
         let known = known.max(self.present().filter(|rank| rank.registered).count());
@@ -58,12 +58,12 @@ impl Evidence {
         off > 0 && off >= known
     }
 
-    /// Returns why no worker is expected to publish KV events, when that is known of all.
+    /// Returns the reason why no worker is expected to publish KV events, if it applies to all workers.
     pub fn expected_silence(&self) -> Option<Silence> {
         if self.is_uncached() {
             return Some(Silence::CachingOff);
         }
-        // A worker that does publish would have been heard.
+        // Only called while no event arrives, so no worker publishes.
         let larger = self.split_workers().into_iter();
         let mut larger = larger.filter(|(publisher, engine)| {
             engine.ground == Ground::Observed && engine.tokens > publisher.tokens

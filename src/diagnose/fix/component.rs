@@ -8,11 +8,11 @@ use super::patch::{Operation, appended};
 use super::text::{self, Format};
 use crate::domain::{ManifestList, ManifestPart};
 
-/// Longest word that is compared as a whole; longer ones were cut when they were read.
+/// The longest word that is compared as a whole; longer ones were truncated when read.
 const WORD: usize = 2048;
 
 /// Advice on a flag and its value, which are two items of a list.
-const BOTH: &str = "replace this flag and its value, keep the other args";
+const BOTH: &str = "replace this flag and its value; leave the other args";
 
 /// A change of one list of a manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -161,7 +161,7 @@ fn set_flag(list: &mut ManifestList, at: usize, value: &str) -> Option<Step> {
         let joined = format!("{flag}={value}");
         step.operations = vec![same, Operation::replace(format!("{path}/{at}"), joined.clone())];
         step.lines = format!("- {}\n", json!(joined));
-        step.says = "replace the item with this flag, keep the others";
+        step.says = "replace the item with this flag; leave the others";
         (step.was, step.name) = (Some(old.to_owned()), flag.to_owned());
         words[at] = joined.into();
         return Some(step);
@@ -223,7 +223,7 @@ fn set_variable(
         operations.extend(known);
         operations.push(Operation::replace(format!("{path}/{at}"), entry));
         *old = Some(value.into());
-        let says = "replace the item of this name";
+        let says = "replace the item with this name";
         return Some(Step {
             operations,
             path: Arc::clone(path),

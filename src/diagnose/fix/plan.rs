@@ -309,7 +309,7 @@ impl Draft<'_> {
         file.text = Some(edited.text.into());
         let step = Step {
             operations: if in_place { Vec::new() } else { operations },
-            says: "replace these lines, keep the others",
+            says: "replace these lines; leave the others",
             lines: edited.block,
             was: edited.was.clone(),
             ..Step::default()

@@ -1,4 +1,4 @@
-//! A fix in the forms in which it is shown: a sentence, lines for manifests, and commands.
+//! Renders a fix as a sentence, manifest lines and commands.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -11,44 +11,44 @@ use super::shell::{self, Kubectl};
 use super::{Change, Fix, Restart};
 use crate::domain::{Component, Role, RolloutStage};
 
-/// Most pods that a command names.
+/// The largest number of pods in a command.
 const MOST_PODS: usize = 256;
 
-/// Most pods that a sentence names.
+/// The largest number of pods in a sentence.
 const NAMED: usize = 4;
 
-/// Between a change and the restart of what reads it: the operator has to pass it on first.
+/// The pause between a change and the restart of its readers: the operator must pass the change on first.
 const SETTLE: &str = "sleep 10";
 
-/// A fix in the forms in which it is shown.
+/// A rendered fix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendered {
     /// The advice, in one sentence.
     pub sentence: String,
-    /// Lines for manifests, when what to change is known.
+    /// Manifest lines, if the changed objects are known.
     pub yaml: Option<String>,
-    /// Commands, when what to change is known: each runs only when the one before it succeeded.
+    /// Commands, if the changed objects are known: each runs only after the one before it succeeded.
     pub kubectl: Option<String>,
-    /// What restarts because of it.
+    /// The restarts that the fix causes.
     pub restarts: String,
-    /// How to see that it worked.
+    /// The command that verifies the fix.
     pub verify: String,
-    /// How far it has come; none for a fix that is known as a sentence only.
+    /// The progress of the rollout; none for a fix that is only a sentence.
     pub progress: Option<Progress>,
 }
 
 impl Fix {
-    /// Returns the fix as it is shown for a deployment whose engines use blocks of the sizes `in_use`.
+    /// Renders the fix for a deployment whose engines use the block sizes `in_use`.
     pub fn render(&self, objects: &Objects, in_use: &SizesInUse) -> Rendered {
         let namespace = objects.namespace.as_deref().filter(|name| shell::is_name(name));
         let scope = namespace.map_or(String::new(), |it| format!(" -n {it}"));
         let chosen = objects.chosen.as_deref().filter(|name| shell::is_name(name));
         let chosen = chosen.map_or(String::new(), |it| format!(" --dgd {it}"));
-        // Of a recording, or a server that was named, it is not known how to reach it.
+        // For a recording, or a given server, the options that reach the deployment are unknown.
         let cluster = objects.cluster.flags();
         let kubectl = namespace.and_then(|it| Kubectl::new(it, &objects.cluster));
         let kubectl = kubectl.as_ref();
-        let with = if scope.is_empty() { ", with the flags that name the deployment" } else { "" };
+        let with = if scope.is_empty() { " (add the options for your deployment)" } else { "" };
         let mut rendered = Rendered {
             sentence: self.sentence.clone(),
             restarts: self.restarts.clone(),
@@ -82,11 +82,11 @@ impl Fix {
         rendered
     }
 
-    /// Returns every command: what changes the objects, and what restarts those that read them.
+    /// Returns all commands: those that change the objects, then those that restart their readers.
     fn commands(&self, kubectl: &Kubectl, objects: &Objects, plan: &Plan) -> Option<String> {
         let mut commands = patches(kubectl, objects, plan)?;
         let together = matches!(self.restart, Restart::Together { .. });
-        // The operator replaces the pods of a graph deployment that changed, those of a ConfigMap nobody.
+        // The operator restarts pods after a change of the graph deployment, but not after a ConfigMap change.
         let file = |edit: &&Edit| together || matches!(edit.object, Changed::ConfigMap { .. });
         let read: Vec<&Edit> = plan.open().filter(file).collect();
         let concerned =
@@ -99,7 +99,7 @@ impl Fix {
         Some(commands.join(" &&\n"))
     }
 
-    /// Returns what replaces `pods`, as this fix asks for it.
+    /// Returns the commands that restart `pods` in the way of this fix.
     fn restart_of(
         &self,
         kubectl: &Kubectl,
@@ -121,7 +121,7 @@ impl Fix {
     }
 }
 
-/// Returns the command that changes each object.
+/// Returns the commands that change the objects.
 fn patches(kubectl: &Kubectl, objects: &Objects, plan: &Plan) -> Option<Vec<String>> {
     let mut commands = Vec::new();
     let mut graph: Vec<Operation> = Vec::new();
@@ -138,7 +138,7 @@ fn patches(kubectl: &Kubectl, objects: &Objects, plan: &Plan) -> Option<Vec<Stri
             }
         }
     }
-    // Files first: pods that a change of the graph deployment replaces then read the new ones.
+    // ConfigMaps first: pods that restart because of the graph deployment then read the new files.
     for (name, operations) in maps {
         commands.push(config_map_command(kubectl, name, &operations)?);
     }
@@ -148,7 +148,7 @@ fn patches(kubectl: &Kubectl, objects: &Objects, plan: &Plan) -> Option<Vec<Stri
     Some(commands)
 }
 
-/// Returns the lines to write into manifests.
+/// Returns the lines to paste into manifests.
 fn lines(objects: &Objects, plan: &Plan) -> String {
     let mut text = String::new();
     let mut graph = false;
@@ -176,13 +176,13 @@ fn lines(objects: &Objects, plan: &Plan) -> String {
 fn head(graph: &crate::domain::Graph) -> String {
     let version = graph.api.map_or("", |api| api.version());
     format!(
-        "# DynamoGraphDeployment {} in namespace {} (nvidia.com/{version}). Paste into the manifest.\n# Do \
-         not apply as a merge patch: it would replace whole lists.\n",
+        "# DynamoGraphDeployment {} in namespace {} (nvidia.com/{version}). Paste into the manifest.\n# Do not \
+         apply as a merge patch: it would replace whole lists.\n",
         graph.name, graph.namespace
     )
 }
 
-/// Says what is in place, and what is still missing.
+/// Describes the changes in place, and the restarts that are still missing.
 fn applied(plan: &Plan, progress: &Progress) -> String {
     let what: Vec<String> = plan.edits.iter().map(Edit::describe).collect();
     let since = progress.applied.map_or(String::new(), |at| format!(" since {}", at.time_of_day()));
@@ -199,24 +199,25 @@ fn applied(plan: &Plan, progress: &Progress) -> String {
         );
         if progress.stage == RolloutStage::Applied && progress.applied.is_none() {
             text.push_str(
-                " If they started after the change, their logs name what overrides the setting.",
+                " If these pods started after the change, look in their logs for what overrides the setting.",
             );
         }
     } else if progress.overridden {
         text.push_str(
-            " Pods that started with it still use another value: their logs name what overrides it.",
+            " Pods that started with this setting still use another value: look in their logs for what \
+             overrides it.",
         );
     } else if pods > 0 {
         text = format!(
-            "{text} {done} of {pods} pods run with it. If the finding stays for another minute, the pods' logs \
-             name what overrides the setting."
+            "{text} {done} of {pods} pods run with it. If the finding stays for another minute, look in the \
+             pods' logs for what overrides the setting."
         );
     }
     text
 }
 
 impl Edit {
-    /// Returns the edit in a few words.
+    /// Describes the edit in a few words.
     pub fn describe(&self) -> String {
         let value = self.value.as_deref().unwrap_or_default();
         let setting = match (self.value.as_deref(), self.setting.starts_with('-')) {
@@ -235,7 +236,7 @@ impl Edit {
 }
 
 impl Edit {
-    /// Returns where the setting stands, for people.
+    /// Describes the place of the setting.
     pub fn place(&self) -> String {
         let components = self.components.join(", ");
         match (&self.object, &self.inside) {
@@ -245,7 +246,7 @@ impl Edit {
         }
     }
 
-    /// Returns what to do, as the beginning of a sentence.
+    /// Returns the edit as an instruction, without a capital and a period.
     pub fn instruction(&self) -> String {
         let (place, setting) = (self.place(), &self.setting);
         match (self.was.as_deref(), self.value.as_deref()) {
@@ -259,7 +260,7 @@ impl Edit {
     }
 }
 
-/// Returns the pods that a change of `component` replaces.
+/// Describes the pods that restart after a change of `component`.
 fn pods_of(component: &Component) -> String {
     let pods = match component.replicas {
         Some(1) => "1 pod".to_owned(),
@@ -274,7 +275,7 @@ fn pods_of(component: &Component) -> String {
     format!("; {}: {pods}, {load}", component.name)
 }
 
-/// Returns the names of pods, of many the first ones.
+/// Lists the names of pods, at most the first four.
 fn names(pods: &[Arc<str>]) -> String {
     let mut text = pods[..pods.len().min(NAMED)].join(", ");
     if pods.len() > NAMED {
@@ -285,7 +286,7 @@ fn names(pods: &[Arc<str>]) -> String {
     text
 }
 
-/// Returns the command that replaces pods one after the other, each once all are ready again.
+/// Returns the command that restarts pods one at a time, waiting until all are ready.
 fn one_by_one(kubectl: &Kubectl, objects: &Objects, pods: &[Arc<str>]) -> Option<String> {
     if pods.len() < 2 {
         return at_once(kubectl, pods);
@@ -297,7 +298,7 @@ fn one_by_one(kubectl: &Kubectl, objects: &Objects, pods: &[Arc<str>]) -> Option
         let (first, rest) = pods.split_first()?;
         let rest: Vec<&str> = rest.iter().map(AsRef::as_ref).collect();
         return Some(format!(
-            "{}  # when its successor is ready, the next: {}",
+            "{}  # then, once its replacement is ready: {}",
             at_once(kubectl, std::slice::from_ref(first))?,
             rest.join(", ")
         ));
@@ -309,7 +310,7 @@ fn one_by_one(kubectl: &Kubectl, objects: &Objects, pods: &[Arc<str>]) -> Option
     ))
 }
 
-/// Returns the command that replaces pods at once. Those that are gone do not stop it.
+/// Returns the command that restarts pods at once. Pods that no longer exist do not stop it.
 fn at_once(kubectl: &Kubectl, pods: &[Arc<str>]) -> Option<String> {
     let list = listed(pods).filter(|list| !list.is_empty())?;
     Some(format!("{kubectl} delete pod {list} --ignore-not-found"))

@@ -1,6 +1,6 @@
-//! How far a fix has come: which objects hold it, and which pods were started with it.
+//! Progress of a fix: which objects contain it, and which pods were started with it.
 //!
-//! A process runs with what it could read when it started. What an object says since then is pending for it.
+//! A process runs with the settings that existed when it started. Later changes are pending for it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::plan::{Changed, Edit, Plan};
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
 use crate::domain::{ClaimOf, RolloutStage, Timestamp, WorkerId};
 
-/// Tokens in a block of each pod's engine, as the running process shows or says.
+/// The block size of each pod's engine, as observed on the running process.
 #[derive(Clone, Debug, Default)]
 pub struct SizesInUse(BTreeMap<Arc<str>, u32>);
 
@@ -41,18 +41,18 @@ impl Evidence {
     }
 }
 
-/// How far a fix has come.
+/// The progress of a fix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// The stage.
     pub stage: RolloutStage,
-    /// When the last of its objects was changed, where that is known.
+    /// When the last of its objects changed, where that is known.
     pub applied: Option<Timestamp>,
     /// Pods that run with it.
     pub restarted: Vec<Arc<str>>,
     /// Pods that run without it.
     pub waiting: Vec<Arc<str>>,
-    /// True when pods were started with it, as far as anything shows, and still behave as before.
+    /// True when pods apparently started with the fix, but still behave as before.
     pub overridden: bool,
 }
 
@@ -67,12 +67,12 @@ impl Progress {
 enum Runs {
     With,
     Without,
-    /// It was started with the edit, and does otherwise.
+    /// Started with the edit, but behaves differently.
     Otherwise,
 }
 
 impl Objects {
-    /// Returns how far `plan` has come.
+    /// Returns the progress of `plan`.
     pub fn progress(&self, plan: &Plan, in_use: &SizesInUse) -> Progress {
         let mut progress = Progress::default();
         let started = plan.edits.iter().any(|edit| edit.in_place);
@@ -92,7 +92,7 @@ impl Objects {
             let list = if without { &mut progress.waiting } else { &mut progress.restarted };
             list.push(Arc::clone(&pod.name));
         }
-        // What was there before anybody was watching is no fix that somebody applied.
+        // If no pod restarted since the change, the rollout has not begun.
         let any = !progress.restarted.is_empty();
         progress.stage = match (plan.is_applied(), progress.waiting.is_empty()) {
             (false, _) => RolloutStage::NotApplied,
@@ -133,7 +133,7 @@ impl Objects {
                 (Some((changed, started)), _) if started < changed => Runs::Without,
                 (Some(_), Some(_)) => Runs::Otherwise,
                 (Some(_), None) => Runs::With,
-                // Nobody knows which came first, and a finding that is still there speaks against it.
+                // The order is unknown, and the finding that is still there means "without".
                 (None, _) => Runs::Without,
             },
         }

@@ -19,11 +19,11 @@ impl Rule for Affinity {
     fn about(&self) -> &'static str {
         "The router often does not choose the worker with the most cached blocks: load outweighs the overlap. \
          Reasons are the overlap weight, the temperature, or requests that ended long ago but still count as \
-         load. Prefixes are then recomputed and cached on every worker. Detected over at least 100 decisions \
+         load. Prefixes are then recomputed and cached on every worker.\nDetected over at least 100 decisions \
          that log every worker's cost (Dynamo 0.9; later versions at DEBUG). Either more than 5 % of all prompt \
          blocks would have been hits at the default weight, or more than 30 % were cached on another worker and \
          ignored for any reason. (A healthy router under load ignores 8 % with two workers and 22 % with \
-         eight.) Increase the overlap weight and set temperature 0."
+         eight.)\nIncrease the overlap weight and set temperature 0."
     }
 
     fn is_of_workers(&self) -> bool {

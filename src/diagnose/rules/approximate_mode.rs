@@ -23,8 +23,8 @@ impl Rule for ApproximateMode {
     fn about(&self) -> &'static str {
         "With DYN_ROUTER_USE_KV_EVENTS=false (0.9: DYN_KV_EVENTS=false, --no-kv-events) the router ignores KV \
          events and predicts from its own decisions what workers have cached. Such a router does not notice \
-         evictions, forgets everything at a restart, and replicas disagree. Detected by the setting alone, \
-         because predictions look like real data. A router that logs missing parents does follow events. Enable \
+         evictions, forgets everything at a restart, and replicas disagree.\nDetected by the setting alone, \
+         because predictions look like real data. A router that logs missing parents does follow events.\nEnable \
          KV events, or set DYN_ROUTER_TTL_SECS (0.9: DYN_ROUTER_TTL) close to the time that blocks really stay \
          cached."
     }

@@ -27,7 +27,7 @@ impl Rule for BlockSizeDeclared {
          size in the workers' model card. A wrong value here therefore does not explain missing cache hits by \
          itself. There are two exceptions, and in both a difference is KVT001. From 1.0 to 1.2 a frontend with \
          --dyn-chat-processor (DYN_CHAT_PROCESSOR) does hash with this size. Standalone routers and gateway \
-         plugins hash with a size of their own setting. Detected by comparing the setting on the frontend's pod \
+         plugins hash with a size of their own setting.\nDetected by comparing the setting on the frontend's pod \
          with the sizes that workers report, or, while KVT001 is active, with the size that its fix gives them. \
          The built-in default is a note, and is ignored once requests have cache hits. A value written in the \
          configuration is a warning. If the router does not read that value, the warning never changes the exit \

@@ -36,15 +36,15 @@ impl Rule for BlockSizeMismatch {
          and SGLang), or only removals arrive (engine blocks larger, TensorRT-LLM). The router's index then \
          stays empty, and its log fills with \"Failed to find parent block\" (num_blocks=0) and \"Failed to \
          find block to remove\". If the router differs from the workers, its index fills and no warning is \
-         logged, but no request finds a cached block. The router inside dynamo.frontend takes its block size \
+         logged, but no request finds a cached block.\nThe router inside dynamo.frontend takes its block size \
          from the workers' model card, so the fix is on the workers: set --kv-block-size and the engine's \
-         tokens_per_block (vLLM: --block-size) to the same value. Detected by any of these: half of at least 20 \
+         tokens_per_block (vLLM: --block-size) to the same value.\nDetected by any of these: half of at least 20 \
          store events are empty; at least 20 removals and no store events; at least 20 rejected stores with \
          num_blocks=0 in a router's log, when kvtop sees no events; log lines that name both sizes; 12 requests \
          without a cache hit although engines reuse prefixes; settings that differ. When some workers publish \
          correctly, each of the others is judged separately. The last block of a TensorRT-LLM prompt may be \
          partial. The largest block seen is therefore the engine's block size only if it is a power of two; \
-         otherwise it only shows that the sizes differ. Disproved by store events with blocks, and by one \
+         otherwise it only shows that the sizes differ.\nDisproved by store events with blocks, and by one \
          request with a cache hit."
     }
 

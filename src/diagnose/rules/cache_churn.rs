@@ -17,9 +17,9 @@ impl Rule for CacheChurn {
     fn about(&self) -> &'static str {
         "Workers store blocks again shortly after they evicted them: the cache is too small for the prefixes in \
          use, and prompts are recomputed. A full cache that evicts as much as it stores is normal; blocks that \
-         return soon after an eviction are not. Detected when at least 20 % of newly stored blocks had been \
+         return soon after an eviction are not.\nDetected when at least 20 % of newly stored blocks had been \
          evicted by the same rank within the previous ten minutes (kvtop samples one block in sixteen, and \
-         needs at least 50 samples). Increase the KV cache capacity: fp8 KV cache, a larger share of GPU \
+         needs at least 50 samples).\nIncrease the KV cache capacity: fp8 KV cache, a larger share of GPU \
          memory, fewer concurrent sequences, a host tier, or more workers."
     }
 

@@ -17,13 +17,13 @@ impl Rule for EventLoss {
     fn about(&self) -> &'static str {
         "Some KV events never reach the router: stores that build on a lost block are rejected, and fewer \
          prefixes are found. TensorRT-LLM drops events when its buffer overflows (1024 events up to Dynamo \
-         1.2); NATS core and ZMQ drop events for slow readers. Detected by any of these: gaps in the \
+         1.2); NATS core and ZMQ drop events for slow readers.\nDetected by any of these: gaps in the \
          publishers' event ids (0.1 % of messages); logged warnings about gaps; parents that a router lacks \
          although kvtop saw them stored while the router ran; with complete history, 5 % to 90 % of stores \
          rejected; the same share in the routers' own counters, or 5 % rejected as invalid or because the index \
          was full (kv_cache_events_applied, from 1.0 on). Not judged for messages that kvtop itself lost, could \
          not decode, or missed while it was disconnected. Not judged either if the routers' logs show no \
-         rejected store, because then only kvtop may have missed the events. Raise event_buffer_max_size and \
+         rejected store, because then only kvtop may have missed the events.\nRaise event_buffer_max_size and \
          queue sizes, or upgrade to 1.3."
     }
 

@@ -20,9 +20,9 @@ impl Rule for EventPlane {
          Dynamo 1.3 on events use ZMQ unless DYN_EVENT_PLANE=nats is set, and each publisher has its own \
          address, which must be reachable or port-forwarded. A NATS account may lack the permission to \
          subscribe, or the Dynamo namespace may be another one. This finding is about kvtop, not about the \
-         deployment, so kvtop check exits with 3 (unknown). Detected without any event after 10 s and at least \
+         deployment, so kvtop check exits with 3 (unknown).\nDetected without any event after 10 s and at least \
          10 routed requests, or with a source that is down, or with an advertised event plane that kvtop does \
-         not listen to. Also detected if a publisher, or every event source, is unreachable for 10 s. Disproved \
+         not listen to. Also detected if a publisher, or every event source, is unreachable for 10 s.\nDisproved \
          by the first event, and by a connection to every publisher."
     }
 

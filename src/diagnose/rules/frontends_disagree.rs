@@ -22,7 +22,7 @@ impl Rule for FrontendsDisagree {
     fn about(&self) -> &'static str {
         "Several routers use the same workers, but each one knows only the load of its own requests. Without \
          DYN_ROUTER_REPLICA_SYNC=true (0.9: --router-replica-sync) they overload the same worker. Frontends \
-         with different block sizes for one model are worse: they hash the same request in two ways. Detected \
+         with different block sizes for one model are worse: they hash the same request in two ways.\nDetected \
          by the block sizes in the frontends' metrics, the number of active routers, and the setting."
     }
 

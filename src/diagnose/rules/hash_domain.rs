@@ -21,8 +21,8 @@ impl Rule for HashDomain {
         "Router and workers hash the same prompts differently: the index is full, no warning is logged, engines \
          reuse prefixes, and yet no request finds a cached block. If their block sizes differ, this is KVT001. \
          Otherwise the hash input differs: the name of a LoRA adapter, the token pairs of EAGLE speculation, \
-         image hashes, a cache salt, or another tokenizer or chat template. Detected by at least 12 requests \
-         without a cache hit, while workers hold at least 30 blocks and store events continue cached prefixes. \
+         image hashes, a cache salt, or another tokenizer or chat template.\nDetected by at least 12 requests \
+         without a cache hit, while workers hold at least 30 blocks and store events continue cached prefixes.\n\
          Use the same Dynamo version on frontend and workers. Then check adapters, speculation and templates \
          one at a time."
     }

@@ -19,10 +19,10 @@ impl Rule for Imbalance {
 
     fn about(&self) -> &'static str {
         "One worker gets far more than its share of requests while others are idle: a popular prefix attracts \
-         requests to the worker that has it cached, despite its load. Detected over at least 100 requests if \
+         requests to the worker that has it cached, despite its load.\nDetected over at least 100 requests if \
          the largest share is more than twice the mean (with two workers: more than nine in ten) and the Gini \
          coefficient is above 0.35. Not judged while a worker is away, starting, or started within the last \
-         minute, because requests avoid its empty cache. Decrease the overlap weight (0.9: \
+         minute, because requests avoid its empty cache.\nDecrease the overlap weight (0.9: \
          DYN_KV_OVERLAP_SCORE_WEIGHT, 1.0 and 1.1: DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT, from 1.2 on \
          DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT) to 0.5, or set a small temperature."
     }

@@ -16,10 +16,10 @@ impl Rule for KvPressure {
 
     fn about(&self) -> &'static str {
         "Running requests use nearly all KV blocks of a worker, so prefixes cannot stay cached, and requests \
-         wait or are preempted. Detected when at least 95 % of blocks are in use (the engine's own gauge, or \
+         wait or are preempted.\nDetected when at least 95 % of blocks are in use (the engine's own gauge, or \
          used blocks against capacity) while KV events show less than half of them as cached. Not judged if \
          kvtop connected late or store events are empty, because cached blocks are then uncounted. Not judged \
-         either for one minute after a worker joined or left, because the other workers carry its load. Lower \
+         either for one minute after a worker joined or left, because the other workers carry its load.\nLower \
          max_num_seqs (max_batch_size) or the context length, or give the KV cache more memory."
     }
 

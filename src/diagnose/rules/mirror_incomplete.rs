@@ -21,7 +21,7 @@ impl Rule for MirrorIncomplete {
         "kvtop's copy of the router's index may lack blocks. Reasons: kvtop connected after they were stored; \
          messages to kvtop were lost; no event of a worker arrived although routers find blocks there; or kvtop \
          reached its memory limit. The rejected stores that kvtop counts then prove nothing, and rules rely on \
-         the reports of routers and workers. This is a note about kvtop, not a fault of the deployment. Start \
+         the reports of routers and workers. This is a note about kvtop, not a fault of the deployment.\nStart \
          kvtop earlier, read the stream from its start, or raise --max-memory."
     }
 

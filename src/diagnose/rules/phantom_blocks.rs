@@ -17,9 +17,9 @@ impl Rule for PhantomBlocks {
     fn about(&self) -> &'static str {
         "According to KV events a worker holds more blocks than its engine's capacity: removals were lost, or \
          the cache was emptied without an event (sleep, weight update, reset). The router then prefers that \
-         worker for prefixes that it no longer has. Detected when a rank's blocks exceed its capacity by more \
+         worker for prefixes that it no longer has.\nDetected when a rank's blocks exceed its capacity by more \
          than 5 %. Not judged if events did not reach kvtop and routers do not report the same loss, because \
-         the count then proves nothing. Restart that worker."
+         the count then proves nothing.\nRestart that worker."
     }
 
     fn rests_on_events(&self) -> bool {

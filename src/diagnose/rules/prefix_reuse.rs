@@ -19,8 +19,8 @@ impl Rule for PrefixReuse {
          (--no-enable-prefix-caching, enable_block_reuse: false, --disable-radix-cache), or no two prompts \
          start alike: a date, a request id or a tool list near the start makes every prompt unique. An engine \
          without prefix caching publishes no KV events either; its publisher is not at fault. Decode-only \
-         workers are not judged. Detected by the engines' settings, logs and hit rates, or by at least 50 \
-         requests without a cache hit whose store events never continue a cached prefix. Enable prefix caching, \
+         workers are not judged.\nDetected by the engines' settings, logs and hit rates, or by at least 50 \
+         requests without a cache hit whose store events never continue a cached prefix.\nEnable prefix caching, \
          or move the changing parts to the end of the prompt."
     }
 

@@ -36,9 +36,9 @@ impl Rule for Registration {
          outlived the record. Also reported: a worker that publishes or receives requests but was never in \
          discovery, unless it may belong to another deployment on the same event plane. Also reported: a ready \
          pod without a worker in discovery, ten minutes after it started (Kubernetes discovery only; of a \
-         multi-pod worker only the leader). Detected by KV events and routers' logs, at least 30 seconds after \
+         multi-pod worker only the leader).\nDetected by KV events and routers' logs, at least 30 seconds after \
          a worker left or was first seen, while the activity continues, if kvtop watched discovery from the \
-         start. Find out why the record is missing, then restart that worker."
+         start.\nFind out why the record is missing, then restart that worker."
     }
 
     fn is_of_workers(&self) -> bool {

@@ -26,8 +26,8 @@ impl Rule for RouterMode {
          not kv (the default is round-robin, and an unknown value counts as round-robin). The overlap weight is \
          0. A temperature above 0 makes the choice partly random (at 0.5 the costlier of two workers gets 12 % \
          of requests, at 1 it gets 27 %; below 0.22 the share is under 1 %, which is only a note). There is \
-         only one worker to choose from. Detected by the frontend's settings, by the weight in the router's \
-         log, and by \"Selected worker\" lines, which only the KV router writes. Set DYN_ROUTER_MODE=kv on the \
+         only one worker to choose from.\nDetected by the frontend's settings, by the weight in the router's \
+         log, and by \"Selected worker\" lines, which only the KV router writes.\nSet DYN_ROUTER_MODE=kv on the \
          frontend, and leave weight 1 and temperature 0."
     }
 

@@ -23,12 +23,12 @@ impl Rule for RouterWithoutHistory {
         "A router that restarted, or was switched to KV mode, while the workers kept their caches does not know \
          the blocks stored before. It rejects all stores that build on those blocks: \"Failed to find parent \
          block\" with num_blocks above 0. Hot prefixes are never evicted and therefore never stored again, so \
-         the router does not recover by itself (Dynamo 0.9 keeps one hour of events). Detected by at least 20 \
+         the router does not recover by itself (Dynamo 0.9 keeps one hour of events).\nDetected by at least 20 \
          such warnings about parents that kvtop itself holds and that were stored before the router started, or \
          that build on such blocks. If the router's start or the history is unknown, warnings for nine stores \
          in ten with almost no cache hits make it likely. So do 20 such stores in the routers' own counters \
          (kv_cache_events_applied, from 1.0 on), if a router is known to have started after the workers. \
-         Parents that were stored while the router ran are lost events (KVT014). Restart the workers one at a \
+         Parents that were stored while the router ran are lost events (KVT014).\nRestart the workers one at a \
          time, so that caches and index are rebuilt together. On 0.9 set DYN_LOCAL_INDEXER=true on the workers, \
          so that a router recovers by itself after its next restart. Restarting the frontend makes it worse."
     }

@@ -16,11 +16,11 @@ impl Rule for WireSkew {
 
     fn about(&self) -> &'static str {
         "KV events arrive that cannot be decoded: engine, publisher and router use different versions of the \
-         format. A router that cannot decode a batch drops all of it. Detected when kvtop's own decoder, which \
+         format. A router that cannot decode a batch drops all of it.\nDetected when kvtop's own decoder, which \
          is more tolerant than the router's, fails on at least 20 messages and on one in ten. Also detected by \
          three lines in a worker's log (\"Failed to decode KVEventBatch\"). Processes of different releases are \
          a warning even before events are lost. The release of a process is known from image tags, model cards, \
-         discovery records, metrics, logs and the format of its KV events. Run frontend and workers from images \
+         discovery records, metrics, logs and the format of its KV events.\nRun frontend and workers from images \
          of the same Dynamo version."
     }
 

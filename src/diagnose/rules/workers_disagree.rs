@@ -23,11 +23,11 @@ impl Rule for WorkersDisagree {
     fn about(&self) -> &'static str {
         "All workers of a model must use the same block size, because the router hashes each request once, with \
          one size. Routers reject workers whose model card differs from the first one (the card's checksum \
-         covers the size), and their error does not name the size. Detected by comparing one size of each \
+         covers the size), and their error does not name the size.\nDetected by comparing one size of each \
          present worker: the size in its live model card, or else the size that it was started with. Cards are \
          only compared with cards, and start settings with start settings. Not judged within a minute after a \
          worker started or left, because old and new workers coexist during a rollout. From Dynamo 1.5 \
-         prefill-only workers may use another size, because a separate router reads their cards. Restart the \
+         prefill-only workers may use another size, because a separate router reads their cards.\nRestart the \
          workers that differ with the size of the others, or, while KVT001 is active, with the size of its fix."
     }
 

@@ -1,19 +1,19 @@
-//! The two sides of a mismatch: what the router hashes with, and what workers publish with.
+//! The two sides of a mismatch: the router's block size and the workers'.
 
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::verdict::Proof;
 use crate::domain::{ClaimOf, thousands};
 
-/// A block size with what shows it.
+/// A block size with its evidence.
 #[derive(Clone, Debug)]
 pub struct Side {
     /// Tokens per block.
     pub tokens: u32,
-    /// What shows it.
+    /// The evidence for this size.
     pub proof: Proof,
-    /// True when behaviour shows it, or a running process says so; false for settings.
+    /// True for sizes that behaviour shows or a running process reports; false for settings.
     pub observed: bool,
-    /// True when behaviour shows it.
+    /// True for sizes that behaviour shows.
     pub by_behaviour: bool,
 }
 
@@ -29,8 +29,9 @@ impl Side {
 }
 
 impl Evidence {
-    /// Returns the size that the router hashes requests with: what its costs show, what it says, or else the
-    /// card's, which the router inside the frontend takes (dynamo-llm 0.9.0, `discovery/watcher.rs:388`).
+    /// Returns the size that the router hashes requests with: from its costs, from its own report, or else from
+    /// the model card, which the router inside the frontend uses (dynamo-llm 0.9.0,
+    /// `discovery/watcher.rs:388`).
     pub fn router_side(&self) -> Option<Side> {
         if let Some(inferred) = self.router.inferred {
             let (tokens, proof) = (inferred.tokens, self.cost_proof(inferred.tokens));
@@ -46,29 +47,30 @@ impl Evidence {
         Some(Side::of_claim(card, "router block size, from the model card"))
     }
 
-    /// Returns the size that the router hashes requests with, and where that is from.
+    /// Returns the size that the router hashes requests with, and its evidence.
     pub fn router_size(&self) -> Option<(u32, Proof)> {
         self.router_side().map(|side| (side.tokens, side.proof))
     }
 
-    /// Returns the size that workers publish with, where the best that is known of it is not `router`'s.
-    /// Their behaviour decides, then what they say of engine and publisher; a card says what the router
-    /// takes, so that one which agrees with it does not speak for the workers; then what they were set to.
+    /// Returns the size that workers publish with, if the best evidence differs from `router`. Behaviour comes
+    /// first, then the workers' own reports on engine and publisher, then the card, then settings. A card that
+    /// agrees with the router is ignored: routers read their size from it.
     pub fn workers_side(&self, router: u32) -> Option<Side> {
         if let Some(chains) = self.router.chains {
             let value = format!(
-                "{}: {} of {} prompts are as long as blocks of {} make their chains",
+                "{} ({} of {} prompt lengths match {}-token blocks)",
                 chains.tokens,
                 thousands(chains.agreeing.into()),
                 thousands(chains.prompts.into()),
                 chains.tokens
             );
-            let proof = Proof::new("publisher block size", value, "stores, and lengths of prompts");
+            let proof =
+                Proof::new("publisher block size", value, "store events and prompt lengths");
             let side = Side { tokens: chains.tokens, proof, observed: true, by_behaviour: true };
             return Some(side).filter(|side| side.tokens != router);
         }
         let own = [ClaimOf::Engine, ClaimOf::Publisher];
-        let named = |of: ClaimOf| format!("workers' block size, by {}", of.name());
+        let named = |of: ClaimOf| format!("workers' block size, from the {}", of.name());
         for of in own {
             let claim = self.agreed(of).filter(|claim| claim.ground == Ground::Observed);
             if let Some(claim) = claim {

@@ -1,16 +1,16 @@
-//! Which claims about block sizes hold: behaviour beats configuration.
+//! Decides which claims about block sizes hold: behaviour beats configuration.
 
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
 use crate::diagnose::verdict::Proof;
 use crate::domain::{Backend, BlockSize, ClaimOf};
 use crate::model::Tally;
 
-/// Stores with blocks, or blocks held, that show that a publisher takes its engine's blocks.
+/// The number of full stores, or of held blocks, that prove that a publisher accepts its engine's blocks.
 const FULL: u64 = 5;
 
 impl Evidence {
-    /// Returns false for claims that something better refutes: settings that the process itself contradicts,
-    /// and numbers that are no block size.
+    /// Returns false for claims that better evidence refutes: settings that the process itself contradicts, and
+    /// implausible numbers.
     pub(super) fn holds(&self, claim: &SizeClaim) -> bool {
         if claim.ground == Ground::Observed {
             return claim.is_plausible();
@@ -28,7 +28,7 @@ impl Evidence {
             ClaimOf::Publisher | ClaimOf::Card => {
                 !contradicts(ClaimOf::Card) && !contradicts(ClaimOf::Publisher)
             }
-            // TensorRT-LLM's card says what the publisher was told, not what the engine does.
+            // TensorRT-LLM's card holds the publisher's setting, not the engine's block size.
             ClaimOf::Engine => {
                 let follows = !matches!(self.backend_of(claim), Some(Backend::TrtLlm) | None);
                 let by_card = follows && contradicts(ClaimOf::Card);
@@ -38,7 +38,7 @@ impl Evidence {
         }
     }
 
-    /// Returns settings of workers that something better refutes, as evidence that supports nothing.
+    /// Returns worker settings that better evidence refutes, as evidence against the finding.
     pub fn refuted(&self) -> impl Iterator<Item = Proof> {
         let of = [ClaimOf::Publisher, ClaimOf::Engine];
         let all = of.into_iter().flat_map(|of| self.all_sizes_of(of));
@@ -49,15 +49,15 @@ impl Evidence {
         })
     }
 
-    /// Returns observed numbers that are no block size.
+    /// Returns observed numbers that are not plausible block sizes.
     pub fn absurd_sizes(&self) -> impl Iterator<Item = &SizeClaim> {
         let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card, ClaimOf::Router];
         let all = of.into_iter().flat_map(|of| self.all_sizes_of(of));
         all.filter(|claim| claim.ground == Ground::Observed && !claim.is_plausible())
     }
 
-    /// Returns true when decode context parallelism explains the engine's larger blocks: events of such an engine
-    /// count the tokens on all its processes (`--decode-context-parallel-size`).
+    /// Returns true when decode context parallelism explains the engine's larger blocks: block sizes in such
+    /// events count the tokens on all processes (`--decode-context-parallel-size`).
     pub fn is_context_parallel(&self, publisher: &SizeClaim, engine: &SizeClaim) -> bool {
         self.settings.context_parallel.iter().any(|of| {
             let its = of.worker.is_some() && of.worker == engine.worker
@@ -82,17 +82,17 @@ impl Evidence {
         claim.worker.is_some() || claim.pod.is_none() || !linked
     }
 
-    /// Returns true when stores arrive with blocks in them.
+    /// Returns true when store events arrive with blocks.
     pub fn is_publishing(&self, tally: &Tally) -> bool {
         let empty = tally.counters.empty_stores as f64;
         let stores = tally.counters.stores as f64;
         tally.full_stores() >= FULL && empty < self.thresholds.empty_share_well * stores
     }
 
-    /// Returns true when the worker of these claims publishes its engine's blocks, so that both have one size,
-    /// whatever its settings say.
+    /// Returns true when the worker of these claims does publish its engine's blocks: both then use one size,
+    /// whatever the settings say.
     pub fn agree_in_effect(&self, publisher: &SizeClaim, engine: &SizeClaim) -> bool {
-        // What its log says of both may be newer than the blocks that it holds.
+        // Sizes in its log may be newer than the blocks that it holds.
         let said = publisher.ground.min(engine.ground) == Ground::Observed;
         let takes = |rank: &RankEvidence| {
             let holds = rank.held >= FULL && rank.tally.counters.empty_stores == 0;
@@ -108,7 +108,7 @@ impl Evidence {
 }
 
 impl SizeClaim {
-    /// Returns true when it is a size that an engine may have.
+    /// Returns true for a size that an engine can have.
     pub fn is_plausible(&self) -> bool {
         BlockSize::new(self.tokens).is_some_and(BlockSize::is_plausible)
     }
