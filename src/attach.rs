@@ -22,21 +22,21 @@ pub use name::{Place, names, places};
 pub use nats::{Login, NatsTarget, NatsUser};
 pub use zmq::{ZmqTarget, published};
 
-/// Most logs that are followed, and most endpoints that are scraped; the rest is named in a note.
+/// The largest number of followed logs, and of scraped endpoints; a note names the rest.
 pub const TARGET_LIMIT: usize = 512;
 
-/// How the note begins that nothing of Dynamo is seen; false where pods may not be listed.
-pub const EMPTY: &str = "no pod of Dynamo is in namespace";
+/// The beginning of the note that no Dynamo pod was found; wrong if pods may not be listed.
+pub const EMPTY: &str = "no Dynamo pod in namespace";
 
-/// Port of a frontend where nobody says otherwise.
+/// Default port of a frontend.
 const HTTP_PORT: u16 = 8000;
 
-/// Port of a worker's system server where nobody says otherwise.
+/// Default port of a worker's system server.
 const SYSTEM_PORT: u16 = 9090;
 
-/// Said when engines are to be listened to and there is nothing to connect to.
-const NO_ENGINE: &str = "--deep: no engine names a socket; vLLM and SGLang do by --kv-events-config, \
-                         vLLM up to 1.0 by itself, TensorRT-LLM has none";
+/// The note for `--deep` without an engine to connect to.
+const NO_ENGINE: &str = "--deep has no effect: no engine has an event socket (vLLM and SGLang need \
+                         --kv-events-config; vLLM up to 1.0 has one by default; TensorRT-LLM has none)";
 
 /// What Kubernetes shows of a namespace.
 #[derive(Clone, Debug, Default)]
@@ -162,7 +162,7 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
         wanted.scrapes.extend(scrapes(pod));
     }
     cap(&mut wanted.logs, "logs are followed", &mut wanted.notes);
-    cap(&mut wanted.zmq, "ZMQ publishers are listened to", &mut wanted.notes);
+    cap(&mut wanted.zmq, "ZMQ publishers are connected", &mut wanted.notes);
     cap(&mut wanted.scrapes, "metrics endpoints are scraped", &mut wanted.notes);
     wanted
 }
@@ -171,7 +171,7 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
 /// records describe.
 pub fn wanted_by_records(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     let mut wanted = Wanted { zmq: published(seen, &[], choice), ..Wanted::default() };
-    cap(&mut wanted.zmq, "ZMQ publishers are listened to", &mut wanted.notes);
+    cap(&mut wanted.zmq, "ZMQ publishers are connected", &mut wanted.notes);
     wanted
 }
 
@@ -200,7 +200,7 @@ fn config_maps(seen: &Seen<'_>, pods: &[&Pod], dgd: Option<&str>) -> Vec<ConfigM
     uses.into_iter().map(|(name, variables)| ConfigMapUse { name, variables }).collect()
 }
 
-/// Says of which variables nothing is known.
+/// Reports `ConfigMap`s with variables that cannot be read.
 fn unread(pods: &[&Pod], notes: &mut Vec<String>) {
     let mut readers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for pod in pods {
@@ -211,12 +211,11 @@ fn unread(pods: &[&Pod], notes: &mut Vec<String>) {
     for (map, mut names) in readers {
         names.dedup();
         let who = match names.as_slice() {
-            [one] => format!("pod `{one}` takes"),
-            several => format!("{} pods take", several.len()),
+            [one] => format!("pod `{one}` reads"),
+            several => format!("{} pods read", several.len()),
         };
         notes.push(format!(
-            "{who} variables from ConfigMap `{map}`, which is not there or may not be read; what it \
-             sets is unknown"
+            "{who} variables from ConfigMap `{map}`, which is missing or not readable; those variables are unknown"
         ));
     }
 }
@@ -251,7 +250,7 @@ fn chosen<'a>(seen: &Seen<'a>, choice: &Choice, wanted: &mut Wanted) -> Vec<&'a 
             if !wanted.candidates.contains(name) {
                 let there = if among.is_empty() { "none" } else { &among };
                 wanted.notes.push(format!(
-                    "there is no graph deployment `{name}` in namespace `{}`; there is: {there}",
+                    "no graph deployment `{name}` in namespace `{}` (existing: {there})",
                     seen.namespace
                 ));
                 return pods;
@@ -260,7 +259,7 @@ fn chosen<'a>(seen: &Seen<'a>, choice: &Choice, wanted: &mut Wanted) -> Vec<&'a 
         (None, [only]) => wanted.dgd = Some(only.clone()),
         (None, []) => {}
         (None, several) => wanted.notes.push(format!(
-            "namespace `{}` has {} graph deployments ({among}) and all are shown; --dgd chooses one",
+            "namespace `{}` has {} graph deployments ({among}); showing all, pass --dgd to select one",
             seen.namespace,
             several.len()
         )),

@@ -1,7 +1,7 @@
-//! Manifests and engine configurations, judged before they are deployed.
+//! Lints manifests and engine configurations before deployment.
 //!
-//! They go through the decoders and the rules that judge a live deployment, so that both say the same;
-//! what only a manifest can show is in [`CHECKS`]. Pure: text in, findings out.
+//! Uses the decoders and rules of a live deployment, so that both agree; checks that only a manifest allows are
+//! in [`CHECKS`]. Pure: text in, findings out.
 
 mod checks;
 mod document;
@@ -17,10 +17,10 @@ use crate::domain::{Grade, Severity};
 
 pub use checks::{CHECKS, ManifestCheck};
 
-/// A text to look at.
+/// An input text.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What it is called: a path, or `<stdin>`.
+    /// Its name: a path, or `<stdin>`.
     pub name: Arc<str>,
     /// The text.
     pub text: String,
@@ -46,7 +46,7 @@ pub struct Spot {
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
-    /// What stands there, or is missing there.
+    /// The text there, or the text that is missing there.
     pub what: String,
 }
 

@@ -22,19 +22,18 @@ pub fn rfc3339(at: Timestamp) -> String {
         .unwrap_or_default()
 }
 
-/// Returns what could have been read and was not, each in a sentence: without it counts are too low.
+/// Describes the data that is still unread, without which counts are too low.
 pub fn incomplete(snapshot: &Snapshot) -> Vec<String> {
     let behind = snapshot.catching_up.map(|behind| {
         format!(
-            "read {} of {} stored messages ({} %)",
+            "read only {} of {} stored messages ({} %)",
             thousands(behind.read),
             thousands(behind.total),
             behind.percent()
         )
     });
     let pending = snapshot.sources.iter().filter(|row| row.pending);
-    let pending =
-        pending.map(|row| format!("{} has not said yet which streams there are", row.name));
+    let pending = pending.map(|row| format!("{} has not listed its streams yet", row.name));
     behind.into_iter().chain(pending).collect()
 }
 

@@ -51,26 +51,26 @@ use crate::tui::theme::ThemeError;
 
 pub use output::printable_lines;
 
-/// Why kvtop could not do what it was asked.
+/// Errors of commands.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A recording could not be read or written.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// The settings for NATS do not say where to connect, or how.
-    #[error("could not tell how to reach NATS")]
+    /// The NATS settings are incomplete or invalid.
+    #[error("invalid NATS settings")]
     Nats(#[from] NatsConfigError),
-    /// An address of ZMQ that is none.
+    /// An invalid ZMQ address.
     #[error(transparent)]
     Zmq(#[from] BadEndpoint),
-    /// An address of an indexer that is none.
+    /// An invalid indexer address.
     #[error(transparent)]
     Indexer(#[from] BadIndexerUrl),
-    /// An address of etcd that is none.
+    /// An invalid etcd address.
     #[error(transparent)]
     Etcd(#[from] BadEtcdAddress),
     /// A file with a secret could not be read.
-    #[error("could not read the password of etcd from `{}`", path.display())]
+    #[error("could not read the etcd password from `{}`", path.display())]
     Password {
         /// The file.
         path: PathBuf,
@@ -81,16 +81,16 @@ pub enum RunError {
     /// The screen failed.
     #[error(transparent)]
     Terminal(#[from] terminal::TerminalError),
-    /// Kubernetes cannot be asked.
+    /// Kubernetes is not usable.
     #[error("{}", .0.sentence())]
     Kube(Box<KubeConfigError>),
-    /// A name that means several deployments.
+    /// A name of several deployments.
     #[error("{0}")]
     Ambiguous(Box<place::Ambiguous>),
-    /// A name that means nothing.
+    /// A name without a deployment.
     #[error("{0}")]
     NotFound(Box<place::NotFound>),
-    /// The API server could not be asked what a name means.
+    /// The API server did not answer the lookup of a name.
     #[error("could not look up `{name}`")]
     Lookup {
         /// The name.
@@ -99,23 +99,24 @@ pub enum RunError {
         #[source]
         why: Box<Refusal>,
     },
-    /// Nothing says which deployment, and there is no cluster that would be looked at by itself.
+    /// No deployment is given, and there is no default cluster.
     #[error(
-        "nothing names a deployment: pass --nats-url, --zmq, --etcd-url or --discovery-dir; and {}; \
-         `kvtop demo` needs none of them",
+        "no deployment given ({}). Try:\n  kvtop demo             a simulated deployment\n  kvtop -n NAMESPACE     \
+         a deployment in Kubernetes\n  kvtop --nats-url URL   a deployment by its NATS server (or --zmq, \
+         --etcd-url, --discovery-dir)",
         .0.sentence()
     )]
     Nowhere(Box<KubeConfigError>),
-    /// There is no terminal that a screen could be drawn on.
+    /// There is no terminal for the screen.
     #[error(
-        "{} cannot show a screen; without one there are `kvtop snapshot`, `kvtop stat` and `kvtop check`", .0
+        "{} cannot show the screen; use `kvtop snapshot`, `kvtop stat` or `kvtop check` instead", .0
     )]
     NoScreen(&'static str),
     /// The settings cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The names of blocks cannot be used.
-    #[error("the names of blocks in `{}` cannot be read", path.display())]
+    /// The file with names of blocks is invalid.
+    #[error("could not read the block names in `{}`", path.display())]
     Labels {
         /// The file.
         path: PathBuf,
@@ -123,8 +124,8 @@ pub enum RunError {
         #[source]
         source: LabelsError,
     },
-    /// A command that is not known.
-    #[error("no command `{name}`; there are {known}")]
+    /// An unknown command.
+    #[error("unknown command `{name}`; known commands: {known}")]
     NoCommand {
         /// What was typed.
         name: String,
@@ -140,7 +141,7 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
-    /// The context's namespace is none.
+    /// The context's namespace is invalid.
     #[error("`{name}` is {why}")]
     Namespace {
         /// The name.
@@ -148,8 +149,8 @@ pub enum RunError {
         /// What is wrong with it.
         why: String,
     },
-    /// A view that is not known.
-    #[error("no view `{name}`; there are {known}")]
+    /// An unknown view.
+    #[error("unknown view `{name}`; known views: {known}")]
     View {
         /// What was typed.
         name: String,
@@ -169,7 +170,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// There is no place for a config file.
-    #[error("neither XDG_CONFIG_HOME nor HOME says where the config file is; pass --config")]
+    #[error("no path for the config file: set XDG_CONFIG_HOME or HOME, or pass --config")]
     NoHome,
     /// A file could not be written.
     #[error("could not write `{}`", path.display())]
@@ -180,23 +181,23 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
-    /// A scenario that is not known.
-    #[error("no scenario `{name}`; there are {known}")]
+    /// An unknown scenario.
+    #[error("unknown scenario `{name}`; known scenarios: {known}")]
     Scenario {
         /// What was typed.
         name: String,
         /// What there is.
         known: String,
     },
-    /// A finding that is not known.
-    #[error("no finding `{id}`; `kvtop explain` lists them")]
+    /// An unknown finding.
+    #[error("unknown finding `{id}`; `kvtop explain` lists all findings")]
     Finding {
         /// What was typed.
         id: String,
     },
     /// The process may open too few files.
     #[error(
-        "the process may open only {limit} files, and kvtop needs {DESCRIPTORS}: raise the limit with `ulimit -n 256`"
+        "the limit of open files is {limit}, but kvtop needs {DESCRIPTORS}: raise it with `ulimit -n 256`"
     )]
     Descriptors {
         /// The limit.

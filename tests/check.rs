@@ -255,11 +255,11 @@ fn a_history_that_was_not_read_is_unknown_and_says_how_much_of_it_was() {
     let line = check(&["--replay", file]);
     assert_eq!(line.status.code(), Some(3));
     let said = stdout(&line);
-    assert!(said.contains("read 29,720 of 1,003,485 stored messages (2 %)"), "{said}");
+    assert!(said.contains("read only 29,720 of 1,003,485 stored messages (2 %)"), "{said}");
 
     let report: Value =
         serde_json::from_str(&stdout(&check(&["--replay", file, "-o", "json"]))).unwrap();
     assert_eq!(report["status"], "UNKNOWN");
-    assert_eq!(report["incomplete"][0], "read 29,720 of 1,003,485 stored messages (2 %)");
+    assert_eq!(report["incomplete"][0], "read only 29,720 of 1,003,485 stored messages (2 %)");
     assert_eq!(report["catching_up"]["percent"], 2);
 }

@@ -62,7 +62,7 @@ fn errors_say_what_was_attempted_and_end_with_their_code() {
         (&["demo", "sunny"], 1, "no scenario `sunny`; there are gtc-demo"),
         (&["snapshot"], 1, "nothing names a deployment: pass --nats-url"),
         (&["snapshot", "-o", "papyrus"], 2, "invalid value 'papyrus'"),
-        (&["stat", "--interval", "soon"], 2, "is no time such as 30s"),
+        (&["stat", "--interval", "soon"], 2, "is not a duration such as 30s"),
         (&["snapshot", "--max-memory", "12"], 2, "at least 1MiB"),
     ];
     for (arguments, code, text) in cases {
@@ -183,7 +183,7 @@ fn a_command_says_what_it_waits_for() {
     let output = kvtop(&["check", "--nats-url", "nats://127.0.0.1:1", "--wait", "2s"]);
 
     assert_eq!(output.status.code(), Some(3));
-    assert!(stderr(&output).contains("trying for up to 2 s"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("retrying for up to 2 s"), "{}", stderr(&output));
 }
 
 #[test]
@@ -284,13 +284,13 @@ fn what_was_typed_does_not_steer_the_terminal() {
 fn a_mistake_is_refused_at_once_and_named() {
     let cases: &[(&[&str], &str)] = &[
         (&["stat", "--count", "0"], "0 is not in 1.."),
-        (&["record", "-o", "-"], "not to standard output"),
-        (&["snapshot", "--view", "nosuch", "--demo", "healthy"], "no view `nosuch`"),
+        (&["record", "-o", "-"], "cannot write to standard output"),
+        (&["snapshot", "--view", "nosuch", "--demo", "healthy"], "unknown view `nosuch`"),
         (&["check", "--nats-url", "nats://127.0.0.1:1", "--nats-tls-ca", "nofile"], "`nofile`"),
         (&["check", "--etcd-url", "http://u:pw@127.0.0.1:2379"], "--etcd-password-file"),
         (&["check", "--zmq", "tcp://u:SECRETURL@h"], "no address of a ZMQ socket"),
-        (&["check", "--dynamo-namespace", "x y"], "no name of a Dynamo namespace"),
-        (&["rbac", "-n", "a\nb"], "no name of a namespace"),
+        (&["check", "--dynamo-namespace", "x y"], "not a Dynamo namespace"),
+        (&["rbac", "-n", "a\nb"], "not a namespace or deployment name"),
         (&["rbac", "--kubeconfig", "nofile"], "nofile cannot be used"),
     ];
     for (arguments, expected) in cases {
@@ -365,6 +365,6 @@ fn too_few_file_descriptors_are_an_error_with_advice() {
     let output = Command::new("sh").args(["-c", &command]).output().unwrap();
 
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("may open only 12 files") && said.contains("ulimit -n"), "{said}");
+    assert!(said.contains("limit of open files is 12") && said.contains("ulimit -n"), "{said}");
     assert_eq!(output.status.code(), Some(1));
 }

@@ -71,7 +71,7 @@ fn init_writes_a_file_that_is_right_and_never_replaces_one() {
     assert_eq!(text(&kvtop(&home, &[], &["config", "path"])), text(&output));
     let check = kvtop(&home, &[], &["config", "check"]);
     assert_eq!(check.status.code(), Some(0));
-    assert!(text(&check).contains("no mistakes, 0 settings"), "{}", text(&check));
+    assert!(text(&check).contains("no errors, 0 settings"), "{}", text(&check));
     std::fs::write(&at, "bell = true\n").unwrap();
     let again = kvtop(&home, &[], &["config", "init"]);
     assert_eq!(again.status.code(), Some(1));
@@ -192,7 +192,7 @@ fn thresholds_move_the_lines_of_rules() {
     assert_eq!(usual.status.code(), Some(2), "{}", text(&usual));
 
     // No recording holds this many stores.
-    let of_stores = "arrived without blocks";
+    let of_stores = "store events arrived empty";
     assert!(text(&usual).contains(of_stores), "{}", text(&usual));
     let blunt = kvtop(&home("[thresholds]\nmin-stores = 1000000000\n"), &[], &check);
     assert!(!text(&blunt).contains(of_stores), "{}", text(&blunt));

@@ -207,10 +207,10 @@ fn what_was_not_given_is_said_and_never_taken_for_well() {
     let found = lint(&[source]);
 
     let missing: Vec<_> = found.unjudged.iter().map(|open| (open.id, &*open.missing)).collect();
-    let expected = "/engine-config/agg.yaml, the engine's configuration of TrtllmWorker";
+    let expected = "needs /engine-config/agg.yaml, the engine configuration of TrtllmWorker";
     assert_eq!(missing, [("KVT001", expected)]);
     assert!(
-        report::lint::text(&found).contains("not judged: KVT001 of demo; missing: /engine-config")
+        report::lint::text(&found).contains("not judged: KVT001 of demo: needs /engine-config")
     );
 }
 
@@ -368,16 +368,16 @@ fn exit_codes_tell_clean_found_and_unread_apart() {
     std::fs::create_dir_all(&empty).unwrap();
     let [binary, huge, empty] = [&binary, &huge, &empty].map(|path| path.to_str().unwrap());
     let cases: &[(&[&str], i32, &str)] = &[
-        (&["trtllm-agg-router-mended.yaml"], 0, "1 deployment in 1 document: nothing to mend."),
+        (&["trtllm-agg-router-mended.yaml"], 0, "1 deployment in 1 document: no findings."),
         (&["trtllm-agg-router.yaml"], 1, "trtllm-agg-router.yaml:14: warning KVT016"),
         (&["folder"], 1, "folder/engine_configs/qwen3/agg.yaml:8: warning KVT017"),
-        (&["unreadable.yaml"], 3, "unreadable.yaml:4: cannot be read: a template"),
+        (&["unreadable.yaml"], 3, "unreadable.yaml:4: cannot be read: an unrendered template"),
         (&["unreadable.yaml"], 3, "unreadable.yaml:9: cannot be read: "),
         (&["plain.yaml", "no-such.yaml"], 3, "no-such.yaml: cannot be read: No such file"),
         (&["folder/engine_configs"], 3, "No Dynamo deployment in 1 document"),
         (&[binary], 3, "binary.yaml:2: cannot be read: the text is not UTF-8"),
-        (&[huge], 3, "huge.yaml: cannot be read: more than 16 MiB"),
-        (&[empty], 3, "no .yaml, .yml or .json in this folder"),
+        (&[huge], 3, "huge.yaml: cannot be read: larger than 16 MiB"),
+        (&[empty], 3, "no .yaml, .yml or .json file in this directory"),
         (&[], 3, ""),
         (&["-o", "xml", "plain.yaml"], 3, ""),
     ];
@@ -425,7 +425,7 @@ fn a_declared_size_is_held_against_what_workers_really_say() {
             let cited = flaw.spots.last().unwrap();
             assert!(cited.what.contains(size), "{name}: {} but {}", flaw.summary, cited.what);
             let mended = found.flaws.iter().any(|it| it.id == "KVT001" || it.id == "KVT002");
-            assert_eq!(flaw.summary.contains("to the fix of KVT00"), mended, "{}", flaw.summary);
+            assert_eq!(flaw.summary.contains("as the fix of KVT00"), mended, "{}", flaw.summary);
         }
     }
 }
@@ -447,8 +447,11 @@ fn prefill_workers_may_have_a_size_of_their_own_from_1_5() {
     assert_eq!(shown(&of("1.4.1")), [("KVT002", 31)]);
     let unknown = of("my-tag");
     assert_eq!(shown(&unknown), []);
-    assert!(open(&unknown, "KVT002").unwrap().starts_with("Dynamo's release"), "{unknown:?}");
-    let missing = "one size to declare: the workers use several";
+    assert!(
+        open(&unknown, "KVT002").unwrap().starts_with("needs the Dynamo release"),
+        "{unknown:?}"
+    );
+    let missing = "needs one block size for all workers (they use several)";
     assert_eq!(open(&of("1.5.0"), "KVT016").as_deref(), Some(missing));
 }
 
@@ -496,7 +499,7 @@ fn what_documents_quote_of_a_deployment_is_judged_with_its_own_lines() {
     assert_eq!(shown(&alone), [("KVT016", 7)], "the worker is supposed to have its default");
     let flaw = &alone.flaws[0];
     assert_eq!(flaw.grade, Grade::Likely);
-    assert!(flaw.summary.ends_with("No worker was given: 32 is its engine's default."), "{flaw:?}");
+    assert!(flaw.summary.ends_with("No worker was given; 32 is its engine's default."), "{flaw:?}");
     let image = flaw.spots.last().unwrap();
     assert!(image.line == 6 && image.what.contains("tensorrtllm-runtime"), "{image:?}");
     assert!(flaw.edits[0].yaml.contains("DYN_KV_CACHE_BLOCK_SIZE"), "{flaw:?}");
@@ -509,7 +512,10 @@ fn what_documents_quote_of_a_deployment_is_judged_with_its_own_lines() {
         linted(&format!("{bare}    - name: DYN_KV_CACHE_BLOCK_SIZE\n      value: \"64\"\n"));
     for found in [&vllm, &declares] {
         assert_eq!((shown(found), report::lint::exit(found)), (Vec::new(), 0), "{found:?}");
-        assert!(found.unjudged[0].missing.starts_with("the workers' block size"), "{found:?}");
+        assert!(
+            found.unjudged[0].missing.starts_with("needs the workers' block size"),
+            "{found:?}"
+        );
     }
     assert!(both.flaws.iter().chain(&spec.flaws).all(|flaw| flaw.grade == Grade::ConfigOnly));
     for (found, line) in [(&both, 8), (&spec, 8)] {
@@ -578,7 +584,7 @@ fn variables_of_config_maps_count_where_they_are_given() {
 
     assert_eq!(declared(&[deployment.clone()]), None, "what the map sets is not known");
     let open = lint(&[deployment.clone()]).unjudged;
-    let missing = "ConfigMap router-env, which Frontend takes variables from";
+    let missing = "needs ConfigMap router-env, which sets variables of Frontend";
     assert!(open.iter().any(|open| open.missing == missing), "{open:?}");
     assert_eq!(declared(&[deployment.clone(), map("16")]), None);
     let (spots, edits) = declared(&[deployment, map("32")]).unwrap();

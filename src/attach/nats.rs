@@ -83,7 +83,8 @@ pub(super) fn target(pods: &[&Pod], alone: bool, notes: &mut Vec<String>) -> Opt
     let Some(pod) = pods.iter().find(|pod| pod.nats.servers.is_some()) else {
         if alone {
             notes.push(
-                "no pod has NATS_SERVER in its environment; --nats-url names a server".to_owned(),
+                "no pod has NATS_SERVER in its environment; pass the server with --nats-url"
+                    .to_owned(),
             );
         }
         return None;
@@ -97,21 +98,21 @@ pub(super) fn target(pods: &[&Pod], alone: bool, notes: &mut Vec<String>) -> Opt
     }
     for (other, name) in others {
         notes.push(format!(
-            "pod `{name}` uses another NATS server ({other}); kvtop listens to {servers}"
+            "pod `{name}` uses another NATS server ({other}); kvtop listens only to {servers}"
         ));
     }
     let login = login(pod);
     let in_address = login == Login::Withheld && pod.nats.login_in_address;
     if in_address {
         notes.push(format!(
-            "NATS_SERVER of pod `{}` carries a login, which kvtop does not keep; give it with \
-             --nats-user and --nats-password-file",
+            "NATS_SERVER of pod `{}` contains credentials, which kvtop discards; pass them with --nats-user and \
+             --nats-password-file",
             pod.name
         ));
     } else if login == Login::Withheld {
         notes.push(format!(
-            "pod `{}` logs in to NATS with something that kvtop cannot take over; give it \
-             with --nats-creds, --nats-nkey or --nats-password-file",
+            "kvtop cannot reuse the NATS credentials of pod `{}`; pass credentials with --nats-creds, \
+             --nats-nkey or --nats-password-file",
             pod.name
         ));
     }
@@ -162,8 +163,8 @@ fn note_plane(pods: &[&Pod], notes: &mut Vec<String>) {
     let count = workers.iter().copied().filter(over_zmq).count();
     if count > 0 {
         notes.push(format!(
-            "{count} of {} workers publish events over ZMQ, not over NATS, and no record that kvtop \
-             reads says where",
+            "{count} of {} workers publish events over ZMQ, not NATS, and no readable discovery record has \
+             their addresses",
             workers.len()
         ));
     }

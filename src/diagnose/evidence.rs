@@ -1,6 +1,6 @@
-//! What rules look at: plain values, counted over one window.
+//! The input of rules: plain values, counted over one window.
 //!
-//! The engine fills it in; rules read nothing else, so that a rule is a pure function.
+//! The engine fills it in; rules read nothing else, so each rule is a pure function.
 
 mod models;
 mod settings;
@@ -18,7 +18,7 @@ use super::thresholds::Thresholds;
 use crate::domain::{Backend, DpRank, Peers, Releases, Timestamp, WorkerId, WorkerRank};
 use crate::model::{Heard, InFlight, Percentiles, RouterTally, SizeByStores, Tally};
 
-/// Everything that rules may look at.
+/// All evidence that rules may read.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
     /// The moment.
@@ -33,11 +33,11 @@ pub struct Evidence {
     pub listens: Option<Timestamp>,
     /// Why it is too early to judge: history is being read, or a source has yet to say what is there.
     pub reading: Option<String>,
-    /// Where lines are drawn.
+    /// The thresholds of rules.
     pub thresholds: Thresholds,
-    /// The releases of Dynamo that everybody may run.
+    /// The Dynamo releases that the processes may run.
     pub releases: Releases,
-    /// Two who cannot run the same release.
+    /// Two processes that cannot run the same release.
     pub mixed: Option<[Member; 2]>,
     /// One entry for each rank, in order of first sight.
     pub ranks: Vec<RankEvidence>,
@@ -49,7 +49,7 @@ pub struct Evidence {
     pub unready: Vec<Arc<str>>,
     /// All routers together.
     pub router: RouterEvidence,
-    /// Everybody's block sizes, as claimed.
+    /// Claims about block sizes, of all processes.
     pub sizes: Vec<SizeClaim>,
     /// Tokens in the largest block that each engine was seen to send: its blocks are of that size or larger.
     pub largest: Vec<SizeClaim>,
@@ -91,14 +91,14 @@ pub struct WorkerLoad {
     pub batch_limit: Option<u64>,
 }
 
-/// Somebody whose release is known to some extent.
+/// A process whose release is known to some extent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Who, for people.
+    /// Its name, for display.
     pub name: String,
     /// The releases that it may run.
     pub releases: Releases,
-    /// Where that was seen.
+    /// Where the release was read.
     pub by: String,
 }
 
@@ -111,7 +111,7 @@ pub struct Unregistered {
     pub since: Timestamp,
 }
 
-/// Whether a worker belongs to the deployment that is looked at.
+/// Whether a worker belongs to the inspected deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belongs {
     /// Its pod is shown; or there are no pods, and routers name it or it publishes where registered workers
@@ -163,7 +163,7 @@ pub struct RankEvidence {
     pub accepted: u64,
     /// Blocks that it holds.
     pub held: u64,
-    /// Blocks that its engine has room for.
+    /// Capacity of its engine, in blocks.
     pub capacity: Option<u64>,
     /// Share of its blocks in use, 0 to 1.
     pub utilization: Option<f64>,
@@ -177,11 +177,11 @@ pub struct RankEvidence {
     pub first_routed: Option<Timestamp>,
     /// When the last request was.
     pub last_routed: Option<Timestamp>,
-    /// Whether it belongs to the deployment that is looked at.
+    /// Whether it belongs to the inspected deployment.
     pub belongs: Belongs,
 }
 
-/// What routers say.
+/// Evidence about routers.
 #[derive(Clone, Debug, Default)]
 pub struct RouterEvidence {
     /// True when any router's log is read.
@@ -201,15 +201,15 @@ pub struct RouterEvidence {
     pub heard: Heard,
     /// Weight of the prefill term, as printed.
     pub weight: Option<f64>,
-    /// The router's block size, as its costs betray it.
+    /// The router's block size, inferred from its costs.
     pub inferred: Option<SizeByCosts>,
-    /// The publisher's block size, as the lengths of chains tell it.
+    /// The publisher's block size, inferred from the lengths of chains.
     pub chains: Option<SizeByStores>,
     /// The same for each model, where workers serve several.
     pub chains_by_model: Vec<(Arc<str>, SizeByStores)>,
-    /// Prompts whose length was told, with which chains can be compared.
+    /// Prompts of known length to compare chains against.
     pub lengths_told: u64,
-    /// What choices gave away, over the last decisions that print every worker's cost.
+    /// Cached blocks that the router ignored, over the last decisions with every worker's cost.
     pub regret: Option<Regret>,
     /// Mean share of prompts found cached, by the router's own metric, since it started.
     pub hit_rate: Option<f64>,
@@ -230,12 +230,12 @@ pub struct SizeByCosts {
     pub error: f64,
 }
 
-/// Overlap that was passed up for load.
+/// Cached blocks that the router ignored because of load.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Regret {
     /// Decisions looked at.
     pub decisions: u64,
-    /// Of those, the ones that did not take the worker with the most cached blocks.
+    /// Decisions that did not choose the worker with the most cached blocks.
     pub passed_up: u64,
     /// Blocks of all prompts together.
     pub prompt_blocks: f64,

@@ -1,8 +1,7 @@
-//! What was raised and resolved: rules look at windows, findings last.
+//! Raises and resolves findings: rules judge windows, findings persist.
 //!
-//! A finding is raised by what was counted over the last minutes. It is cleared by proof alone: by a
-//! rule that is clear over the last half minute, never by silence; or by the end of every worker that it was
-//! about.
+//! A finding is raised by counts over the last minutes. Only evidence resolves it: a rule that is clear over
+//! the last half minute, never silence; or the end of every worker concerned.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,19 +11,19 @@ use super::verdict::{Finding, Verdict};
 use super::{RULES, Rule};
 use crate::domain::{RESOLVED_AFTER, Timestamp, WorkerId};
 
-/// Findings are raised by what was counted over this time.
+/// The window of counts that raises findings.
 const LONG: Duration = Duration::from_secs(300);
 
-/// Findings are cleared by proof over this time, that lasts as long again.
+/// The window of evidence that resolves findings; the evidence must last as long again.
 const SHORT: Duration = RESOLVED_AFTER;
 
 /// How long a resolved finding is still shown.
 const RESOLVED_FOR: Duration = Duration::from_secs(60);
 
-/// Findings that came and went and are remembered.
+/// The number of resolved findings that are remembered.
 const MOST_PAST: usize = 32;
 
-/// A finding that came and went.
+/// A resolved finding.
 #[derive(Clone, Debug)]
 struct Episode {
     raised: Timestamp,
@@ -32,48 +31,47 @@ struct Episode {
     finding: Finding,
 }
 
-/// What is remembered of one rule.
+/// The state of one rule.
 #[derive(Clone, Debug, Default)]
 struct State {
     verdict: Option<Verdict>,
     raised: Option<(Timestamp, Finding)>,
     resolved: Option<Episode>,
-    /// What it followed from when it was judged last, while it is raised.
+    /// The cause, as last judged, while this finding is its consequence.
     follows: Option<&'static str>,
-    /// Since when it looks cured.
+    /// Since when there is no new evidence for the finding.
     clear_since: Option<Timestamp>,
-    /// The workers that the raised finding is about, each with the beginning of its incarnation.
+    /// The workers concerned, each with the start of its incarnation.
     accused: Vec<(WorkerId, Timestamp)>,
-    /// What was counted before proves nothing any more.
+    /// Earlier counts are no evidence any more.
     epoch: Timestamp,
     raises: u64,
 }
 
-/// Everything that was raised and resolved.
+/// All raised and resolved findings.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnosis {
     states: Vec<State>,
-    /// What was resolved and is no longer shown as such, oldest first, each with the index of its rule.
+    /// Past findings that are no longer shown as resolved, oldest first, each with the index of its rule.
     past: VecDeque<(usize, Episode)>,
-    /// How many there were in all.
+    /// The total number of past findings.
     passed: u64,
 }
 
-/// A finding as it stands.
+/// A finding with its state.
 #[derive(Clone, Debug)]
 pub struct Raised<'a> {
     /// Its rule.
     pub rule: &'static dyn Rule,
-    /// What is wrong.
+    /// The finding.
     pub finding: &'a Finding,
     /// When it was raised.
     pub raised: Timestamp,
-    /// Since when nothing shows it any more; none while something does, and once it is resolved. It is
-    /// resolved when that lasts.
+    /// Since when there is no new evidence (recovering); none while there is, and once the finding is resolved.
     pub mending: Option<Timestamp>,
-    /// When it was resolved; none while it is true.
+    /// When it was resolved; none while it is active.
     pub resolved: Option<Timestamp>,
-    /// Findings that follow from it.
+    /// Findings that are consequences of this one.
     pub explains: Vec<&'static str>,
 }
 
@@ -83,14 +81,14 @@ impl std::fmt::Debug for dyn Rule {
     }
 }
 
-/// A rule with what it says now.
+/// A rule with its current verdict.
 #[derive(Clone, Debug)]
 pub struct Check<'a> {
     /// The rule.
     pub rule: &'static dyn Rule,
-    /// What it says; a raised finding counts as found until it is resolved.
+    /// The verdict; a raised finding counts as found until it is resolved.
     pub verdict: &'a Verdict,
-    /// The finding that it follows from, when it does.
+    /// The finding that causes this one, if any.
     pub explained_by: Option<&'static str>,
     /// How often it was raised.
     pub raises: u64,
@@ -135,12 +133,12 @@ impl Diagnosis {
         }
     }
 
-    /// Returns how many findings came and went, and are no longer shown as resolved.
+    /// Returns the number of past findings that are no longer shown as resolved.
     pub fn passed(&self) -> u64 {
         self.passed
     }
 
-    /// Returns the last of them, the newest first. What only followed from another is not among them.
+    /// Returns the past findings, newest first, without those that were only consequences of another.
     pub fn past(&self) -> impl Iterator<Item = Raised<'_>> {
         self.past.iter().rev().map(|(rule, episode)| Raised {
             rule: RULES[*rule],
@@ -152,7 +150,7 @@ impl Diagnosis {
         })
     }
 
-    /// Returns what is wrong, the cause first, and then what was resolved lately, the newest first.
+    /// Returns active findings, causes first, then recently resolved ones, newest first.
     pub fn raised(&self) -> Vec<Raised<'_>> {
         let hidden = self.hidden();
         let mut found: Vec<Raised<'_>> = Vec::new();
@@ -187,7 +185,7 @@ impl Diagnosis {
         found
     }
 
-    /// Returns every rule with what it says.
+    /// Returns every rule with its current verdict.
     pub fn checks(&self) -> Vec<Check<'_>> {
         let hidden = self.hidden();
         let states = RULES.iter().zip(&self.states);

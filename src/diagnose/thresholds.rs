@@ -7,63 +7,62 @@ pub use keys::{Key, ThresholdError};
 /// Numbers that rules compare with. Counts gate rules, not seconds: a short recording can prove a cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Stores that a share of stores needs.
+    /// Store events needed before their share is judged.
     pub min_stores: u64,
-    /// Share of empty stores from which on a publisher refuses its engine's blocks.
+    /// Share of empty store events above which a publisher rejects its engine's blocks.
     pub empty_share: f64,
-    /// Share of empty stores below which a publisher is well.
+    /// Share of empty store events below which a publisher is healthy.
     pub empty_share_well: f64,
-    /// Removals that prove that stores are missing, when all are unknown.
+    /// Removals, all of unknown blocks, that prove missing store events.
     pub min_removals: u64,
-    /// Requests that must have been routed beside removals without stores.
+    /// Requests that must have been routed for this.
     pub min_routed_removals: u64,
-    /// Requests without overlap that prove a blind router.
+    /// Requests without a cache hit that prove a router finds no blocks.
     pub min_blind: u64,
-    /// Blocks that workers must hold for it.
+    /// Blocks that workers must hold for this.
     pub min_held: u64,
-    /// Stores that must show reuse for it.
+    /// Store events that must show prefix reuse for this.
     pub min_reuse: u64,
-    /// Warnings about parents that the mirror holds.
+    /// Warnings about unknown parents that prove a router without history.
     pub min_parent_warnings: u64,
-    /// Prompts of known length that must have failed to tell the publisher's block size.
+    /// Prompts of known length after which the publisher's block size counts as unknown.
     pub min_lengths: u64,
-    /// Share of refused stores that a cause must explain, at least, where the past or the events are not
-    /// known.
+    /// Least share of rejected stores that a cause must explain if history or events are incomplete.
     pub all_share: f64,
-    /// Requests that a silent worker must have been given.
+    /// Requests that a silent worker must have received.
     pub min_silent_routed: u64,
-    /// The same where no router says what it found.
+    /// The same if no router logs cache hits.
     pub min_silent_routed_unseen: u64,
-    /// Decisions that statements about balance and choice need.
+    /// Decisions needed to judge load balance and worker choice.
     pub min_decisions: u64,
-    /// Seconds after a worker came or left from which on workers can be compared.
+    /// Seconds after a worker joined or left before workers are compared.
     pub settle_seconds: u64,
-    /// Share of stores refused from which on events are missing.
+    /// Share of rejected stores above which events count as lost.
     pub loss_share: f64,
-    /// Share of messages missing from which on it matters.
+    /// Share of missing messages above which events count as lost.
     pub gap_share: f64,
-    /// Share of stored blocks that had been removed lately.
+    /// Share of stored blocks that had been evicted within the previous 10 minutes.
     pub return_share: f64,
-    /// Sampled blocks that this share needs.
+    /// Sampled blocks needed to judge this share.
     pub min_sampled: u64,
-    /// KV utilization from which on there is pressure, 0 to 1.
+    /// KV utilization above which a worker is under pressure, 0 to 1.
     pub pressure: f64,
     /// Inequality of requests between workers (Gini), 0 to 1.
     pub gini: f64,
-    /// Share of cached blocks passed up for load.
+    /// Share of cached blocks ignored because of load.
     pub regret: f64,
-    /// Share of cached blocks that a router of default weights would not have passed up.
+    /// Share of cached blocks ignored that the default weight would have used.
     pub forgone: f64,
     /// Factor by which a rank may exceed its capacity.
     pub phantom: f64,
-    /// Lines of workers that cannot read their engines' events.
+    /// Log lines of workers that cannot decode their engines' events.
     pub min_decode_failed: u64,
-    /// Messages that cannot be read.
+    /// Messages that cannot be decoded.
     pub min_unreadable: u64,
-    /// Share of messages that cannot be read.
+    /// Share of messages that cannot be decoded.
     pub unreadable_share: f64,
-    /// Seconds that a publisher must be out of reach: kvtop connects at first, and a worker that ends
-    /// closes its socket before its record is gone. No count of events would tell.
+    /// Seconds for which a publisher must be unreachable. At first kvtop is still connecting, and a worker that
+    /// ends closes its socket before its record is removed.
     pub unreached_seconds: u64,
     /// Factor between the 95th percentile and the median of the time to the first token from which on
     /// it is few requests that wait.

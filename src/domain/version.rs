@@ -6,8 +6,8 @@ use super::Subject;
 
 /// Where KV events are when NATS is silent, for people. ZMQ is the default from 1.3 on
 /// (dynamo-runtime 1.3.0, `discovery/mod.rs:40`).
-pub const EVENTS_BY_ZMQ: &str = "from Dynamo 1.3 on they go by ZMQ unless DYN_EVENT_PLANE=nats is \
-    set: --etcd-url, --discovery-dir or -n find the publishers, --zmq names them";
+pub const EVENTS_BY_ZMQ: &str = "from Dynamo 1.3 on events use ZMQ unless DYN_EVENT_PLANE=nats is set: find the \
+                                 publishers with --etcd-url, --discovery-dir or -n, or pass them with --zmq";
 
 /// A release, without its patch level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,4 +1,4 @@
-//! What only a manifest can show: settings where nobody reads them, and events that nobody asked for.
+//! Checks that only a manifest allows: misplaced, renamed and invalid settings, and workers that do not publish.
 
 mod silent;
 mod unknown;
@@ -18,7 +18,7 @@ pub struct ManifestCheck {
     pub id: &'static str,
     /// Its public name.
     pub name: &'static str,
-    /// One paragraph for people: what it means, how it is judged, what mends it.
+    /// The description: meaning, detection and fix.
     pub about: &'static str,
 }
 
@@ -28,39 +28,39 @@ pub const CHECKS: &[ManifestCheck] = &[MISPLACED, NOT_READ, NO_TEXT, NOT_KNOWN];
 const MISPLACED: ManifestCheck = ManifestCheck {
     id: "KVT101",
     name: "setting-misplaced",
-    about: "A setting stands on a component that does not read it: the router's, such as DYN_ROUTER_MODE or \
-            DYN_KV_CACHE_BLOCK_SIZE, on a worker while the frontend lacks it, or a worker's, such as \
-            DYN_TRTLLM_KV_BLOCK_SIZE, on the frontend. Nothing warns of it. Found by kvtop lint; variables \
-            of the whole graph (spec.envs, spec.env) reach every component and are well. Move the setting.",
+    about: "A setting is on a component that does not read it. Either a router setting, such as DYN_ROUTER_MODE \
+            or DYN_KV_CACHE_BLOCK_SIZE, is on a worker while the frontend lacks it, or a worker setting, such \
+            as DYN_TRTLLM_KV_BLOCK_SIZE, is on the frontend. Dynamo logs no warning.\nDetected by kvtop lint. \
+            Variables of the whole graph (spec.envs, spec.env) reach every component and are fine.\nMove the \
+            setting.",
 };
 
 const NOT_READ: ManifestCheck = ManifestCheck {
     id: "KVT102",
     name: "setting-not-read",
-    about: "A variable has a name of another version: Dynamo 1.0 renamed the router's variables \
+    about: "A variable has the name of another Dynamo version. Dynamo 1.0 renamed the router's variables \
             (DYN_KV_EVENTS became DYN_ROUTER_USE_KV_EVENTS, DYN_KV_OVERLAP_SCORE_WEIGHT became \
-            DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT), and 1.6 reads the weight as a scale of the prefill load, \
-            the credit as the weight of cached blocks. Found by kvtop lint where the image's tag names the \
-            version. Use the name of that version.",
+            DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT). In 1.6 the weight scales the prefill load, and the credit is \
+            the weight of cached blocks.\nDetected by kvtop lint if the image tag names the version.\nUse the \
+            name of that version.",
 };
 
 const NO_TEXT: ManifestCheck = ManifestCheck {
     id: "KVT103",
     name: "value-not-text",
-    about: "The value of an environment variable is a number or a truth value in YAML, where Kubernetes \
-            takes text only: the API server refuses the object (\"cannot unmarshal number into Go struct \
-            field … of type string\"). Found by kvtop lint. Put the value in quotes.",
+    about: "The value of an environment variable is a YAML number or boolean, but Kubernetes accepts only \
+            strings: the API server rejects the object (\"cannot unmarshal number into Go struct field … of \
+            type string\").\nDetected by kvtop lint.\nPut the value in quotes.",
 };
 
 const NOT_KNOWN: ManifestCheck = ManifestCheck {
     id: "KVT104",
     name: "value-not-known",
-    about: "A setting of routing, or a block size, has a value that Dynamo does not know. Modes are written as \
-            they are here: kv, not KV or kv-router. A mode that is not known counts as round-robin in \
-            DYN_ROUTER_MODE, without a word, and is refused as a flag; what should be a number and is none \
-            keeps the process from starting; from Dynamo 1.0 a variable that switches is on for true, 1, yes \
-            and on, and off for everything else. Found by kvtop lint; values with a $ or braces, which \
-            something else fills in, are passed over. Write a value that is known.",
+    about: "A routing setting or a block size has a value that Dynamo does not know. Modes are case-sensitive: \
+            kv, not KV or kv-router. An unknown mode in DYN_ROUTER_MODE silently means round-robin; as a flag \
+            it is rejected. An invalid number keeps the process from starting. From Dynamo 1.0 a boolean \
+            variable is true for true, 1, yes and on, and false for everything else.\nDetected by kvtop lint. \
+            Values with a $ or braces are skipped, because a template fills them in.\nUse a known value.",
 };
 
 /// Variables of workers, which frontends do not read.
@@ -70,17 +70,17 @@ const OF_WORKERS: [&str; 3] = [
     "DYN_TRTLLM_PUBLISH_EVENTS_AND_METRICS",
 ];
 
-/// Returns in which versions of Dynamo a finding means what.
+/// Returns how a finding depends on the Dynamo version.
 pub(super) fn versions(id: &str) -> &'static str {
     match id {
         "KVT001" => {
-            "TensorRT-LLM: nothing compares the two up to 1.3, from 1.4 the publisher takes the engine's \
-             size. dynamo.router and gateway plugins hash with a size of their own in every version; \
-             frontends with --dyn-chat-processor do from 1.0 to 1.2."
+            "TensorRT-LLM: up to 1.3 nothing compares the two sizes; from 1.4 the publisher uses the engine's. \
+             dynamo.router and gateway plugins hash with their own size in every version; frontends with \
+             --dyn-chat-processor do so from 1.0 to 1.2."
         }
         "KVT002" => {
-            "Every version refuses, or never matches, workers of another size; up to 1.4 a prefill router \
-             takes the size of the decode workers, from 1.5 that of the prefill workers, which may differ."
+            "Every version rejects, or never matches, workers with another size. Up to 1.4 a prefill router \
+             uses the decode workers' size; from 1.5 it uses the prefill workers', which may differ."
         }
         "KVT005" => "Every version; the default is round-robin.",
         "KVT006" => {
@@ -89,24 +89,24 @@ pub(super) fn versions(id: &str) -> &'static str {
         }
         "KVT013" => "0.9: --router-replica-sync. From 1.0 also DYN_ROUTER_REPLICA_SYNC.",
         "KVT016" => {
-            "0.9 to 1.6: the router inside dynamo.frontend hashes with the size of the workers' model \
-             card, not with this one. 1.0 to 1.2 with --dyn-chat-processor hash with this one; dynamo.router \
-             (--router-block-size, 128 by default) and gateway plugins with a size of their own."
+            "0.9 to 1.6: the router inside dynamo.frontend hashes with the size in the workers' model card, not \
+             with this one. Exception: 1.0 to 1.2 with --dyn-chat-processor. dynamo.router \
+             (--router-block-size, default 128) and gateway plugins use their own size."
         }
         "KVT017" => "Every version; vLLM without prefix caching publishes no events either.",
         "KVT101" => "Every version.",
         "KVT102" => {
-            "The router's variables were renamed at 1.0; the weight changed its meaning at 1.6."
+            "The router's variables were renamed in 1.0; the weight changed its meaning in 1.6."
         }
-        "KVT104" => "Every version; switches from 1.0.",
-        "KVT103" => "Kubernetes, whatever the version of Dynamo.",
+        "KVT104" => "Every version; booleans from 1.0.",
+        "KVT103" => "Kubernetes; independent of the Dynamo version.",
         _ => "",
     }
 }
 
 pub(super) use unknown::unknown_values;
 
-/// Adds what the checks of manifests find in a deployment that routes by cached blocks.
+/// Runs the manifest checks on a deployment with KV-aware routing.
 pub(super) fn run(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
     for (_, part) in scene.workers() {
         if is_heard(scene) {
@@ -159,7 +159,7 @@ fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
             severity: Severity::Warning,
             component: part.name.to_string(),
             summary: format!(
-                "{name} stands on {}, which does not route; {} lacks it.",
+                "{name} is set on {}, which does not route, but not on {}.",
                 part.name, first.name
             ),
             effect: effect_of(&setting).to_owned(),
@@ -180,15 +180,15 @@ fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
 
 fn effect_of(setting: &RouterSetting) -> &'static str {
     match setting.what {
-        ClaimWhat::RouterMode => "Requests are routed without regard to what is cached.",
+        ClaimWhat::RouterMode => "Requests are routed without regard to cached blocks.",
         ClaimWhat::BlockSize => {
-            "It declares nothing: workers take their size from their own flags."
+            "The setting has no effect: workers read their block size from their own flags."
         }
-        _ => "It has no effect.",
+        _ => "The setting has no effect.",
     }
 }
 
-/// Returns true for lists of variables that every part has.
+/// Returns true for a list of variables that all parts share.
 fn is_shared(part: &Part<'_>, list: &Node) -> bool {
     let shared = part.envs.first().and_then(|(owner, key)| owner.get(key));
     shared.is_some_and(|shared| std::ptr::eq(shared, list))
@@ -211,8 +211,8 @@ fn of_workers(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
             name: MISPLACED.name,
             severity: Severity::Warning,
             component: part.name.to_string(),
-            summary: format!("{name} stands on {}, which has no engine.", part.name),
-            effect: "It has no effect.".to_owned(),
+            summary: format!("{name} is set on {}, which has no engine.", part.name),
+            effect: "The setting has no effect.".to_owned(),
             template: part.template.map(str::to_owned),
             spots: vec![scene.text.spot(part.file, place, name)],
             fix: format!("Set {name} on the workers."),
@@ -240,8 +240,8 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
             name: NOT_READ.name,
             severity: Severity::Warning,
             component: part.name.to_string(),
-            summary: format!("Dynamo {dynamo} does not read {unread}; there it is {name}."),
-            effect: "The default holds instead.".to_owned(),
+            summary: format!("Dynamo {dynamo} does not read {unread}; its name is {name} there."),
+            effect: "The default applies instead.".to_owned(),
             template: part.template.map(str::to_owned),
             spots: vec![scene.text.spot(part.file, place, &format!("{unread}={value}"))],
             fix: format!("Set {name}."),
@@ -260,11 +260,12 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
             severity: Severity::Info,
             component: part.name.to_string(),
             summary: format!(
-                "In Dynamo {dynamo} the weight of the overlap scales the prefill load; cached blocks are \
-                 weighed by the credit."
+                "In Dynamo {dynamo} the overlap weight scales the prefill load; the overlap credit weighs \
+                 cached blocks."
             ),
-            effect: "A weight from before 1.6 does not do what it did.".to_owned(),
-            fix: "Set DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT, or DYN_ROUTER_PREFILL_LOAD_SCALE if that is meant."
+            effect: "A weight chosen before 1.6 now has another effect.".to_owned(),
+            fix: "Set DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT instead, or DYN_ROUTER_PREFILL_LOAD_SCALE to scale the \
+                  prefill load."
                 .to_owned(),
             ..scene.blank(NOT_READ.id)
         };
@@ -273,7 +274,7 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
     }
 }
 
-/// KVT103: values that are no text, in any deployment.
+/// KVT103: values that are not strings, in any deployment.
 pub(super) fn values(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
     let mut seen: Vec<(usize, usize, usize)> = Vec::new();
     for part in &scene.deployment.parts {
@@ -295,15 +296,15 @@ pub(super) fn values(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
                     name: NO_TEXT.name,
                     severity: Severity::Warning,
                     component: part.name.to_string(),
-                    summary: format!("The value of {name} is no text: {}.", value.json()),
-                    effect: "Kubernetes refuses the object.".to_owned(),
+                    summary: format!("The value of {name} is not a string: {}.", value.json()),
+                    effect: "Kubernetes rejects the object.".to_owned(),
                     template: part.template.map(str::to_owned),
                     spots: vec![scene.text.spot(
                         part.file,
                         at,
                         &format!("{name}: {}", value.json()),
                     )],
-                    fix: "Put it in quotes.".to_owned(),
+                    fix: "Put the value in quotes.".to_owned(),
                     edits: scene.text.quote(part.file, value, shown).into_iter().collect(),
                     ..scene.blank(NO_TEXT.id)
                 });

@@ -65,7 +65,7 @@ pub(super) fn read(file: usize, text: &str, refused: &mut Vec<Unreadable>) -> Ve
     let mut template = None;
     for (count, piece) in pieces(text).into_iter().enumerate() {
         if count == DOCUMENTS_LIMIT {
-            let why = format!("more than {DOCUMENTS_LIMIT} documents; the rest is not read");
+            let why = format!("more than {DOCUMENTS_LIMIT} documents; the rest is skipped");
             refused.push(Unreadable { file, line: piece.line, why });
             break;
         }
@@ -129,7 +129,7 @@ fn source_comment(body: &str) -> Option<String> {
 
 fn parse(body: &str) -> Result<Node, (usize, String)> {
     if body.len() > DOCUMENT_LIMIT {
-        return Err((1, format!("a document of more than {} MiB", DOCUMENT_LIMIT >> 20)));
+        return Err((1, format!("the document is larger than {} MiB", DOCUMENT_LIMIT >> 20)));
     }
     // The reader bounds depth, nodes and what aliases expand to.
     serde_saphyr::from_str(body).map_err(|error| {
@@ -141,8 +141,7 @@ fn parse(body: &str) -> Result<Node, (usize, String)> {
         let why = text.map_or_else(|| plain.to_string(), |(_, why)| why.to_owned());
         let near = body.lines().nth(line.max(1) - 1).unwrap_or_default();
         let why = if near.contains("{{") {
-            "a template that was not rendered; pipe `helm template …` into `kvtop lint -`"
-                .to_owned()
+            "an unrendered template; pipe `helm template …` into `kvtop lint -`".to_owned()
         } else {
             why
         };
@@ -154,8 +153,7 @@ fn parse(body: &str) -> Result<Node, (usize, String)> {
 /// Returns what the reader says without its own names and the place, which is told already.
 fn plain_words(why: &str) -> String {
     if why.starts_with("budget breached") {
-        return "a document of more than 250,000 nodes, or with aliases that expand to as many"
-            .to_owned();
+        return "the document has more than 250,000 nodes, aliases expanded".to_owned();
     }
     let why = why.split(" at line ").next().unwrap_or(why);
     why.split(", set ").next().unwrap_or(why).to_owned()

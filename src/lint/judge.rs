@@ -1,4 +1,4 @@
-//! The rules of a live deployment, over the evidence that a manifest gives.
+//! Applies the rules of a live deployment to the evidence in a manifest.
 
 mod declared;
 mod routing;
@@ -33,7 +33,7 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
     checks::values(&scene, &mut found.flaws);
     checks::unknown_values(&scene, &mut found.flaws);
     scene.hidden(found);
-    // Whoever does not route by cached blocks needs none of what follows.
+    // Nothing below applies without KV-aware routing.
     let plan = Plan::of(&scene);
     if !plan.is_kv {
         return;
@@ -48,7 +48,7 @@ pub(super) fn judge(text: Text<'_>, deployment: &Deployment<'_>, found: &mut Ver
 }
 
 impl<'a, 'b> Scene<'a, 'b> {
-    /// Settings that decide, and may be made where lint cannot read.
+    /// Reports decisive settings that may be made in places that lint cannot read.
     fn unsure(&self, found: &mut Verdicts) {
         const DECISIVE: [(&str, ClaimWhat, ClaimOf); 6] = [
             ("KVT005", ClaimWhat::RouterMode, ClaimOf::Router),
@@ -62,27 +62,28 @@ impl<'a, 'b> Scene<'a, 'b> {
             let mut told: Vec<(&str, &str)> = Vec::new();
             for (id, what, of) in DECISIVE {
                 let Some(by) = part.hides(what, of) else { continue };
-                // Whole files and ConfigMaps that were not given are named where they are missing.
+                // Missing files and ConfigMaps are reported elsewhere.
                 let named = part.unread.as_ref() == Some(by)
                     || part.hidden.iter().any(|map| by.ends_with(map.as_ref()));
                 if named || told.contains(&(id, by)) {
                     continue;
                 }
                 told.push((id, by));
-                let missing = format!("{by}, by which {} may be given settings", part.name);
+                let missing = format!("needs {by}, which may hold settings of {}", part.name);
                 let deployment = self.deployment.name.clone();
                 found.unjudged.push(Unjudged { deployment, id, missing });
             }
         }
     }
 
-    /// Variables that come from what was not given. Whether a router is to route by cached blocks may be one.
+    /// Reports variables from ConfigMaps that were not given. The router mode may be one of them.
     fn hidden(&self, found: &mut Verdicts) {
         let parts = self.deployment.parts.iter();
         for part in parts.filter(|part| part.role.is_router() || part.role.is_worker()) {
             let id = if part.role.is_router() { "KVT005" } else { "KVT001" };
             for map in &part.hidden {
-                let missing = format!("ConfigMap {map}, which {} takes variables from", part.name);
+                let missing =
+                    format!("needs ConfigMap {map}, which sets variables of {}", part.name);
                 let deployment = self.deployment.name.clone();
                 found.unjudged.push(Unjudged { deployment, id, missing });
             }
@@ -99,7 +100,7 @@ impl<'a, 'b> Scene<'a, 'b> {
         self.routers().filter(|part| part.role == Role::Frontend)
     }
 
-    /// Returns the parts with an engine, with the worker that each stands for.
+    /// Returns the parts with an engine, each with its worker id.
     pub(super) fn workers(&self) -> impl Iterator<Item = (WorkerId, &'b Part<'a>)> {
         let numbered = (0..).map(WorkerId).zip(&self.deployment.parts);
         numbered.filter(|(_, part)| part.role.is_worker())

@@ -119,7 +119,7 @@ pub(super) fn read<'a>(
         let parts = reader.parts(object);
         if parts.len() > left {
             let (file, line) = (object.sheet.file, object.node.line);
-            let why = format!("more than {PART_LIMIT} components; the rest is not judged");
+            let why = format!("more than {PART_LIMIT} components; the rest is skipped");
             reader.refused.push(Unreadable { file, line, why });
             break;
         }

@@ -99,7 +99,7 @@ impl<'a> Text<'a> {
     /// Returns where `claim` of `part` was read; where it would stand, for a default.
     pub(super) fn of_claim(self, part: &Part<'_>, claim: &Claim) -> Spot {
         let what = if claim.basis == Basis::Default {
-            format!("{}; {} by {}", claim.raw, shown(&claim.value), claim.source)
+            format!("{}; default {} ({})", claim.raw, shown(&claim.value), claim.source)
         } else {
             claim.raw.to_string()
         };

@@ -1,4 +1,4 @@
-//! What `kvtop check` prints: one line, JSON (contract 1) or metrics.
+//! Output of `kvtop check`: one line, JSON (contract 1) or metrics.
 
 mod exporter;
 mod metrics;
@@ -15,27 +15,27 @@ use crate::snapshot::{
 pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
 
-/// Stores that a router must have refused before that is a sign.
+/// The number of rejected stores that makes the state unknown.
 const REFUSALS: u64 = 20;
 
-/// Fewer are a sign too, where they are one in so many of the stores that were seen.
+/// Fewer rejected stores suffice if they are one in this many of all stores.
 const ONE_IN: u64 = 20;
 
-/// How a deployment is, in the words of monitoring systems.
+/// The status of a deployment, in the words of monitoring systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Nothing is wrong.
+    /// No problem found.
     Ok,
-    /// Something is worth mending.
+    /// A problem that should be fixed.
     Warning,
-    /// Routing does not do what it is there for.
+    /// KV-aware routing does not work.
     Critical,
-    /// It cannot be told.
+    /// Not enough data.
     Unknown,
 }
 
 impl Status {
-    /// Returns how the deployment is.
+    /// Returns the status of the deployment.
     pub fn of(snapshot: &Snapshot) -> Self {
         let open = || active(snapshot);
         let quiet = snapshot.coverage.quiet.is_some();
@@ -88,7 +88,7 @@ fn is_open(check: &CheckRow) -> bool {
     matches!(check.verdict, CheckVerdict::Unknown { .. })
 }
 
-/// Returns true when routers refuse stores and it cannot be told why.
+/// Returns true when routers reject stores for an unknown reason.
 fn refuses_for_unknown_reasons(snapshot: &Snapshot) -> bool {
     let (warnings, stores) = (snapshot.coverage.refusals, snapshot.coverage.stores);
     let notable = warnings >= REFUSALS || (warnings > 0 && warnings * ONE_IN >= stores);
@@ -121,9 +121,9 @@ pub fn text(snapshot: &Snapshot) -> String {
         })
         .collect();
     let said = match (found.first(), status) {
-        // What keeps it from being told comes first, unless that is a finding.
+        // The missing input comes first, unless a finding describes it.
         (Some(first), Status::Unknown) if !cannot_see(snapshot) => {
-            format!("{}; besides {first}", missing(snapshot))
+            format!("{}; also {first}", missing(snapshot))
         }
         (Some(first), _) if found.len() == 1 => first.clone(),
         (Some(first), _) => format!("{first} (+{} more)", found.len() - 1),
@@ -137,12 +137,12 @@ pub fn text(snapshot: &Snapshot) -> String {
     format!("KVTOP {} - {} | {}\n", status.name(), line(&said), perfdata(snapshot))
 }
 
-/// Returns the one line for a deployment that could not be looked at, and why.
+/// Returns the one line for a deployment that could not be checked, with the reason.
 pub fn text_failed(why: &str) -> String {
     format!("KVTOP {} - {}\n", Status::Unknown.name(), line(why))
 }
 
-/// Returns how far the fix of a finding has come, as a sentence behind its summary.
+/// Returns the progress of a finding's fix, to follow its summary.
 fn progress(row: &FindingRow, at: Timestamp) -> String {
     let rollout = row.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
     let mut said: Vec<String> = rollout.and_then(RolloutRow::text).into_iter().collect();
@@ -156,7 +156,7 @@ fn progress(row: &FindingRow, at: Timestamp) -> String {
     if said.is_empty() { String::new() } else { format!(" [{}]", said.join("; ")) }
 }
 
-/// Returns `text` as it fits in the line: a bar begins the performance data, a line break ends it.
+/// Makes `text` safe for the line: a bar would begin the performance data, a line break would end it.
 fn line(text: &str) -> String {
     text.replace('|', "/").chars().map(|c| if steers(c) { ' ' } else { c }).collect()
 }
@@ -167,7 +167,7 @@ fn missing(snapshot: &Snapshot) -> String {
         return incomplete.join("; ");
     }
     if snapshot.is_silent_on_nats() {
-        return format!("KV events: none came by NATS; {EVENTS_BY_ZMQ}");
+        return format!("no KV events over NATS; {EVENTS_BY_ZMQ}");
     }
     let core = is_unknown(snapshot, Stake::Core);
     let judged = !core && !refuses_for_unknown_reasons(snapshot);
@@ -178,11 +178,11 @@ fn missing(snapshot: &Snapshot) -> String {
     let asked = of_stake(snapshot, if core { Stake::Core } else { Stake::History });
     match asked.map(|check| &check.verdict) {
         Some(CheckVerdict::Unknown { missing }) => missing.clone(),
-        _ => "nothing was seen yet".to_owned(),
+        _ => "no data yet".to_owned(),
     }
 }
 
-/// Returns what is said of a deployment with too little traffic to judge by.
+/// Describes the traffic of a deployment that has too little to judge by.
 fn silence(quiet: &Quiet) -> String {
     if !quiet.idle {
         let noun = if quiet.requests == 1 { "request" } else { "requests" };
@@ -196,7 +196,7 @@ fn silence(quiet: &Quiet) -> String {
 
 fn summary(snapshot: &Snapshot) -> String {
     if let Some(quiet) = &snapshot.coverage.quiet {
-        return format!("Nothing is wrong; {}{}", silence(quiet), unjudged(snapshot));
+        return format!("No problem found; {}{}", silence(quiet), unjudged(snapshot));
     }
     let notes = snapshot.checks.iter().filter(|check| check.stake == Stake::Core);
     let notes: Vec<&str> = notes.map(|check| check.note.as_str()).collect();
@@ -205,26 +205,28 @@ fn summary(snapshot: &Snapshot) -> String {
     let found = snapshot.checks.iter().filter(|check| check.verdict == CheckVerdict::Found);
     let remarks = match found.count() {
         0 => String::new(),
-        1 => ", 1 is a note".to_owned(),
-        several => format!(", {several} are notes"),
+        1 => ", 1 note".to_owned(),
+        several => format!(", {several} notes"),
     };
     format!(
-        "{count} of {} checks are clear{}{remarks}. {}",
+        "{count} of {} checks passed{}{remarks}. {}",
         snapshot.checks.len(),
         unjudged(snapshot),
         notes.join(" ")
     )
 }
 
-/// Says how many checks cannot be judged, and which of them would be critical.
+/// Describes how many checks lack data, and which of them would be critical.
 fn unjudged(snapshot: &Snapshot) -> String {
     let open: Vec<&CheckRow> = snapshot.checks.iter().filter(|check| is_open(check)).collect();
     let grave = open.iter().filter(|check| check.may_be_critical).map(|check| check.id);
     let grave: Vec<&str> = grave.collect();
     match (open.len(), grave.as_slice()) {
         (0, _) => String::new(),
-        (count, []) => format!(", {count} cannot be judged"),
-        (count, grave) => format!(", {count} cannot be judged ({} among them)", grave.join(", ")),
+        (count, []) => format!(", {count} do not have enough data yet"),
+        (count, grave) => {
+            format!(", {count} do not have enough data yet (including {})", grave.join(", "))
+        }
     }
 }
 
@@ -234,7 +236,7 @@ fn perfdata(snapshot: &Snapshot) -> String {
     let percent = |name: &str, share: Option<f64>| {
         share.map_or(String::new(), |share| format!(" {name}={:.1}%", share * 100.0))
     };
-    // Orphans prove nothing while it is not known what was stored before.
+    // Orphans prove nothing without the complete history.
     let mut workers = snapshot.workers.iter().filter(|row| !row.gone);
     let known = workers.all(|row| row.knowledge == Knowledge::Complete);
     let shares = [
@@ -242,7 +244,7 @@ fn perfdata(snapshot: &Snapshot) -> String {
         percent("kv_util", snapshot.totals.kv_utilization),
     ];
     let router = &snapshot.router;
-    // What nobody tells of is left out: a 0 would be read as a count.
+    // Unknown figures are left out: a 0 would be read as a count.
     let events = snapshot.hears_events().then(|| {
         let faults = if known {
             let (refused, unknown) = (counters.refused_stores, counters.unknown_removals);
@@ -344,7 +346,7 @@ struct Check<'a> {
     note: &'a str,
 }
 
-/// Returns the contract's JSON of what is wrong.
+/// Formats status and findings as the contract's JSON.
 pub fn json(snapshot: &Snapshot) -> String {
     let status = Status::of(snapshot);
     let report = Report {
@@ -377,7 +379,7 @@ pub fn json(snapshot: &Snapshot) -> String {
     serde_json::to_string_pretty(&report).unwrap_or_default()
 }
 
-/// Returns the contract's JSON for a deployment that could not be looked at, and why.
+/// Formats the contract's JSON for a deployment that could not be checked, with the reason.
 pub fn json_failed(why: &str, at: Timestamp) -> String {
     let status = Status::Unknown;
     let report = Report {

@@ -1,4 +1,4 @@
-//! What `kvtop doctor` prints: what kvtop can see, what it lacks, and what to do about that.
+//! Output of `kvtop doctor`: connectivity, permissions, and advice on what is missing.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use super::json::CONTRACT;
 /// How a check ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is there.
+    /// Available.
     Ok,
-    /// Something less comes of it.
+    /// Available in part: kvtop shows less.
     Warning,
-    /// Something that was asked for is missing.
+    /// Missing, although it is needed.
     Failed,
-    /// It was not asked, or could not be told.
+    /// Not checked, or not decidable.
     Unknown,
 }
 
@@ -125,7 +125,7 @@ struct Row {
     advice: Option<String>,
 }
 
-/// Returns the checks in the words of contract 1.
+/// Formats the checks as JSON (contract 1).
 pub fn json(checks: &[Check]) -> String {
     let row = |check: &Check| Row {
         area: check.area,

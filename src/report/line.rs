@@ -1,4 +1,4 @@
-//! One line for each interval, as `vmstat` prints them.
+//! Output of `kvtop stat`: one line per interval, like `vmstat`.
 
 use super::rfc3339;
 use crate::snapshot::Snapshot;
@@ -22,7 +22,7 @@ pub fn stat_header() -> String {
 }
 
 /// Returns the figures of `snapshot` over the last ten seconds, in one line; warnings are those of the last
-/// minute, or of what was seen of it.
+/// minute, or of the seen part of it.
 pub fn stat_line(snapshot: &Snapshot) -> String {
     let rates = &snapshot.totals.rates.ten_seconds;
     let router = &snapshot.router;
@@ -32,7 +32,7 @@ pub fn stat_line(snapshot: &Snapshot) -> String {
     let percent = |share: f64| format!("{:.1}", share * 100.0);
     let hits = (router.overlap_known > 0)
         .then(|| 1.0 - router.overlap_zero as f64 / router.overlap_known as f64);
-    // A count of what was seen: a few seconds say nothing of a minute.
+    // A count, not a rate: a few seconds do not extrapolate to a minute.
     let warnings = router
         .log_parent_warnings
         .map(|_| router.recent_parent_warnings + router.recent_remove_warnings);

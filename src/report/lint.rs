@@ -1,4 +1,4 @@
-//! What `kvtop lint` prints: text, or JSON (contract 1).
+//! Output of `kvtop lint`: text, or JSON (contract 1).
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -9,13 +9,13 @@ use super::json::CONTRACT;
 use crate::domain::{Grade, Severity, steers};
 use crate::lint::{Edit, Flaw, Spot, Verdicts};
 
-/// Exit code when something is worth mending.
+/// Exit code for findings of at least a warning.
 const FOUND: u8 = 1;
 
-/// Exit code when something could not be read, or there was nothing to judge.
+/// Exit code for unreadable input, or input without a deployment.
 const UNREAD: u8 = 3;
 
-/// Returns the exit code: 0 nothing to mend, 1 something to mend, 3 not everything could be read.
+/// Returns the exit code: 0 clean, 1 findings, 3 unreadable input or no deployment.
 pub fn exit(found: &Verdicts) -> u8 {
     if !found.unreadable.is_empty() || found.deployments == 0 {
         UNREAD
@@ -26,7 +26,7 @@ pub fn exit(found: &Verdicts) -> u8 {
     }
 }
 
-/// Returns what was found, for people.
+/// Formats the findings as text.
 pub fn text(found: &Verdicts) -> String {
     let mut page = String::new();
     for (file, bad) in &found.unreadable {
@@ -41,18 +41,14 @@ pub fn text(found: &Verdicts) -> String {
         let of = if open.deployment.is_empty() { "" } else { " of " };
         put(
             &mut page,
-            format_args!(
-                "not judged: {}{of}{}; missing: {}\n",
-                open.id, open.deployment, open.missing
-            ),
+            format_args!("not judged: {}{of}{}: {}\n", open.id, open.deployment, open.missing),
         );
     }
     for (file, line) in &found.fragments {
         put(
             &mut page,
             format_args!(
-                "{file}:{line}: a fragment of a DynamoGraphDeployment, judged as if there were no more of \
-                 it\n"
+                "{file}:{line}: a fragment of a DynamoGraphDeployment, checked as if it were complete\n"
             ),
         );
     }
@@ -82,15 +78,15 @@ fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut BTreeSet<(&'a str, (
     );
     put(page, format_args!("  {}\n  {}\n", flaw.summary, flaw.effect));
     let version = flaw.dynamo.as_ref().map_or_else(
-        || "no image tag names the version of Dynamo".to_owned(),
-        |version| format!("the images are of Dynamo {version}"),
+        || "no image tag names the Dynamo version".to_owned(),
+        |version| format!("the images contain Dynamo {version}"),
     );
     put(page, format_args!("  Versions: {} Here {version}.\n", flaw.versions));
     if let Some(spot) = flaw.spots.first() {
         put(page, format_args!("  Here: {}\n", spot.what));
     }
     for spot in rest {
-        put(page, format_args!("  And {}: {}\n", place(spot), spot.what));
+        put(page, format_args!("  Also {}: {}\n", place(spot), spot.what));
     }
     if let Some(template) = &flaw.template {
         put(page, format_args!("  Rendered from {template}.\n"));
@@ -113,7 +109,7 @@ fn one<'a>(page: &mut String, flaw: &'a Flaw, printed: &mut BTreeSet<(&'a str, (
     page.push('\n');
 }
 
-/// Says which lines a correction takes away.
+/// Describes the lines that a correction deletes.
 fn deletion(edit: &Edit) -> String {
     let file = &edit.file;
     match edit.lines {
@@ -141,7 +137,7 @@ fn summary(found: &Verdicts) -> String {
         |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     if found.deployments == 0 {
         let documents = several(found.documents, "document");
-        return format!("No Dynamo deployment in {documents}: nothing was judged.");
+        return format!("No Dynamo deployment in {documents}: nothing was checked.");
     }
     let rows = [
         (by(Severity::Critical), "critical finding"),
@@ -153,8 +149,7 @@ fn summary(found: &Verdicts) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, name)| several(count, name))
         .collect();
-    let counted =
-        if counted.is_empty() { "nothing to mend".to_owned() } else { counted.join(", ") };
+    let counted = if counted.is_empty() { "no findings".to_owned() } else { counted.join(", ") };
     let pieces = found.fragments.len();
     let whole = found.deployments.saturating_sub(pieces);
     let kinds = [(whole, "deployment"), (pieces, "fragment of a deployment")];
@@ -242,7 +237,7 @@ struct Bad<'a> {
     why: &'a str,
 }
 
-/// Returns the contract's JSON of what was found.
+/// Formats the findings as the contract's JSON.
 pub fn json(found: &Verdicts) -> String {
     let report = Report {
         contract: CONTRACT,

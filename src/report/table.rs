@@ -37,7 +37,7 @@ fn cells(row: &WorkerRow, snapshot: &Snapshot) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// Returns `-` where nobody tells: a 0 would be read as a count.
+/// Returns `-` for an unknown count: a 0 would be read as a count.
 fn counted(count: u64, told: bool) -> String {
     if told { count.to_string() } else { "-".to_owned() }
 }
@@ -66,7 +66,7 @@ fn block_sizes(row: &WorkerRow) -> String {
     }
 }
 
-/// Returns the table as text: aligned columns, then what the router and the tree say.
+/// Returns the table as text: aligned columns, then totals of the index copy, routers and sources.
 pub fn text(snapshot: &Snapshot) -> String {
     let mut rows = vec![COLUMNS.map(str::to_uppercase)];
     rows.extend(snapshot.workers.iter().map(|row| cells(row, snapshot)));
@@ -101,7 +101,7 @@ fn facts(snapshot: &Snapshot) -> String {
     let warnings = |count: Option<u64>| count.map_or("-".to_owned(), |count| count.to_string());
     let mut lines = vec![
         format!(
-            "tree     accepted {}  held {}  distinct {}  orphans {} blocks under {} missing parents",
+            "index    accepted {}  held {}  unique {}  orphans {} blocks under {} missing parents",
             blocks(tree.accepted_blocks),
             blocks(tree.held_blocks),
             blocks(tree.distinct_blocks),
@@ -109,7 +109,7 @@ fn facts(snapshot: &Snapshot) -> String {
             blocks(tree.orphan_roots),
         ),
         format!(
-            "router   routed {}  overlap 0 on {} of {} known  parent warnings {}  remove warnings {}",
+            "router   routed {}  no cache hit in {} of {} requests  parent warnings {}  remove warnings {}",
             counted(router.routed, told),
             counted(router.overlap_zero, overlap),
             counted(router.overlap_known, overlap),

@@ -133,7 +133,7 @@ async fn of_deployment(length: Duration, source: &SourceArgs) -> Result<Gathered
     };
     let header = header.of_target(&live.target.recorded());
     let mut tape = Tape::start(&header).map_err(Failed::Writing)?;
-    tell(&format!("kvtop: listening to {}; Ctrl-C ends that early", live.target.title()));
+    tell(&format!("kvtop: listening to {}; press Ctrl-C to stop early", live.target.title()));
     let snapshot = listened(&mut live, &mut tape, length, source).await;
     let checks = doctor::found(&live, &snapshot).await;
     ending::stop(&live.sources).await;

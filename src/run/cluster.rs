@@ -264,8 +264,8 @@ impl Cluster {
                     Some(NatsUser::In(secret)) => self.secret(target, secret).await?,
                     None => {
                         return Err(
-                            "the pods have a password for NATS, and the user is not known; \
-                                    give both with --nats-user and --nats-password-file"
+                            "the pods have a NATS password, but no known user; pass both with --nats-user and \
+                             --nats-password-file"
                                 .to_owned(),
                         );
                     }
@@ -287,8 +287,8 @@ impl Cluster {
         let path = format!("/api/v1/namespaces/{}/secrets/{}", target.secrets_in, secret.name);
         let object = self.client.get_json(&path).await.map_err(|error| {
             format!(
-                "the login of NATS is in Secret `{}`: {error}; give it with --nats-user, or \
-                 see `kvtop rbac -n {} --secret={}`",
+                "the NATS credentials are in Secret `{}`: {error}; pass them with --nats-user, or grant the \
+                 role that `kvtop rbac -n {} --secret={}` prints",
                 secret.name, target.secrets_in, secret.name
             )
         })?;

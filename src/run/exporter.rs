@@ -55,7 +55,7 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
     let (page, pages) = watch::channel(Bytes::new());
     let server = tokio::spawn(serve(listener, pages));
     tell(&format!(
-        "kvtop: metrics of {} at http://{address}/metrics; Ctrl-C ends it",
+        "kvtop: serving metrics of {} at http://{address}/metrics; press Ctrl-C to stop",
         target.title()
     ));
     let ended = ended();

@@ -99,12 +99,14 @@ pub(super) fn tell_damage(recording: &Recording) {
     if bad.count > 0 {
         let lines = if bad.count == 1 { "line" } else { "lines" };
         tell(&format!(
-            "kvtop: {} {lines} of the recording could not be read, the first is line {}: {}",
+            "kvtop: {} {lines} of the recording could not be read; the first is line {}: {}",
             bad.count, bad.first_line, bad.first_error
         ));
     }
     if recording.torn() {
-        tell("kvtop: the recording ends within a line, or is damaged there; the rest was dropped");
+        tell(
+            "kvtop: the recording is truncated or damaged; it ends within a line, which was dropped",
+        );
     }
 }
 
@@ -206,7 +208,7 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
         }
     };
     tell(&format!(
-        "kvtop: recording {} into {}; Ctrl-C ends it",
+        "kvtop: recording {} to {}; press Ctrl-C to stop",
         target.title(),
         args.output.display()
     ));
@@ -258,11 +260,9 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
 fn recorded(path: &Path, written: u64, heard: u64, dropped: u64) {
     tell(&format!("kvtop: {written} frames written to {}", path.display()));
     if heard == 0 {
-        tell(
-            "kvtop: nothing was heard: all that the recording holds is how the sources were doing",
-        );
+        tell("kvtop: no data received; the recording contains only the state of the sources");
     }
     if dropped > 0 {
-        tell(&format!("kvtop: {dropped} frames were lost, the disk was too slow"));
+        tell(&format!("kvtop: {dropped} frames were lost because the disk was too slow"));
     }
 }

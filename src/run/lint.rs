@@ -59,7 +59,10 @@ impl Input {
             let mut files = Vec::new();
             self.collect(path, 0, &mut files);
             if files.is_empty() {
-                self.refuse(&path.to_string_lossy(), "no .yaml, .yml or .json in this folder");
+                self.refuse(
+                    &path.to_string_lossy(),
+                    "no .yaml, .yml or .json file in this directory",
+                );
             }
             files.sort();
             for file in files {
@@ -87,7 +90,7 @@ impl Input {
                 }
                 Ok(kind) if kind.is_file() && manifest && !hidden => {
                     if files.len() == FILES_LIMIT {
-                        let why = format!("more than {FILES_LIMIT} files; the rest is not read");
+                        let why = format!("more than {FILES_LIMIT} files; the rest is skipped");
                         self.refuse(&folder.to_string_lossy(), &why);
                         return;
                     }
@@ -115,10 +118,10 @@ impl Input {
         let size = bytes.len() as u64;
         self.read += size;
         if size > left {
-            return self.refuse(name, "too much to read at once; name fewer files");
+            return self.refuse(name, "too much input at once; pass fewer files");
         }
         if size > FILE_LIMIT {
-            return self.refuse(name, &format!("more than {} MiB", FILE_LIMIT >> 20));
+            return self.refuse(name, &format!("larger than {} MiB", FILE_LIMIT >> 20));
         }
         match String::from_utf8(bytes) {
             Ok(text) => {

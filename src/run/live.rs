@@ -143,7 +143,9 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     let mut sources = Vec::new();
     sources.extend(frontends(args, &emitter));
     if args.deep {
-        tell("kvtop: --deep does nothing here: engines are found in Kubernetes; pass --namespace");
+        tell(
+            "kvtop: --deep has no effect without --namespace: engines are discovered in Kubernetes",
+        );
     }
     let label = label(args, nats.as_ref(), records.as_ref());
     sources.extend(indexer(args, &emitter)?);
@@ -194,7 +196,7 @@ pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
     let (wanted, followed) = watch::channel(Wanted::default());
     if !args.frontend_url.is_empty() {
         tell(
-            "kvtop: --frontend-url is not used: the frontends of the namespace are found by themselves",
+            "kvtop: --frontend-url is ignored: the namespace's frontends are discovered automatically",
         );
     }
     let nats_named = names_nats(args);

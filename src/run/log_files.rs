@@ -44,7 +44,7 @@ pub(super) fn at_the_end_of(files: &[PathBuf], args: &SourceArgs) -> Result<Snap
     let snapshot = engine.snapshot(&ViewQuery::default(), at.unwrap_or_else(clock::now));
     if !says_anything(&snapshot) {
         tell(&format!(
-            "kvtop: of {lines} lines none is one that kvtop knows of Dynamo's routers or workers"
+            "kvtop: none of {lines} lines is a known log line of a Dynamo router or worker"
         ));
     }
     Ok(snapshot)

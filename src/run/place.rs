@@ -73,11 +73,7 @@ pub struct NotFound {
 
 impl fmt::Display for NotFound {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            out,
-            "no namespace, graph deployment or Dynamo namespace is called `{}`",
-            self.name
-        )?;
+        write!(out, "no namespace, graph deployment or Dynamo namespace is named `{}`", self.name)?;
         if !self.searched.is_empty() {
             write!(out, "; searched {}", some_of(&self.searched))?;
         }

@@ -71,7 +71,7 @@ impl Publishers {
         let Some((first, why)) = unusable.first() else {
             // What listens says itself how it is doing.
             if self.source.is_none() {
-                self.tell(SourceState::Ended, "the records that named publishers are gone");
+                self.tell(SourceState::Ended, "the discovery records of publishers are gone");
             }
             return;
         };

@@ -62,7 +62,7 @@ fn looked_up(name: &str, source: &SourceArgs) -> Result<Option<String>, RunError
         }
         Ok(Err(error @ RunError::Ambiguous(_))) => Err(error),
         Ok(Err(RunError::NotFound(why))) => {
-            tell(&format!("kvtop: {why}; the role is for namespace `{name}`"));
+            tell(&format!("kvtop: {why}; printing the role for namespace `{name}`"));
             Ok(None)
         }
         _ => Ok(None),

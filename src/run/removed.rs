@@ -1,4 +1,4 @@
-//! What the header of a recording says about data that was removed.
+//! The notes in a recording's header about removed data.
 
 use crate::cli::SourceArgs;
 use crate::frame::{Body, Frame, Origin};

@@ -117,7 +117,7 @@ impl Sessions {
                 action = wanted.recv() => match action {
                     None => return,
                     Some(Action::LookAt(aim)) => self.obey(aim).await,
-                    Some(_) => self.say("only a demo or a recording can do that"),
+                    Some(_) => self.say("only available in a demo or a recording"),
                 },
                 () = tokio::time::sleep(LOOK_UP_EVERY), if self.unsure => self.look_up().await,
             }
@@ -146,7 +146,7 @@ impl Sessions {
 
     async fn obey(&mut self, aim: Aim) {
         let Some(client) = self.session.client.clone() else {
-            return self.say("kvtop was started without Kubernetes; `kvtop -n NAME` looks there");
+            return self.say("not available without Kubernetes (use kvtop -n NAME)");
         };
         match aim {
             Aim::Graph(name) => self.choose(name).await,
@@ -157,11 +157,11 @@ impl Sessions {
             Aim::Contexts => self.offer_contexts(&client),
             Aim::Namespace(name) if self.place(&name).is_some() => self.take(&name).await,
             Aim::Namespace(name) if **client.namespace() == *name && self.open.is_none() => {
-                self.say(&format!("this is namespace `{name}`"));
+                self.say(&format!("already in namespace `{name}`"));
             }
             Aim::Namespace(name) => self.go(self.args.context.clone(), Some(name)).await,
             Aim::Context(name) if client.context() == Some(&name) => {
-                self.say(&format!("this is context `{name}`"));
+                self.say(&format!("already in context `{name}`"));
             }
             Aim::Context(name) => self.go(Some(name), None).await,
         }
@@ -190,7 +190,7 @@ impl Sessions {
             scope: Scope::Namespace,
             names: ambiguous.places.iter().map(named).collect(),
             now: None,
-            note: format!("`{}` is in several namespaces: choose one", ambiguous.name),
+            note: format!("`{}` exists in several namespaces: select one", ambiguous.name),
         });
     }
 
@@ -219,13 +219,13 @@ impl Sessions {
                 names: names.into_iter().map(|name| (name, String::new())).collect(),
                 now: Some(client.namespace().to_string()),
                 note: if more {
-                    format!("these are the first {NAMESPACE_LIMIT}; `:ns NAME` takes any")
+                    format!("showing the first {NAMESPACE_LIMIT}; `:ns NAME` accepts any")
                 } else {
                     String::new()
                 },
             },
             Err(Refusal::Forbidden(_)) => {
-                let why = "no permission: needs list on namespaces; type its name".to_owned();
+                let why = "no permission to list namespaces; type the name".to_owned();
                 Notice::Type { scope, why }
             }
             Err(refusal) => Notice::Type { scope, why: refusal.to_string() },
@@ -236,7 +236,7 @@ impl Sessions {
     fn offer_contexts(&self, client: &KubeClient) {
         match client.contexts() {
             Ok(places) if places.is_empty() => {
-                self.say("there are no contexts: kvtop uses the service account of its pod");
+                self.say("no contexts: kvtop uses the service account of its pod");
             }
             Ok(places) => {
                 let about = |cluster: &str, namespace: Option<&str>| match namespace {

@@ -234,12 +234,12 @@ fn check(cli: &mut Cli) -> Result<Exit, RunError> {
     }
     let name = printable_lines(&path.display().to_string());
     if file.is_none() {
-        print(&format!("there is no {name}; `kvtop config init` writes one\n"))?;
+        print(&format!("{name} does not exist; create it with `kvtop config init`\n"))?;
         return Ok(Exit::Clean);
     }
     let set = given.len();
     let settings = if set == 1 { "setting" } else { "settings" };
-    print(&format!("{name}: no mistakes, {set} {settings}\n"))?;
+    print(&format!("{name}: no errors, {set} {settings}\n"))?;
     Ok(Exit::Clean)
 }
 

@@ -86,7 +86,7 @@ pub(super) async fn snapshot(
     print(&page)?;
     let reached = state.always || snapshot.sources.iter().any(|source| source.frames > 0);
     for unread in report::incomplete(&snapshot).iter().filter(|_| !state.always) {
-        tell(&format!("kvtop: {unread}; --wait takes longer"));
+        tell(&format!("kvtop: {unread}; use --wait to wait longer"));
     }
     let whole = state.always || report::incomplete(&snapshot).is_empty();
     Ok(match (reached, whole) {

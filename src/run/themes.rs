@@ -153,7 +153,7 @@ fn check(themes: &Themes, names: &[String]) -> Result<Exit, RunError> {
 
 fn summary(found: &contrast::Readability) -> String {
     if found.is_empty() {
-        return "the colours are your terminal's, nothing can be computed".to_owned();
+        return "uses your terminal's colours, so contrast cannot be computed".to_owned();
     }
     let frame = |one: &&Contrast| one.role != Role::Border;
     let least = |all: &[Contrast]| {

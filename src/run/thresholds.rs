@@ -23,7 +23,7 @@ pub(super) fn listed() -> Vec<Threshold> {
 
 /// Sets one of them; returns why it cannot have that value.
 pub(super) fn set(thresholds: &mut Thresholds, name: &str, text: &str) -> Result<(), String> {
-    let value = text.parse().map_err(|_| format!("`{text}` is no number"))?;
+    let value = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     thresholds.set(&name.replace('-', "_"), value).map_err(|error| match error {
         ThresholdError::Range { least, most, whole, .. } => {
             let kind = if whole { "a whole number" } else { "a number" };

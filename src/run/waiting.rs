@@ -1,4 +1,4 @@
-//! What commands without a screen say while they wait: which source is down, and what is ambiguous.
+//! Messages of commands without a screen while they wait: sources that are down, and ambiguous names.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::snapshot::{Snapshot, SourceRow};
 /// Sources without which there is nothing to print.
 const NEEDED: [&str; 3] = ["kubernetes", "nats", "zmq"];
 
-/// How long a namespace is given before what it lacks is told.
+/// How long to wait before missing parts of a namespace are reported.
 const PATIENCE: Duration = Duration::from_millis(1500);
 
-/// Most sentences; what changes all the time must not flood a terminal.
+/// The largest number of messages, so that changing states do not flood a terminal.
 const MOST: usize = 24;
 
-/// The right without which nothing is known of pods, as the source names it.
+/// The permission without which pods are unknown, as the source names it.
 const NO_PODS: &str = "list on pods";
 
 /// What has been said.
@@ -60,8 +60,8 @@ impl Waiting {
         for row in snapshot.sources.iter().filter(down) {
             let why = if row.why.is_empty() { "down" } else { row.why.as_str() };
             let more = patience.map_or_else(
-                || "trying again until it answers".to_owned(),
-                |patience| format!("trying for up to {} s", patience.as_secs()),
+                || "retrying until it answers".to_owned(),
+                |patience| format!("retrying for up to {} s", patience.as_secs()),
             );
             self.once(&format!("{}: {why}; {more}", row.name));
         }

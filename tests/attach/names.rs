@@ -116,7 +116,7 @@ async fn a_name_that_means_nothing_or_several_things_is_unknown_to_a_check() {
 
     let (code, said) = check("gtc-dmeo").await;
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("is called `gtc-dmeo`; searched the graph deployments"), "{said}");
+    assert!(said.contains("is named `gtc-dmeo`; searched the graph deployments"), "{said}");
     assert!(said.contains("did you mean gtc-demo?"), "{said}");
 
     deploy(&kube, "staging");

@@ -150,8 +150,8 @@ async fn several_graph_deployments_are_named_and_one_can_be_chosen() {
 
     let output = run(&it, &["snapshot", "-o", "json", "--for", "2s"]).await;
     let told = String::from_utf8(output.stderr).unwrap();
-    let sentence = "kvtop: namespace `gtc-demo` has 2 graph deployments (another, gtc-demo) and all \
-                    are shown; --dgd chooses one\n";
+    let sentence = "kvtop: namespace `gtc-demo` has 2 graph deployments (another, gtc-demo); \
+                    showing all, pass --dgd to select one\n";
     assert_eq!(told, sentence);
 
     let output = run(&it, &["snapshot", "-o", "json", "--for", "2s", "--dgd", "gtc-demo"]).await;
@@ -206,5 +206,5 @@ async fn pods_that_may_not_be_listed_are_not_called_missing() {
 
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("kubernetes: no permission: needs list on pods"), "{told}");
-    assert!(!told.contains("no pod of Dynamo"), "{told}");
+    assert!(!told.contains("no Dynamo pod"), "{told}");
 }

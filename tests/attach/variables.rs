@@ -108,8 +108,8 @@ async fn what_a_config_map_that_may_not_be_read_sets_is_unknown() {
     let output = run(&it, &["snapshot", "-o", "json", "--for", "2s"]).await;
     let told = String::from_utf8_lossy(&output.stderr);
     let note = format!(
-        "pod `{}` takes variables from ConfigMap `router-env`, which is not there or may not be read; \
-         what it sets is unknown",
+        "pod `{}` reads variables from ConfigMap `router-env`, which is missing or not readable; \
+         those variables are unknown",
         FRONTEND.0
     );
     assert!(told.contains(&note), "{told}");

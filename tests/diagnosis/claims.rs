@@ -106,7 +106,10 @@ fn settings_that_differ_are_refuted_by_stores_that_hold_blocks() {
     assert_eq!(summary("KVT001", &evidence), None);
     evidence.ranks[0].held = 0;
     let told = summary("KVT001", &evidence).unwrap();
-    assert!(told.contains("publish blocks of 32 tokens, engines to cut 16"), "{told}");
+    assert!(
+        told.contains("publish 32-token blocks, but their engines are configured for 16-token"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn silence_is_explained_by_prefix_caching_that_is_off_everywhere() {
     assert_eq!(summary("KVT004", &evidence), None);
     assert_eq!(summary("KVT003", &evidence), None);
     let told = summary("KVT017", &evidence).unwrap();
-    assert_eq!(told, "Prefix caching is switched off on w0, w1.");
+    assert_eq!(told, "Prefix caching is off on w0, w1.");
 }
 
 #[test]
@@ -168,13 +171,13 @@ fn two_causes_of_silence_are_told_apart() {
 
     let Verdict::Found(finding) = judge("KVT003", &evidence) else { panic!() };
 
-    let told = "w0 was not told to publish, and w1 has prefix caching switched off.";
+    let told = "publishing is not enabled on w0, and prefix caching is off on w1.";
     assert!(finding.summary.ends_with(told), "{}", finding.summary);
     let fix = finding.fix.unwrap().sentence;
-    assert!(fix.starts_with("Enable KV events on w0: "), "{fix}");
-    assert!(fix.contains("On w1, switch prefix caching on"), "{fix}");
+    assert!(fix.starts_with("Enable KV events on w0 with "), "{fix}");
+    assert!(fix.contains("On w1, enable prefix caching"), "{fix}");
     let told = summary("KVT017", &evidence).unwrap();
-    assert_eq!(told, "Prefix caching is switched off on w1 (1 of 2 workers).");
+    assert_eq!(told, "Prefix caching is off on w1 (1 of 2 workers).");
 }
 
 #[test]
@@ -215,7 +218,7 @@ fn a_routers_own_metric_is_its_testimony() {
 
     let told = summary("KVT003", &evidence).unwrap();
     assert!(
-        told.starts_with("The router reports 2 workers without a source of KV events"),
+        told.starts_with("The router's metric reports 2 workers without a source of KV events"),
         "{told}"
     );
 }
@@ -321,7 +324,7 @@ fn a_publisher_that_compares_with_garbage_is_told_to_be_upgraded() {
 
     let Verdict::Found(finding) = judge("KVT001", &evidence) else { panic!() };
 
-    assert!(finding.summary.contains("no block size but corrupted memory"), "{finding:?}");
+    assert!(finding.summary.contains("must be corrupted memory"), "{finding:?}");
     assert!(finding.fix.unwrap().sentence.starts_with("Upgrade Dynamo on w0"));
 }
 

@@ -65,7 +65,9 @@ fn a_block_that_may_be_partial_shows_only_that_the_size_is_another() {
 
     let finding = top(&seen);
     assert!(
-        finding.summary.contains("engines cut another size, more than 32: "),
+        finding
+            .summary
+            .contains("workers publish 32-token blocks but their engines use larger ones. "),
         "{}",
         finding.summary
     );
@@ -140,7 +142,7 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
         let seen = beside("0.9.0-mm_trtllm_ok32", "0.9.0-mm_trtllm_pub32_eng64", worker);
         let finding = top(&seen);
 
-        let lead = "b publishes blocks of 32 tokens, its engine cuts 64: ";
+        let lead = "Block sizes differ: b publishes 32-token blocks but its engine uses 64. ";
         assert!(finding.summary.starts_with(lead), "{}", finding.summary);
         assert_eq!(finding.grade, Grade::Confirmed);
     }
@@ -149,15 +151,15 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
 
     assert_eq!(
         finding.summary,
-        "b publishes blocks of 32 tokens, its engine cuts another size: 242 of 242 stores arrived \
-         without blocks."
+        "Block sizes differ: b publishes 32-token blocks but its engine uses another size. All 242 \
+         store events arrived empty."
     );
     // Nobody's log speaks of it here.
     assert_eq!(finding.grade, Grade::Likely);
-    assert!(finding.effect.starts_with("The router's index holds nothing of b: "), "{finding:?}");
+    assert!(finding.effect.starts_with("The router's index holds no blocks of b, "), "{finding:?}");
     let fix = finding.fix.as_ref().unwrap();
     assert!(fix.sentence.contains("then restart b. "), "{}", fix.sentence);
-    assert!(fix.restarts.starts_with("b; "), "{}", fix.restarts);
+    assert!(fix.restarts.starts_with("restart of b; "), "{}", fix.restarts);
 }
 
 /// The recorded namespace, with the events and logs of a capture as those of its pods.
@@ -263,10 +265,13 @@ fn a_half_mended_deployment_is_mended_to_the_end() {
             first.starts_with("Stop all workers, then start them with --kv-block-size 32"),
             "{first}"
         );
-        assert_eq!(first.contains("Restart a frontend of 0.9 in between: "), frontend, "{first}");
+        assert_eq!(first.contains("Restart a 0.9 frontend in between: "), frontend, "{first}");
         let second = sentence("KVT002");
-        assert!(second.ends_with("Routers refuse the others' cards while those run."), "{second}");
-        assert!(second.contains(" and start with --block-size 32"), "{second}");
+        assert!(
+            second.ends_with("Routers reject cards of another size while the old workers run."),
+            "{second}"
+        );
+        assert!(second.contains(" then start with --block-size 32"), "{second}");
     }
 }
 

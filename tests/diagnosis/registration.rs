@@ -104,7 +104,7 @@ fn a_publisher_that_discovery_does_not_name_is_never_called_registered() {
         let seen = played(&all).1;
         let summary = found(&seen, "KVT012").map(|finding| finding.summary.clone());
         let summary = summary.unwrap_or_else(|| panic!("{name}: {:?}", said(&seen)));
-        assert!(summary.contains("is not in discovery and yet publishes"), "{name}: {summary}");
+        assert!(summary.contains("is not in discovery but publishes"), "{name}: {summary}");
 
         // Another deployment on the same server is nobody's fault. No router of this one sends it requests.
         let heard = all.into_iter().filter(|frame| !matches!(frame.origin, Origin::Log { .. }));
@@ -138,7 +138,7 @@ fn requests_to_a_worker_that_left_are_enough() {
         panic!("it left")
     };
 
-    assert_eq!(finding.summary, "w1 left discovery and still is routed to.");
+    assert_eq!(finding.summary, "w1 left discovery but still receives requests.");
     // What ended is no fault any more, and times ahead of kvtop's are of another clock.
     evidence.at = Timestamp(500_000_000);
     assert!(matches!(rule("KVT012").unwrap().judge(&evidence), Verdict::Clear { .. }));
@@ -184,7 +184,7 @@ fn a_ready_pod_without_a_worker_is_named_once_it_had_time_to_register() {
 
     assert!(matches!(said(&young).0, CheckVerdict::Unknown { .. }), "{:?}", said(&young));
     let summary = &found(&old, "KVT012").unwrap().summary;
-    let named = "pod gtc-demo-0-trtllmworker-mj7km is ready and has no worker in discovery.";
+    let named = "pod gtc-demo-0-trtllmworker-mj7km is ready but has no worker in discovery.";
     assert_eq!(summary, named);
     let none = Unregistered { pod: "x".into(), since: Timestamp(99_000_000) };
     let mut evidence = healthy();
@@ -220,7 +220,7 @@ fn of_a_worker_of_several_pods_only_the_leader_is_missed() {
     };
 
     let named = Some(
-        "pod gtc-demo-0-trtllmworker-mj7km is ready and has no worker in discovery.".to_owned(),
+        "pod gtc-demo-0-trtllmworker-mj7km is ready but has no worker in discovery.".to_owned(),
     );
     assert_eq!(summary("gtc-demo-0-trtllmworker", 1, 2), named);
     assert_eq!(summary("gtc-demo-0-worker-0-trtllmworker-ldr", 2, 1), named);

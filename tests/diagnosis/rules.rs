@@ -420,9 +420,9 @@ fn from_1_5_prefill_and_decode_workers_may_differ() {
         other => panic!("{other:?}"),
     };
     let missing = open(disaggregated(unknown, same));
-    assert!(missing.starts_with("Dynamo's release") && missing.contains("64"), "{missing}");
+    assert!(missing.starts_with("needs the Dynamo release") && missing.contains("64"), "{missing}");
     let missing = open(disaggregated(new, (3, "", 32)));
-    assert!(missing.starts_with("which workers compute prompts only"), "{missing}");
+    assert!(missing.starts_with("needs to know which workers are prefill-only"), "{missing}");
     // Workers that do the same must agree in every release.
     for releases in [old, new, unknown] {
         assert_eq!(said(&disaggregated(releases, (3, "backend", 32))), "found");
@@ -555,7 +555,7 @@ fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
     let finding = blind(&evidence);
     assert_eq!(
         finding.summary,
-        "kvtop hears 1 of 2 publishers of KV events: tcp://10.0.0.2:5 (x): connection refused."
+        "kvtop is connected to 1 of 2 publishers of KV events: tcp://10.0.0.2:5 (x): connection refused."
     );
 }
 

@@ -105,12 +105,11 @@ fn lines_that_name_no_cached_blocks_are_not_said_to_be_missing() {
 
         assert_eq!(code, 3, "{report:#}");
         let missing = missing(&report, "KVT001");
-        let known =
-            "what requests found cached: 30 \"Selected worker\" lines were read, and none names";
+        let known = "no data on cache hits: none of 30 \"Selected worker\" lines names";
         assert!(missing.starts_with(known), "{release}: {missing}");
     }
     let (_, report) = judged(&[Path::new("-")], "INFO dynamo_llm: nothing of routing\n");
-    let none = "lines of a router or of workers: none was found";
+    let none = "needs log lines of a router or a worker (none found)";
     assert!([none, ""].contains(&missing(&report, "KVT001")), "{report:#}");
 }
 
@@ -151,10 +150,10 @@ fn the_reported_lines_are_of_blocks_of_32_tokens_in_every_form_in_which_they_can
             assert_eq!(wrong(&report), [], "{text}");
             let told = missing(&report, "KVT001");
             assert!(
-                told.starts_with("the router hashes blocks of 32 tokens (by 10 costs)"),
+                told.starts_with("the router hashes 32-token blocks (from 10 costs)"),
                 "{told}"
             );
-            assert!(told.contains("10 of 10 requests found nothing"), "{told}");
+            assert!(told.contains("10 of 10 requests had no cache hit"), "{told}");
             // What these lines do not tell, others of the same log may.
             for id in ["KVT007", "KVT013"] {
                 assert!(!missing(&report, id).is_empty(), "{id} is clear: {report:#}");
@@ -179,9 +178,11 @@ fn warnings_alone_are_enough_and_few_are_not() {
     for report in [&few, &full, &mixed] {
         assert_eq!((wrong(report).len(), &report["exit"]), (0, &3.into()), "{report:#}");
     }
-    assert!(missing(&few, "KVT001").starts_with("19 refused stores held no blocks, 20 are needed"));
+    assert!(
+        missing(&few, "KVT001").starts_with("19 rejected stores were empty (at least 20 needed)")
+    );
     assert!(missing(&full, "KVT007").contains("KVT014"), "{full:#}");
-    assert!(missing(&full, "KVT001").starts_with("stores refused for want of a parent: 40"));
+    assert!(missing(&full, "KVT001").starts_with("40 stores were rejected because"));
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn a_frontend_that_does_not_route_by_cached_blocks_is_told_how_to() {
     let warm = recorded().env("DYN_ROUTER_TEMPERATURE", "0.01").seen();
     let warm = found(&warm, "KVT005").unwrap();
     assert_eq!(warm.severity, Severity::Info);
-    assert!(warm.summary.ends_with("whose costs are nearly the same."), "{}", warm.summary);
+    assert!(warm.summary.ends_with("among workers of nearly equal cost."), "{}", warm.summary);
     let misspelt = recorded().env("DYN_ROUTER_MODE", "KV").seen();
     let unknown = "DYN_ROUTER_MODE=KV is no mode of Dynamo's: the frontend routes by round-robin, and does \
                    not say so.";
@@ -184,8 +184,8 @@ fn a_frontend_that_does_not_route_by_cached_blocks_is_told_how_to() {
         other => panic!("{other:?}"),
     };
     let known = missing(&recorded().seen());
-    assert!(known.starts_with("requests: the router is set to kv"), "{known}");
-    assert!(missing(&played(&[]).1).starts_with("the frontend's settings"));
+    assert!(known.starts_with("needs requests: the router mode is kv"), "{known}");
+    assert!(missing(&played(&[]).1).starts_with("needs the frontend's settings"));
     // One of the two recorded workers takes all; the other is there to be chosen.
     let two = recorded().routes(20, 3).says(
         FRONTEND,
@@ -216,8 +216,8 @@ fn frontends_that_share_workers_and_nothing_else_are_noted() {
 
     let finding = found(&alone, "KVT013").unwrap();
     assert_eq!(finding.severity, Severity::Info);
-    assert!(finding.summary.starts_with("2 routers do not tell each other"), "{finding:?}");
-    assert_eq!(fix(&alone, "KVT013"), "Give all frontends --router-replica-sync.");
+    assert!(finding.summary.starts_with("2 routers are not sharing load"), "{finding:?}");
+    assert_eq!(fix(&alone, "KVT013"), "Start all frontends with --router-replica-sync.");
     assert_eq!(said(&shared, "KVT013"), "clear");
     assert_eq!(said(&Namespace::recorded().seen(), "KVT013"), "clear", "there is one");
     shared = Namespace { pods: Vec::new(), ..Namespace::recorded() }.seen();
@@ -238,7 +238,7 @@ fn an_engine_that_reuses_nothing_is_named_with_where_it_is_set() {
     let off = off.seen();
 
     let summary = said(&off, "KVT017");
-    assert!(summary.starts_with("Prefix caching is switched off on "), "{summary}");
+    assert!(summary.starts_with("Prefix caching is off on "), "{summary}");
     let fix = fix(&off, "KVT017");
     assert!(fix.contains("enable_block_reuse: true"), "{fix}");
     assert!(fix.contains("ConfigMap trtllm-engine-config, agg.yaml"), "{fix}");
@@ -258,7 +258,7 @@ fn workers_that_were_never_told_to_publish_are_no_riddle() {
 
     let finding = found(&mute, "KVT003").unwrap();
     assert_eq!(finding.severity, Severity::Critical);
-    assert!(finding.summary.contains("none of 2 was told to"), "{}", finding.summary);
+    assert!(finding.summary.contains("not enabled on any of 2"), "{}", finding.summary);
     let pending = fix(&mute, "KVT003");
     assert!(pending.contains("--publish-events-and-metrics on TRTLLMWorker"), "{pending}");
     assert_eq!(said(&mute, "KVT004"), "unknown");
@@ -276,7 +276,7 @@ fn a_worker_that_cannot_read_its_engine_says_so_itself() {
 
     assert_eq!(
         said(&many, "KVT019"),
-        "Workers cannot read their engines' KV events: 3 lines say so."
+        "Workers cannot decode their engines' KV events: 3 log lines report this."
     );
     assert_eq!(said(&one, "KVT019"), "unknown");
 }
@@ -315,11 +315,11 @@ fn a_routers_own_counters_tell_of_lost_events() {
     // What the router counted before kvtop came is of another time.
     assert_eq!(
         said(&after(80, 20, 0), "KVT014"),
-        "KV events are lost: routers refused 20 of 100 stores."
+        "KV events are being lost: routers rejected 20 of 100 stores."
     );
     assert_eq!(
         said(&after(90, 0, 10), "KVT014"),
-        "KV events are lost: routers refused 10 of 100 stores."
+        "KV events are being lost: routers rejected 10 of 100 stores."
     );
     for (ok, orphaned) in [(100, 1), (5, 5), (2, 98)] {
         assert_eq!(said(&after(ok, orphaned, 0), "KVT014"), "unknown", "{ok} {orphaned}");
@@ -333,7 +333,10 @@ fn a_router_with_a_size_of_its_own_is_told_the_workers() {
     let standalone = seen("standalone-router");
 
     let summary = said(&standalone, "KVT001");
-    assert_eq!(summary, "The router is set to hash blocks of 128 tokens, workers to publish 16.");
+    assert_eq!(
+        summary,
+        "The router is configured to hash 128-token blocks, but workers are configured to publish 16-token blocks."
+    );
     let fix = fix(&standalone, "KVT001");
     assert!(fix.contains("DYN_ROUTER_BLOCK_SIZE=16"), "{fix}");
     // No frontend is involved, and the cure of KVT001 is that of their difference too.
@@ -354,7 +357,7 @@ fn a_size_that_nobody_declared_on_the_frontend_is_found_in_the_users_own_deploym
         "Frontend KV block size (16) does not match worker block size (32). Set \
          DYN_KV_CACHE_BLOCK_SIZE=32"
     ));
-    assert!(finding.effect.contains("does not read it"), "{}", finding.effect);
+    assert!(finding.effect.contains("does not read this setting"), "{}", finding.effect);
     // Nobody wrote it: a note, and nothing once requests find blocks.
     assert_eq!((finding.severity, finding.advisory), (Severity::Info, true));
     let once_found = Namespace::recorded().routes(20, 3).seen();

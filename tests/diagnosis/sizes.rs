@@ -84,7 +84,7 @@ fn the_odd_ones_are_told_by_the_flag_of_their_engine_in_their_manifest() {
 
     let fix = found(&seen, "KVT002").unwrap().fix.as_ref().unwrap();
 
-    let odd = "Roll vllm-agg-router-crashworker-fcd76796b-nfqw2 with --block-size 16, as the others have.";
+    let odd = "Restart vllm-agg-router-crashworker-fcd76796b-nfqw2 with --block-size 16, as the other workers have.";
     assert_eq!(fix.sentence, odd);
     let (yaml, kubectl) = (fix.yaml.as_ref().unwrap(), fix.kubectl.as_ref().unwrap());
     assert!(yaml.contains("- \"--block-size\"\n- \"16\""), "{yaml}");

@@ -194,7 +194,10 @@ fn addresses_that_are_none_are_told_by_one_of_kv_events_with_a_way_out() {
     assert!(summary.starts_with(said) && !summary.contains("v1/"), "{summary}");
     let evidence = blind["evidence"].to_string();
     assert!(evidence.contains("/topic/kv-events/"), "{evidence}");
-    assert!(blind["fix"]["sentence"].as_str().unwrap().contains("Mend the records"), "{blind}");
+    assert!(
+        blind["fix"]["sentence"].as_str().unwrap().contains("Correct the discovery records"),
+        "{blind}"
+    );
 }
 
 #[test]

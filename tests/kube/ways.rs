@@ -97,7 +97,7 @@ async fn in_a_pod_its_account_is_used_for_its_own_namespace() {
     };
     assert_eq!(seen("configuration"), "the service account of this pod");
     assert_eq!(seen("graph deployments"), "gtc-demo");
-    assert_eq!(seen("pods of Dynamo"), "1 frontend (1 ready), 2 worker (2 ready)");
+    assert_eq!(seen("Dynamo pods"), "1 frontend (1 ready), 2 worker (2 ready)");
     assert!(!text.contains("of-the-pod"), "{text}");
 }
 

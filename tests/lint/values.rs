@@ -34,7 +34,7 @@ fn a_misspelt_mode_is_a_finding_and_hides_none() {
     for mode in ["KV", "kv-aware", "kv_router"] {
         let found = linted(&with_env("1.1.1", &[("DYN_ROUTER_MODE", mode)]));
 
-        let summary = format!("DYN_ROUTER_MODE: \"{mode}\" is no router mode of Dynamo's.");
+        let summary = format!("DYN_ROUTER_MODE: \"{mode}\" is not a Dynamo router mode.");
         assert_eq!(effects(&found), [(summary.as_str(), 9, ROUND_ROBIN)]);
         assert_eq!(shown(&found), [("KVT003", 18), ("KVT104", 9)], "{found:?}");
         assert_eq!(report::lint::exit(&found), 1);
@@ -67,25 +67,25 @@ fn numbers_and_switches_that_are_none_are_findings() {
     let stops = "The process does not start.".to_owned();
 
     let (told, found) = of("0.9.0", "DYN_ROUTER_TEMPERATURE", "0,5");
-    let summary = "DYN_ROUTER_TEMPERATURE: \"0,5\" is no number.".to_owned();
+    let summary = "DYN_ROUTER_TEMPERATURE: \"0,5\" is not a number.".to_owned();
     assert_eq!(told, Some((summary, 11, stops.clone())));
     assert!(found.flaws[0].edits[0].yaml.contains("value: \"0.5\""), "{found:?}");
     for size in ["sixteen", "0x10", "16.0"] {
         let (told, found) = of("1.1.1", "DYN_KV_CACHE_BLOCK_SIZE", size);
-        let summary = format!("DYN_KV_CACHE_BLOCK_SIZE: \"{size}\" is no whole number.");
+        let summary = format!("DYN_KV_CACHE_BLOCK_SIZE: \"{size}\" is not a whole number.");
         assert_eq!(told, Some((summary, 11, stops.clone())));
         let open = found.unjudged.iter().find(|open| open.id == "KVT016").unwrap();
-        assert!(open.missing.ends_with("is no number (KVT104)"), "{open:?}");
+        assert!(open.missing.ends_with("declared size (KVT104)"), "{open:?}");
     }
     assert_eq!(of("1.1.1", "DYN_KV_CACHE_BLOCK_SIZE", " 1_6 ").0, None);
     let (told, _) = of("1.1.1", "DYN_ROUTER_USE_KV_EVENTS", "enabled");
     assert_eq!(told.unwrap().2, "It counts as false.");
     let (told, _) = of("0.9.0", "DYN_KV_EVENTS", "enabled");
-    assert_eq!(told.unwrap().2, "What this version does with it is not known.");
+    assert_eq!(told.unwrap().2, "The effect in this version is unknown.");
     let worker = with_env("1.1.1", &[mode]).replace("--block-size, \"16\"", "--block-size, big");
     assert_eq!(
         effects(&linted(&worker)),
-        [("--block-size: \"big\" is no whole number.", 18, &*stops)]
+        [("--block-size: \"big\" is not a whole number.", 18, &*stops)]
     );
 }
 

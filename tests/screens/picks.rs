@@ -158,10 +158,10 @@ fn a_name_that_must_be_typed_is_asked_for_with_the_reason() {
     let picture = pictures::healthy();
     let mut shell = shell();
 
-    let why = String::from("no permission: needs list on namespaces; type its name");
+    let why = String::from("no permission to list namespaces; type the name");
     shell.hear(Notice::Type { scope: Scope::Namespace, why });
     let last = |shell: &mut Shell| draw(shell, &picture, SIZE).lines().last().map(str::to_owned);
-    let asked = String::from(":ns    no permission: needs list on namespaces; type its name");
+    let asked = String::from(":ns    no permission to list namespaces; type the name");
     assert_eq!(last(&mut shell).as_deref(), Some(asked.as_str()));
     for letter in "other-team".chars() {
         shell.update(Command::Edit(Edit::Insert(letter)), &picture);

@@ -71,7 +71,7 @@ impl Rule for CacheChurn {
             ],
         )
         .means(
-            "Prompts that were cached a few minutes ago are being recomputed.",
+            "Prompts that were cached until recently are being recomputed.",
             "Evicted blocks that are not stored again.",
         )
         .rather_than("KVT010: a cache can churn without being full of running requests.")

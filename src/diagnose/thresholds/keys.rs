@@ -48,7 +48,7 @@ impl std::fmt::Display for ThresholdError {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Unknown { name, nearest } => {
-                write!(out, "there is no threshold `{name}`; the nearest is `{nearest}`")
+                write!(out, "unknown threshold `{name}`; did you mean `{nearest}`?")
             }
             Self::Range { name, value, least, most, whole } => {
                 let kind = if *whole { "a whole number" } else { "a number" };
@@ -108,126 +108,127 @@ fn whole(value: f64) -> u64 {
 impl Thresholds {
     /// Every threshold.
     pub const KEYS: &[Key] = &[
-        count!(min_stores, "count", 1.0, "Stores that a share of stores needs."),
+        count!(min_stores, "count", 1.0, "Store events needed before their share is judged."),
         number!(
             empty_share,
             "share",
             0.0,
             1.0,
-            "Share of empty stores from which on a publisher refuses its engine's blocks."
+            "Share of empty store events above which a publisher rejects its engine's blocks."
         ),
         number!(
             empty_share_well,
             "share",
             0.0,
             1.0,
-            "Share of empty stores below which a publisher is well."
+            "Share of empty store events below which a publisher is healthy."
         ),
         count!(
             min_removals,
             "count",
             1.0,
-            "Removals that prove that stores are missing, when all are unknown."
+            "Removals, all of unknown blocks, that prove missing store events."
         ),
+        count!(min_routed_removals, "count", 1.0, "Requests that must have been routed for this."),
         count!(
-            min_routed_removals,
+            min_blind,
             "count",
             1.0,
-            "Requests that must have been routed beside removals without stores."
+            "Requests without a cache hit that prove a router finds no blocks."
         ),
-        count!(min_blind, "count", 1.0, "Requests without overlap that prove a blind router."),
-        count!(min_held, "count", 1.0, "Blocks that workers must hold for it."),
-        count!(min_reuse, "count", 1.0, "Stores that must show reuse for it."),
-        count!(min_parent_warnings, "count", 1.0, "Warnings about parents that the mirror holds."),
+        count!(min_held, "count", 1.0, "Blocks that workers must hold for this."),
+        count!(min_reuse, "count", 1.0, "Store events that must show prefix reuse for this."),
+        count!(
+            min_parent_warnings,
+            "count",
+            1.0,
+            "Warnings about unknown parents that prove a router without \
+                                                   history."
+        ),
         count!(
             min_lengths,
             "count",
             1.0,
-            "Prompts of known length that must have failed to tell the publisher's block size."
+            "Prompts of known length after which the publisher's block size counts as unknown."
         ),
         number!(
             all_share,
             "share",
             0.0,
             1.0,
-            "Share of refused stores that a cause must explain, at least, where the past or the events are not known."
+            "Least share of rejected stores that a cause must explain if history or events are incomplete."
         ),
         count!(
             min_silent_routed,
             "count",
             1.0,
-            "Requests that a silent worker must have been given."
+            "Requests that a silent worker must have received."
         ),
-        count!(
-            min_silent_routed_unseen,
-            "count",
-            1.0,
-            "The same where no router says what it found."
-        ),
+        count!(min_silent_routed_unseen, "count", 1.0, "The same if no router logs cache hits."),
         count!(
             min_decisions,
             "count",
             1.0,
-            "Decisions that statements about balance and choice need."
+            "Decisions needed to judge load balance and worker choice."
         ),
         count!(
             settle_seconds,
             "seconds",
             0.0,
-            "Seconds after a worker came or left from which on workers can be compared."
+            "Seconds after a worker joined or left before workers are compared."
         ),
         number!(
             loss_share,
             "share",
             0.0,
             1.0,
-            "Share of stores refused from which on events are missing."
+            "Share of rejected stores above which events count as lost."
         ),
         number!(
             gap_share,
             "share",
             0.0,
             1.0,
-            "Share of messages missing from which on it matters."
+            "Share of missing messages above which events count as lost."
         ),
         number!(
             return_share,
             "share",
             0.0,
             1.0,
-            "Share of stored blocks that had been removed lately."
+            "Share of stored blocks that had been evicted within the previous 10 minutes."
         ),
-        count!(min_sampled, "count", 1.0, "Sampled blocks that this share needs."),
+        count!(min_sampled, "count", 1.0, "Sampled blocks needed to judge this share."),
         number!(
             pressure,
             "share",
             0.0,
             1.0,
-            "KV utilization from which on there is pressure, 0 to 1."
+            "KV utilization above which a worker is under pressure, 0 to 1."
         ),
         number!(gini, "share", 0.0, 1.0, "Inequality of requests between workers (Gini), 0 to 1."),
-        number!(regret, "share", 0.0, 1.0, "Share of cached blocks passed up for load."),
+        number!(regret, "share", 0.0, 1.0, "Share of cached blocks ignored because of load."),
         number!(
             forgone,
             "share",
             0.0,
             1.0,
-            "Share of cached blocks passed up that the default weight would not have passed up."
+            "Share of cached blocks ignored that the default weight would have used."
         ),
         number!(phantom, "factor", 1.0, 10.0, "Factor by which a rank may exceed its capacity."),
         count!(
             min_decode_failed,
             "count",
             1.0,
-            "Lines of workers that cannot read their engines' events."
+            "Log lines of workers that cannot decode their engines' events."
         ),
-        count!(min_unreadable, "count", 1.0, "Messages that cannot be read."),
-        number!(unreadable_share, "share", 0.0, 1.0, "Share of messages that cannot be read."),
+        count!(min_unreadable, "count", 1.0, "Messages that cannot be decoded."),
+        number!(unreadable_share, "share", 0.0, 1.0, "Share of messages that cannot be decoded."),
         count!(
             unreached_seconds,
             "seconds",
             1.0,
-            "Seconds that a publisher must be out of reach of kvtop."
+            "Seconds for which a publisher must be unreachable from kvtop."
         ),
         number!(
             tail,
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "there is no threshold `min_store`; the nearest is `min_stores`",
+                "unknown threshold `min_store`; did you mean `min_stores`?",
                 "`pressure` is 95; it must be a number from 0 to 1",
                 "`min_held` is 2.5; it must be a whole number from 1 to 1000000000",
             ]

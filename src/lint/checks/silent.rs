@@ -1,4 +1,4 @@
-//! Workers that are not asked to publish KV events.
+//! Workers on which publishing of KV events is not enabled.
 
 use crate::diagnose;
 use crate::domain::{Backend, ClaimOf, ClaimWhat, Role, Severity};
@@ -8,10 +8,10 @@ use crate::lint::place::variable;
 use crate::lint::plan::publishes;
 use crate::lint::{Edit, Flaw};
 
-/// What switches events on, as both engines take it.
+/// The event configuration that vLLM workers need.
 const EVENTS_CONFIG: &str = r#"{"enable_kv_cache_events":true,"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
 
-/// The same for an engine that has no such switch.
+/// The event configuration that SGLang workers need; SGLang has no switch to enable events.
 const PUBLISHER_CONFIG: &str =
     r#"{"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
 
@@ -22,12 +22,12 @@ pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
     silent.filter_map(|part| mend_silence(scene, part, scene.version_of(part))?.2).collect()
 }
 
-/// KVT003, before there is anything to hear: a worker that is not asked to publish.
+/// KVT003 in a manifest: a worker on which publishing is not enabled.
 pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
     let claimed = publishes(part).is_some();
     let unknown = part.unread.is_some()
         || part.hides(ClaimWhat::PublishesEvents, ClaimOf::Publisher).is_some();
-    // Decode workers publish nothing by design; what an image starts by itself is not known.
+    // Decode workers publish nothing by design; the command that an image starts by default is unknown.
     if part.role == Role::Decode || part.words().is_empty() || (unknown && !claimed) {
         return;
     }
@@ -35,7 +35,7 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
     let Some((severity, fix, edit)) = mend_silence(scene, part, version) else { return };
     let engine = part.backend.map_or("engine", Backend::title);
     let unsure = if severity == Severity::Warning {
-        " in Dynamo 1.1 and later, and the image's tag names no version"
+        " in Dynamo 1.1 and later (the image tag names no version)"
     } else {
         ""
     };
@@ -43,9 +43,9 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
         name: diagnose::rule("KVT003").map_or("", |rule| rule.name()),
         severity,
         component: part.name.to_string(),
-        summary: format!("{} ({engine}) is not asked to publish KV events{unsure}.", part.name),
-        effect: "The router takes its workers for empty: what they have cached is never found, and nothing \
-                 warns of it."
+        summary: format!("{} ({engine}) does not publish KV events{unsure}.", part.name),
+        effect: "The router assumes that these workers have empty caches, never finds their blocks, and logs no \
+                 warning."
             .to_owned(),
         fix,
         edits: edit.into_iter().collect(),
@@ -65,11 +65,13 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
 fn versions(backend: Option<Backend>) -> &'static str {
     match backend {
         Some(Backend::TrtLlm) => {
-            "TensorRT-LLM publishes when asked to: --publish-events-and-metrics up to 1.2, \
-             --publish-kv-events from 1.3."
+            "TensorRT-LLM publishes only with --publish-events-and-metrics (up to 1.2) or --publish-kv-events \
+             (from 1.3)."
         }
-        Some(Backend::Vllm) => "vLLM publishes by itself up to 1.0, from 1.1 when asked to.",
-        _ => "SGLang publishes when asked to, in every version.",
+        Some(Backend::Vllm) => {
+            "vLLM publishes by default up to 1.0, and only with --kv-events-config from 1.1."
+        }
+        _ => "SGLang publishes only with --kv-events-config, in every version.",
     }
 }
 
@@ -94,20 +96,20 @@ fn mend_silence(
                 None if label.starts_with("--no-") => text.replace_flag(part, label, Some(on)),
                 None => text.set_flag(part, &[on], None),
             };
-            Some((Severity::Critical, format!("Start it with {on}."), edit))
+            Some((Severity::Critical, format!("Start the workers with {on}."), edit))
         }
         Backend::Vllm => {
             let asked = text.flag(part, &[flag]).is_some();
             let severity = match (publishes(part), version) {
                 (Some(true), _) => return None,
-                // What it says is not known.
+                // The value of the flag is unknown.
                 (None, _) if asked => return None,
                 (None, Some(version)) if version < (1, 1) => return None,
                 (None, None) => Severity::Warning,
                 (Some(false), _) | (None, Some(_)) => Severity::Critical,
             };
             let edit = text.set_flag(part, &[flag], Some(EVENTS_CONFIG));
-            Some((severity, format!("Start it with {flag} '{EVENTS_CONFIG}'."), edit))
+            Some((severity, format!("Start the workers with {flag} '{EVENTS_CONFIG}'."), edit))
         }
         Backend::SgLang => {
             if publishes(part) == Some(true)
@@ -116,7 +118,7 @@ fn mend_silence(
                 return None;
             }
             let edit = text.set_flag(part, &[flag], Some(PUBLISHER_CONFIG));
-            let fix = format!("Start it with {flag} '{PUBLISHER_CONFIG}'.");
+            let fix = format!("Start the workers with {flag} '{PUBLISHER_CONFIG}'.");
             Some((Severity::Critical, fix, edit))
         }
         Backend::Mocker => None,

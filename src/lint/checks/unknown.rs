@@ -10,14 +10,14 @@ use crate::lint::plan::means_kv;
 
 use super::NOT_KNOWN;
 
-/// KVT104: in any deployment, whether it routes by cached blocks or may have been meant to.
+/// KVT104: checks values in any deployment, with KV-aware routing or without.
 pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Flaw>) {
     let parts = scene.deployment.parts.iter();
     for part in parts.filter(|part| part.role.is_router() || part.role.is_worker()) {
         let mut told: Vec<&str> = Vec::new();
         for ((what, of), claim) in &part.claims {
             let ClaimValue::Text(value) = &claim.value else { continue };
-            // Of a worker's size there is one claim each of engine, publisher and card.
+            // A worker's size has one claim each of engine, publisher and card.
             if told.contains(&claim.raw.as_ref()) || value.contains(['$', '`', '{']) {
                 continue;
             }
@@ -38,15 +38,15 @@ pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Fla
     }
 }
 
-/// What is wrong with a value.
+/// A wrong value.
 struct Wrong {
-    /// What it is.
+    /// The fault, such as "not a number".
     is: &'static str,
-    /// What Dynamo does with it.
+    /// What Dynamo does with the value.
     effect: &'static str,
-    /// What mends it.
+    /// The fix.
     fix: String,
-    /// What can only be meant.
+    /// The value that was obviously intended.
     better: Option<String>,
 }
 
@@ -62,15 +62,15 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
             let known = ROUTER_MODES.contains(&value);
             let better = means_kv(value).then(|| "kv".to_owned());
             let fix = match &better {
-                Some(better) => format!("Write {better}."),
+                Some(better) => format!("Use {better}."),
                 None => format!("Use one of {}.", ROUTER_MODES.join(", ")),
             };
             (!known).then_some(Wrong {
-                is: "no router mode of Dynamo's",
+                is: "not a Dynamo router mode",
                 effect: if is_flag {
                     "The frontend does not start."
                 } else {
-                    "The frontend routes by round-robin, not by cached blocks, and does not say so."
+                    "The frontend silently routes by round-robin, not by cached blocks."
                 },
                 fix,
                 better,
@@ -81,41 +81,41 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
             let read = value.replace('_', "").parse::<i64>().is_ok();
             let hex = value.strip_prefix("0x").and_then(|hex| u32::from_str_radix(hex, 16).ok());
             let better = hex.map(|size| size.to_string());
-            (!read).then(|| number(part, "no whole number", better))
+            (!read).then(|| number(part, "not a whole number", better))
         }
         ClaimWhat::OverlapWeight | ClaimWhat::OverlapCredit | ClaimWhat::RouterTemperature => {
             let read = |value: &str| value.replace('_', "").parse::<f64>().is_ok();
             let better = Some(value.replace(',', ".")).filter(|better| read(better));
-            (!read(value)).then(|| number(part, "no number", better))
+            (!read(value)).then(|| number(part, "not a number", better))
         }
         ClaimWhat::KvEvents | ClaimWhat::ReplicaSync => Some(Wrong {
-            is: "no value of a switch",
+            is: "not a boolean value",
             effect: match part.version() {
                 _ if is_flag => "The frontend does not start.",
-                Some(version) if version < (1, 0) => "What this version does with it is not known.",
+                Some(version) if version < (1, 0) => "The effect in this version is unknown.",
                 Some(_) => "It counts as false.",
                 None => "From Dynamo 1.0 it counts as false.",
             },
-            fix: "Write true or false.".to_owned(),
+            fix: "Use true or false.".to_owned(),
             better: None,
         }),
         _ => None,
     }
 }
 
-/// What should be a number. Dynamo's processes in Python refuse it when they read their arguments; how
-/// plugins of gateways read it differs.
+/// Returns the fault of a value that should be a number. Dynamo's Python processes reject it at start; gateway
+/// plugins differ.
 fn number(part: &Part<'_>, is: &'static str, better: Option<String>) -> Wrong {
     Wrong {
         is,
         effect: if part.role == Role::GatewayPlugin {
-            "The plugin cannot read it."
+            "The plugin cannot read the value."
         } else {
             "The process does not start."
         },
         fix: match &better {
-            Some(better) => format!("Write {better}."),
-            None => "Write a number in digits.".to_owned(),
+            Some(better) => format!("Use {better}."),
+            None => "Use a number in digits.".to_owned(),
         },
         better,
     }

@@ -1,4 +1,4 @@
-//! KVT016: the size that frontends declare.
+//! KVT016: the block size that frontends declare.
 
 use super::Scene;
 use crate::diagnose::{self, Evidence, Ground, RouterKind, SizeClaim, Verdict};
@@ -9,7 +9,7 @@ use crate::lint::{Edit, Flaw, Spot, Unjudged, Verdicts};
 use crate::wire;
 
 impl Scene<'_, '_> {
-    /// KVT016: what the frontend declares.
+    /// KVT016: compares the size declared on frontends with that of the workers.
     pub(super) fn declared(&self, evidence: &Evidence, plan: &Plan, found: &mut Verdicts) {
         let mut evidence = evidence.clone();
         let reads = self.frontends().any(Plan::hashes_with_declared);
@@ -18,7 +18,7 @@ impl Scene<'_, '_> {
             (false, true) => RouterKind::Unknown,
             (false, false) => RouterKind::Frontend,
         };
-        // Beside a router of its own, frontends need not say it.
+        // With a standalone router, frontends need not declare a size.
         let set = |part: &&Part<'_>| {
             let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Declared));
             claim.is_some_and(|claim| claim.basis != Basis::Default)
@@ -48,7 +48,7 @@ impl Scene<'_, '_> {
                     Some((spot, _)) => {
                         flaw.grade = Grade::Likely;
                         flaw.spots.push(spot.clone());
-                        flaw.summary.push_str(" No worker was given: 32 is its engine's default.");
+                        flaw.summary.push_str(" No worker was given; 32 is its engine's default.");
                     }
                     None => self.cite(&mut flaw, tokens, found),
                 }
@@ -57,15 +57,15 @@ impl Scene<'_, '_> {
             Some(Verdict::Unknown { .. }) => {
                 let worker = evidence.worker_size().is_none();
                 let missing = if evidence.models_served().len() > 1 {
-                    "one size to declare: the models' workers use several"
+                    "needs one block size for the models' workers (they use several)"
                 } else if evidence.several_sizes().is_some() {
-                    "one size to declare: the workers use several"
+                    "needs one block size for all workers (they use several)"
                 } else if self.frontends().any(has_no_number) {
-                    "what the frontend declares: what stands there is no number (KVT104)"
+                    "needs a number as the frontend's declared size (KVT104)"
                 } else if worker {
-                    "the workers' block size: no argument or configuration that was given names one"
+                    "needs the workers' block size (no given argument or configuration sets one)"
                 } else {
-                    "what the frontend declares: it comes from somewhere that was not given"
+                    "needs the source of the frontend's declared size (not among the given files)"
                 };
                 let deployment = self.deployment.name.clone();
                 found.unjudged.push(Unjudged { deployment, id: "KVT016", missing: missing.into() });
@@ -74,8 +74,8 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// Returns the size that the workers of a deployment without any can be supposed to use, when nobody
-    /// set one on the frontend: TensorRT-LLM's default, where the frontend's image is of that engine
+    /// Returns the assumed size for a deployment without workers and without a declared size: TensorRT-LLM's
+    /// default, if the frontend's image is of that engine
     /// (`--kv-block-size`, ai-dynamo 0.9.0, `trtllm/utils/trtllm_utils.py:187`; `tokens_per_block` from 1.4).
     fn supposed(&self) -> Option<(Spot, SizeClaim)> {
         if self.workers().next().is_some() {
@@ -110,8 +110,8 @@ impl Scene<'_, '_> {
         Some((spot, claim))
     }
 
-    /// Cites who says `tokens` now: the size may be the one that other corrections bring, and then those
-    /// decide on the workers.
+    /// Cites the setting behind `tokens`. If another finding's fix changes the workers' size, the summary
+    /// leaves the workers to that fix.
     fn cite(&self, flaw: &mut Flaw, tokens: u32, found: &Verdicts) {
         let says =
             |part: &Part<'_>, of: &ClaimOf| part.count(ClaimWhat::BlockSize, *of) == Some(tokens);
@@ -131,7 +131,7 @@ impl Scene<'_, '_> {
             known.any(|it| it.id == *id && it.deployment == flaw.deployment)
         });
         if let (Some(id), Some((first, _))) = (mended, flaw.summary.split_once(" or configure ")) {
-            flaw.summary = format!("{first}; leave the workers' size to the fix of {id}.");
+            flaw.summary = format!("{first}; change the workers only as the fix of {id} says.");
         }
     }
 
@@ -145,7 +145,7 @@ impl Scene<'_, '_> {
     }
 }
 
-/// Returns true for frontends that declare what is no number.
+/// Returns true for frontends whose declared size is not a number.
 fn has_no_number(part: &Part<'_>) -> bool {
     let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Declared));
     claim.is_some_and(|claim| matches!(claim.value, ClaimValue::Text(_)))

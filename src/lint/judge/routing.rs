@@ -1,4 +1,4 @@
-//! How routers and engines are set: KVT005, KVT006, KVT013 and KVT017.
+//! Settings of routers and engines: KVT005, KVT006, KVT013 and KVT017.
 
 use super::{Scene, decimal, flag, raised, text_of};
 use crate::diagnose::{Evidence, ROUTER_MODES};
@@ -10,7 +10,7 @@ use crate::lint::plan::{Plan, means_kv};
 use crate::lint::{Edit, Verdicts};
 
 impl Scene<'_, '_> {
-    /// KVT005, KVT006 and KVT013: how the router is set, each frontend for itself.
+    /// KVT005, KVT006 and KVT013: router settings, each frontend separately.
     pub(super) fn routing(&self, evidence: &Evidence, plan: &Plan, found: &mut Verdicts) {
         for part in self.routers() {
             let set = |what: ClaimWhat| part.claims.get(&(what, ClaimOf::Router));
@@ -21,15 +21,14 @@ impl Scene<'_, '_> {
                 .as_ref()
                 .is_some_and(|mode| mode.value.as_ref() != "kv" && !means_kv(&mode.value));
             let mut one = evidence.clone();
-            // One that is not known is told as such.
+            // An unknown mode is reported as KVT104.
             one.settings.router_mode =
                 mode.filter(|mode| ROUTER_MODES.contains(&mode.value.as_ref()));
             if let Some(finding) = raised("KVT005", &one).filter(|_| is_frontend) {
                 let mut flaw = self.flaw("KVT005", &finding);
                 self.spot(&mut flaw, part, ClaimWhat::RouterMode, ClaimOf::Router);
                 flaw.fix =
-                    "Set DYN_ROUTER_MODE=kv on the frontend, or take the settings of KV routing \
-                            away."
+                    "Set DYN_ROUTER_MODE=kv on the frontend, or remove the KV routing settings."
                         .into();
                 flaw.edits.extend(self.set(part, "--router-mode", "DYN_ROUTER_MODE", "kv"));
                 found.flaws.push(flaw);
@@ -43,7 +42,7 @@ impl Scene<'_, '_> {
             if let Some(finding) = raised("KVT006", &one) {
                 let mut flaw = self.flaw("KVT006", &finding);
                 self.spot(&mut flaw, part, ClaimWhat::KvEvents, ClaimOf::Router);
-                flaw.fix = "Let the router follow KV events, and the workers publish them.".into();
+                flaw.fix = "Make the router follow KV events and the workers publish them.".into();
                 flaw.edits.extend(self.follow_events(part));
                 // A router that follows events which nobody publishes knows of no cached block.
                 flaw.edits.extend(checks::publishing(self));
@@ -62,10 +61,10 @@ impl Scene<'_, '_> {
             let mut one = evidence.clone();
             let (target, fix) = if what == ClaimWhat::RouterTemperature {
                 one.settings.temperature = decimal(claim);
-                ("0.0", "Set the temperature to 0, unless the randomness is meant.")
+                ("0.0", "Set the temperature to 0, unless the randomness is intended.")
             } else {
                 one.settings.overlap_weight = decimal(claim);
-                ("1.0", "Give cached blocks their default weight, 1.")
+                ("1.0", "Set the overlap weight to its default, 1.")
             };
             let Some(finding) = raised("KVT005", &one) else { continue };
             let mut flaw = self.flaw("KVT005", &finding);
@@ -76,7 +75,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// KVT013: several frontends that do not tell each other.
+    /// KVT013: several frontends without replica sync.
     fn replicas(&self, evidence: &Evidence, found: &mut Verdicts) {
         let routing: Vec<&Part<'_>> = self.routers().filter(|part| Plan::routes(part)).collect();
         let mut one = evidence.clone();
@@ -105,13 +104,13 @@ impl Scene<'_, '_> {
         }
         if old {
             flaw.fix =
-                "Start the frontends with --router-replica-sync; 0.9 reads no variable for it."
+                "Start the frontends with --router-replica-sync; 0.9 has no variable for this."
                     .into();
         }
         found.flaws.push(flaw);
     }
 
-    /// KVT017: engines that do not reuse prefixes.
+    /// KVT017: engines without prefix caching.
     pub(super) fn reuse(&self, evidence: &Evidence, found: &mut Verdicts) {
         let Some(finding) = raised("KVT017", evidence) else { return };
         let mut flaw = self.flaw("KVT017", &finding);
@@ -135,11 +134,11 @@ impl Scene<'_, '_> {
             });
         }
         flaw.fix =
-            "Switch prefix reuse on: without it nothing is cached that a router could find.".into();
+            "Enable prefix caching: without it there are no cached blocks to route to.".into();
         found.flaws.push(flaw);
     }
 
-    /// Sets what a flag or a variable sets, by whichever the part uses.
+    /// Sets a value by the flag or the variable, whichever the part uses.
     pub(super) fn set(&self, part: &Part<'_>, flag: &str, name: &str, value: &str) -> Option<Edit> {
         if self.text.flag(part, &[flag]).is_some() {
             return self.text.set_flag(part, &[flag], Some(value));
@@ -147,7 +146,7 @@ impl Scene<'_, '_> {
         self.text.set_env(part, name, value)
     }
 
-    /// Changes a setting where it was made.
+    /// Changes a setting in the place where it was made.
     pub(in crate::lint) fn change(
         &self,
         part: &Part<'_>,

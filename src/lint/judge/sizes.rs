@@ -10,8 +10,8 @@ use crate::lint::manifest::{Config, Part};
 use crate::lint::{Edit, Flaw, Unjudged, Verdicts};
 
 impl Scene<'_, '_> {
-    /// KVT001 and KVT002: the sizes of engines, publishers and routers. Afterwards sizes are as they will
-    /// be, so that what follows fits.
+    /// KVT001 and KVT002: the sizes of engines, publishers and routers. Afterwards `evidence` holds the
+    /// corrected sizes, so that later checks agree with the fixes.
     pub(super) fn sizes(&self, evidence: &mut Evidence, found: &mut Verdicts) {
         self.unread(found);
         if !evidence.split_workers().is_empty() {
@@ -39,12 +39,18 @@ impl Scene<'_, '_> {
             let wanted = self.wanted_size(part, apart).unwrap_or(engine.tokens);
             flaw.edits.extend(self.set_size(part, wanted));
             let what = if wanted == engine.tokens {
-                format!("Publish the engine's size, {wanted}, or configure it with {publisher}.")
+                format!(
+                    "Publish the engine's block size, {wanted}, or configure the engine with {publisher}."
+                )
             } else {
-                format!("Configure the engine of {} with {wanted}, and publish that.", part.name)
+                format!(
+                    "Configure engine and publisher of {} with a block size of {wanted}.",
+                    part.name
+                )
             };
-            flaw.fix =
-                format!("{what} Changing DYN_KV_CACHE_BLOCK_SIZE on the frontend does not help.");
+            flaw.fix = format!(
+                "{what} Setting DYN_KV_CACHE_BLOCK_SIZE on the frontend will not fix this."
+            );
             let same = |claim: &&mut SizeClaim| claim.worker == engine.worker;
             evidence.sizes.iter_mut().filter(same).for_each(|claim| claim.tokens = wanted);
         }
@@ -76,8 +82,8 @@ impl Scene<'_, '_> {
         let odd = wanted.iter().filter(|(_, _, fits)| !fits);
         for (part, wanted, _) in odd.clone() {
             self.spot(&mut flaw, part, ClaimWhat::BlockSize, ClaimOf::Card);
-            let others = "as the others of its model have";
-            flaw.fix = format!("Give {} blocks of {wanted} tokens, {others}.", part.name);
+            let others = "like the other workers of its model";
+            flaw.fix = format!("Configure {} with a block size of {wanted}, {others}.", part.name);
             flaw.edits.extend(self.set_size(part, *wanted));
         }
         // The others of the same models, for comparison.
@@ -87,7 +93,7 @@ impl Scene<'_, '_> {
             }
         }
         found.flaws.push(flaw);
-        // What follows is told for workers that agree.
+        // Later checks assume that the workers agree.
         for (worker, part) in self.workers() {
             let Some(wanted) = self.wanted_size(part, apart) else { continue };
             let its = |claim: &&mut SizeClaim| claim.worker == Some(worker);
@@ -95,20 +101,20 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// Engines' configurations that were not given.
+    /// Reports engine configurations that were not given.
     fn unread(&self, found: &mut Verdicts) {
         for (_, part) in self.workers() {
             if let Some(path) = &part.unread {
                 found.unjudged.push(Unjudged {
                     deployment: self.deployment.name.clone(),
                     id: "KVT001",
-                    missing: format!("{path}, the engine's configuration of {}", part.name),
+                    missing: format!("needs {path}, the engine configuration of {}", part.name),
                 });
             }
         }
     }
 
-    /// Returns the size that most engines cut that are to agree with `like`, the smallest of those.
+    /// Returns the most common engine block size among workers that must agree with `like`; of several the smallest.
     fn wanted_size(&self, like: &Part<'_>, apart: bool) -> Option<u32> {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         for (_, part) in self.workers().filter(|(_, part)| agree(part, like, apart)) {
@@ -121,7 +127,7 @@ impl Scene<'_, '_> {
         counts.into_iter().find(|(_, count)| *count == most).map(|(size, _)| size)
     }
 
-    /// The router hashes with a size of its own.
+    /// Adds the correction of a router that hashes with its own block size.
     fn router_size(&self, flaw: &mut Flaw, evidence: &Evidence) {
         let Some(worker) = evidence.worker_size() else { return };
         for claim in evidence.sizes_of(ClaimOf::Router).filter(|c| c.tokens != worker.tokens) {
@@ -156,7 +162,10 @@ impl Scene<'_, '_> {
                 }
             };
             flaw.component = part.name.to_string();
-            flaw.fix = format!("Set {name} to {tokens} on {}, as workers publish.", part.name);
+            flaw.fix = format!(
+                "On {}, set {name} to {tokens}, the block size that workers publish.",
+                part.name
+            );
             flaw.edits.extend(edit);
         }
         if let Some(part) = self.worker(worker.worker) {
@@ -164,7 +173,7 @@ impl Scene<'_, '_> {
         }
     }
 
-    /// Sets the size that a worker's engine cuts and its publisher hashes with.
+    /// Sets the block size of a worker's engine and publisher.
     fn set_size(&self, part: &Part<'_>, tokens: u32) -> Vec<Edit> {
         let value = tokens.to_string();
         let flags: &[&str] = match part.backend {
@@ -195,7 +204,7 @@ impl Scene<'_, '_> {
         edits
     }
 
-    /// Sets `tokens_per_block` where it is set, or overrides its default.
+    /// Changes `tokens_per_block` where it is set, or overrides its default.
     fn set_engine_size(&self, part: &Part<'_>, tokens: &str) -> Option<Edit> {
         let path = "kv_cache_config.tokens_per_block";
         let claim = part.claims.get(&(ClaimWhat::BlockSize, ClaimOf::Engine))?;
@@ -223,7 +232,7 @@ impl Scene<'_, '_> {
     }
 }
 
-/// Returns true for workers that are to use one size: of one model, and where prefill is `apart`, of one part.
+/// Returns true for workers that must use one size: of the same model and, if prefill is `apart`, the same part.
 fn agree(one: &Part<'_>, other: &Part<'_>, apart: bool) -> bool {
     let is_prefill = |part: &Part<'_>| part.role == Role::Prefill;
     one.model() == other.model() && (!apart || is_prefill(one) == is_prefill(other))

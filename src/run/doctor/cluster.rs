@@ -18,17 +18,14 @@ const LESS: [(&str, &str); 6] = [
     ("pods/log", "no warnings, decisions or capacity lines from logs"),
     (
         "pods",
-        "no pods: no names, nodes, settings, logs or metrics, and NATS has to be named with --nats-url",
+        "no pods: no names, nodes, settings, logs or metrics; pass the NATS server with --nats-url",
     ),
-    (
-        "configmaps",
-        "settings in engine configuration files, and variables from there, are not seen",
-    ),
-    ("endpointslices.discovery.k8s.io", "whether discovery sees a pod is not known"),
-    ("dynamographdeployments.nvidia.com", "settings of manifests are not seen"),
+    ("configmaps", "settings and variables in engine configuration files are unknown"),
+    ("endpointslices.discovery.k8s.io", "the pods in discovery are unknown"),
+    ("dynamographdeployments.nvidia.com", "settings in manifests are unknown"),
     (
         "dynamoworkermetadatas.nvidia.com",
-        "registered block sizes, capacities and ranks are not seen",
+        "registered block sizes, capacities and ranks are unknown",
     ),
 ];
 
@@ -80,8 +77,7 @@ fn installed(all: &[Right]) -> Vec<Check> {
         match &right.standing {
             Standing::NotInstalled => {
                 let seen = "not installed in this cluster";
-                let advice =
-                    "deployments that the operator made have it; without it, pods alone tell";
+                let advice = "deployments created by the operator have it; without it kvtop relies on pods alone";
                 Check::new(AREA, name, Verdict::Warning, seen).advise(advice)
             }
             Standing::Failed(why) if right.versions.is_empty() => {
@@ -101,7 +97,7 @@ fn of_right(right: &Right) -> Option<Check> {
     Some(match &right.standing {
         Standing::Granted => check(Verdict::Ok, place),
         Standing::Missing => check(Verdict::Failed, format!("missing {place}")).advise(format!(
-            "{}{}; `kvtop rbac -n {}` prints the Role",
+            "{}{}; grant the role that `kvtop rbac -n {}` prints",
             less(&right.right.resource),
             if right.right.verb == "watch" { " once they change" } else { "" },
             right.right.namespace
@@ -120,11 +116,11 @@ fn unasked(seen: &Seen, all: &[Right], home: &str) -> Vec<Check> {
     let asked = |resource: &str| all.iter().any(|right| *right.right.resource == *resource);
     let mut checks = Vec::new();
     for (resource, why) in
-        [("configmaps", "nobody reads one"), ("pods/log", "no container has a log")]
+        [("configmaps", "no pod reads one"), ("pods/log", "no container has a log")]
     {
         if !asked(resource) {
             let name = format!("get on {resource}");
-            checks.push(Check::new(RIGHTS, name, Verdict::Unknown, format!("not asked: {why}")));
+            checks.push(Check::new(RIGHTS, name, Verdict::Unknown, format!("not checked: {why}")));
         }
     }
     checks.extend(forwarding(seen, home));
@@ -138,7 +134,7 @@ const ENDPOINTS: &str = "`list endpointslices`";
 fn forwarding(seen: &Seen, home: &str) -> Vec<Check> {
     let name = "create on pods/portforward";
     let Some(row) = row(&seen.snapshot, "port-forward") else {
-        return vec![Check::new(RIGHTS, name, Verdict::Unknown, "not asked: nothing needed it")];
+        return vec![Check::new(RIGHTS, name, Verdict::Unknown, "not checked: not needed")];
     };
     let mut checks = Vec::new();
     // What is open is told first, then what is refused.
@@ -146,7 +142,7 @@ fn forwarding(seen: &Seen, home: &str) -> Vec<Check> {
         row.why.split("; ").partition(|part| part.contains(ENDPOINTS));
     if let Some(why) = refused.first() {
         let advice = format!(
-            "a server behind a service is reached directly or not at all; {}",
+            "servers behind a service are reachable only directly; {}",
             role_for(why, home)
         );
         let missing = format!("missing, as is list on endpointslices: {why}");
@@ -156,11 +152,11 @@ fn forwarding(seen: &Seen, home: &str) -> Vec<Check> {
     let open = open.join("; ");
     checks.push(if open.contains("pods/portforward") {
         Check::new(RIGHTS, name, Verdict::Failed, open.as_str()).advise(format!(
-            "addresses of the cluster are reached directly or not at all; {}",
+            "cluster addresses are reachable only directly; {}",
             role_for(&open, home)
         ))
     } else if open.is_empty() {
-        Check::new(RIGHTS, name, Verdict::Unknown, "not asked: no pod to connect to was found")
+        Check::new(RIGHTS, name, Verdict::Unknown, "not checked: no pod to connect to was found")
     } else if row.state == SourceState::Live {
         Check::new(RIGHTS, name, Verdict::Ok, open)
     } else {
@@ -176,10 +172,10 @@ fn role_for(why: &str, home: &str) -> String {
     match place {
         Some(place) => {
             format!(
-                "`kvtop rbac -n {home} --port-forward --nats-namespace {place}` prints the Role"
+                "grant the role that `kvtop rbac -n {home} --port-forward --nats-namespace {place}` prints"
             )
         }
-        None => format!("`kvtop rbac -n {home} --port-forward` prints the Role"),
+        None => format!("grant the role that `kvtop rbac -n {home} --port-forward` prints"),
     }
 }
 
@@ -190,15 +186,15 @@ fn deployment(client: &KubeClient, seen: &Seen, all: &[Right]) -> Vec<Check> {
     let pods = &seen.snapshot.pods;
     let name = "graph deployments";
     checks.push(match graphs.as_slice() {
-        [] => Check::new(DEPLOYMENT, name, Verdict::Unknown, "none is seen"),
+        [] => Check::new(DEPLOYMENT, name, Verdict::Unknown, "none found"),
         some => Check::new(DEPLOYMENT, name, Verdict::Ok, some.join(", ")),
     });
-    let name = "pods of Dynamo";
+    let name = "Dynamo pods";
     let hidden = all.iter().any(|it| {
         it.standing == Standing::Missing && (it.right.verb, &*it.right.resource) == ("list", "pods")
     });
     checks.push(if pods.is_empty() && hidden {
-        Check::new(DEPLOYMENT, name, Verdict::Unknown, "pods may not be listed")
+        Check::new(DEPLOYMENT, name, Verdict::Unknown, "no permission to list pods")
     } else if pods.is_empty() {
         let why = row(&seen.snapshot, "kubernetes").map(|row| row.why.as_str());
         let none = format!("none in namespace {}", client.namespace());
@@ -210,12 +206,12 @@ fn deployment(client: &KubeClient, seen: &Seen, all: &[Right]) -> Vec<Check> {
     let mut versions: Vec<&str> = pods.iter().filter_map(|pod| pod.version.as_deref()).collect();
     versions.sort_unstable();
     versions.dedup();
-    let name = "Dynamo's version";
+    let name = "Dynamo version";
     checks.push(match versions.as_slice() {
-        [] => Check::new(DEPLOYMENT, name, Verdict::Unknown, "no image's tag names it"),
+        [] => Check::new(DEPLOYMENT, name, Verdict::Unknown, "not named by any image tag"),
         [one] => Check::new(DEPLOYMENT, name, Verdict::Ok, *one),
         several => Check::new(DEPLOYMENT, name, Verdict::Warning, several.join(", "))
-            .advise("pods of one deployment should have one version"),
+            .advise("all pods of a deployment should run one version"),
     });
     let notes = seen.wanted.iter().flat_map(|wanted| &wanted.notes);
     // Of pods there is a line already.

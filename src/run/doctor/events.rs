@@ -12,8 +12,8 @@ pub(super) fn checks(seen: &Seen) -> Vec<Check> {
     let planes: Vec<Check> =
         PLANES.iter().filter_map(|plane| row(&seen.snapshot, plane)).map(of_plane).collect();
     if planes.is_empty() {
-        let none = Check::new(AREA, "nats", Verdict::Failed, "no server is known");
-        checks.push(none.advise("name one with --nats-url; without events no cache is shown"));
+        let none = Check::new(AREA, "nats", Verdict::Failed, "no server found");
+        checks.push(none.advise("pass one with --nats-url; without events no caches are shown"));
     }
     checks.extend(planes);
     checks.extend(seen.snapshot.ledger.streams.iter().map(of_stream));
@@ -75,12 +75,12 @@ fn numbers(snapshot: &Snapshot) -> Option<Check> {
 
 fn plane(seen: &Seen) -> Check {
     let Some(plane) = &seen.snapshot.deployment.event_plane else {
-        let told = "not known: no event was heard meanwhile";
+        let told = "unknown: no event arrived during the check";
         let check = Check::new(AREA, "event plane", Verdict::Unknown, told);
         return if listens_to_nats_alone(seen) { check.advise(EVENTS_BY_ZMQ) } else { check };
     };
     let heard = seen.snapshot.workers.iter().filter(|worker| worker.last_event.is_some()).count();
-    let told = format!("{plane}; events of {heard} ranks were heard");
+    let told = format!("{plane}; received events of {heard} ranks");
     Check::new(AREA, "event plane", Verdict::Ok, told)
 }
 
@@ -103,11 +103,12 @@ fn of_plane(row: &SourceRow) -> Check {
             if row.state == SourceState::Live && !is_short(&row.why) {
                 return check(Verdict::Ok, seen);
             }
-            check(Verdict::Warning, seen).advise("what does not arrive is missing on every screen")
+            check(Verdict::Warning, seen)
+                .advise("data that does not arrive is missing in all views")
         }
         SourceState::Connecting => check(Verdict::Failed, format!("no answer yet: {said}")),
         _ => check(Verdict::Failed, said.to_owned())
-            .advise("without events no cache is shown; logs and metrics still are"),
+            .advise("without events no caches are shown; logs and metrics still are"),
     }
 }
 
@@ -122,8 +123,8 @@ fn is_short(why: &str) -> bool {
 fn of_pods(row: Option<&SourceRow>, name: &str, wanted: usize) -> Check {
     let check = |verdict, seen: &str| Check::new(AREA, name, verdict, seen);
     match row {
-        _ if wanted == 0 => check(Verdict::Unknown, "no pod to ask"),
-        None => check(Verdict::Unknown, "nothing was heard"),
+        _ if wanted == 0 => check(Verdict::Unknown, "no pod to read from"),
+        None => check(Verdict::Unknown, "no data received"),
         Some(row) if row.state == SourceState::Down => check(Verdict::Failed, &row.why),
         Some(row) if row.why.starts_with(&format!("{wanted} of {wanted} ")) => {
             check(Verdict::Ok, &row.why)

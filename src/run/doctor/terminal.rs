@@ -31,9 +31,9 @@ pub(super) fn checks(config: &Config) -> Vec<Check> {
     };
     let mut checks = vec![output(), colours(options.level, &env("TERM"))];
     checks.push(if options.glyphs.braille {
-        Check::new(AREA, "characters", Verdict::Ok, "UTF-8, by the locale")
+        Check::new(AREA, "characters", Verdict::Ok, "UTF-8 (from the locale)")
     } else {
-        Check::new(AREA, "characters", Verdict::Warning, "ASCII: the locale names no UTF-8")
+        Check::new(AREA, "characters", Verdict::Warning, "ASCII: the locale is not UTF-8")
             .advise("set LC_ALL to a UTF-8 locale, or pass --glyphs unicode")
     });
     checks.push(clipboard(&env));
@@ -42,7 +42,7 @@ pub(super) fn checks(config: &Config) -> Vec<Check> {
 
 fn output() -> Check {
     if !io::stdout().is_terminal() {
-        let seen = "the output is no terminal; the screen needs one";
+        let seen = "the output is not a terminal, which the screen needs";
         return Check::new(AREA, "size", Verdict::Unknown, seen);
     }
     match crossterm::terminal::size() {
@@ -50,7 +50,7 @@ fn output() -> Check {
             let seen = format!("{columns}x{rows}");
             if columns < USEFUL.0 || rows < USEFUL.1 {
                 Check::new(AREA, "size", Verdict::Warning, seen)
-                    .advise("80x24 shows the tables whole; 120x36 also the charts")
+                    .advise("use at least 80x24 for complete tables, 120x36 for charts as well")
             } else {
                 Check::new(AREA, "size", Verdict::Ok, seen)
             }
@@ -66,9 +66,9 @@ fn colours(level: Level, term: &str) -> Check {
         Level::TwoHundred => "256",
         Level::True => "all",
     };
-    let check = Check::new(AREA, "colours", Verdict::Ok, format!("{seen}, by TERM={term}"));
+    let check = Check::new(AREA, "colours", Verdict::Ok, format!("{seen} (TERM={term})"));
     if term.is_empty() || term == "dumb" {
-        let advice = "TERM names no terminal that can be drawn on, such as xterm-256color";
+        let advice = "set TERM to your terminal's type, such as xterm-256color";
         return Check { verdict: Verdict::Warning, ..check }.advise(advice);
     }
     check
@@ -77,12 +77,13 @@ fn colours(level: Level, term: &str) -> Check {
 /// Whether the terminal takes OSC 52 cannot be asked; some are known not to.
 fn clipboard(env: &dyn Fn(&str) -> String) -> Check {
     let check = |verdict, seen: &str| Check::new(AREA, "clipboard", verdict, seen);
-    let file = "each copy is also in kvtop/clip.txt below the state folder";
+    let file = "each copy is also saved to kvtop/clip.txt in the state directory";
     if !env("TMUX").is_empty() {
         return check(Verdict::Ok, "by tmux");
     }
     if env("TERM_PROGRAM") == "Apple_Terminal" || !env("VTE_VERSION").is_empty() {
-        return check(Verdict::Warning, "this terminal may not take copies (OSC 52)").advise(file);
+        return check(Verdict::Warning, "this terminal may not support copying (OSC 52)")
+            .advise(file);
     }
-    check(Verdict::Unknown, "by OSC 52, which a terminal may ignore").advise(file)
+    check(Verdict::Unknown, "uses OSC 52, which a terminal may ignore").advise(file)
 }

@@ -304,9 +304,9 @@ impl<H: Hooks> Ui<H> {
             }
             Some((file, Err(error))) => {
                 let file = clipboard::shown(file, home.as_deref());
-                self.shell.tell(format!("{copied}; not in {file}: {error}"), true);
+                self.shell.tell(format!("{copied}; could not write {file}: {error}"), true);
             }
-            None => self.shell.tell(format!("{copied}; no home folder for a file"), true),
+            None => self.shell.tell(format!("{copied}; no home directory for a file"), true),
         }
         Ok(())
     }
