@@ -73,7 +73,7 @@ async fn a_healthy_cluster_passes_and_only_reads_are_sent() {
     assert_eq!(check(&report, "nats").0, "ok");
     assert_eq!(check(&report, "logs").1, "3 of 3 logs followed");
     assert_eq!(check(&report, "metrics").1, "3 of 3 endpoints answer");
-    assert_eq!(check(&report, "colours").1, "256, by TERM=xterm-256color");
+    assert_eq!(check(&report, "colours").1, "256 (TERM=xterm-256color)");
     for request in it.kube.requests() {
         assert_eq!(request.method, "GET");
         for never in ["secrets", "accessreviews", "selfsubject"] {
@@ -99,7 +99,7 @@ async fn each_missing_right_is_named_with_what_is_less_without_it() {
             "list",
             "dynamographdeployments",
             "list on dynamographdeployments.nvidia.com",
-            "settings of manifests",
+            "settings in manifests",
         ),
         (
             "list",
@@ -111,7 +111,7 @@ async fn each_missing_right_is_named_with_what_is_less_without_it() {
             "watch",
             "endpointslices",
             "watch on endpointslices.discovery.k8s.io",
-            "whether discovery sees a pod",
+            "pods in discovery are unknown",
         ),
     ];
     for (verb, resource, name, less) in cases {

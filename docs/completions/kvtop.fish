@@ -24,19 +24,19 @@ function __fish_kvtop_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c kvtop -n "__fish_kvtop_needs_command" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-creds -d 'NATS credentials file' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
@@ -53,32 +53,32 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l theme -d 'Theme; `terminal`
 complete -c kvtop -n "__fish_kvtop_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_needs_command" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_needs_command" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_needs_command" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_needs_command" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_needs_command" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_needs_command" -s V -l version -d 'Print version'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "demo" -d 'Show the live screen over a simulated deployment; needs no cluster and no server'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "demo" -d 'Open the live screen on a simulated deployment; no cluster needed'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "replay" -d 'Play a recording on the live screen'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "record" -d 'Write everything that arrives into a file'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "snapshot" -d 'Print the state once'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "stat" -d 'Print one line a second'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "check" -d 'Say what is wrong, once, for monitoring systems: exit code 0 good, 1 warning, 2 critical, 3 unknown'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "lint" -d 'Judge manifests and engine configurations before they are deployed: exit code 0 well, 1 findings, 3 not everything could be read'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "explain" -d 'Print what a finding means, how it is judged and what mends it'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "doctor" -d 'Say what kvtop can see and what it lacks: cluster, rights, events, logs, metrics, terminal'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "bundle" -d 'Pack what a ticket needs into one file: a recording, findings, what kvtop could see, settings'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "rbac" -d 'Print the Kubernetes role that kvtop needs, to paste'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "export" -d 'Serve metrics for Prometheus, without a screen'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "themes" -d 'Themes: list them, show one, compute whether they can be read'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "keys" -d 'Print every key with the name of its action'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "completions" -d 'Print the completions of a shell'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "man" -d 'Print the manual page'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "config" -d 'The config file: write one, find it, check it, show what holds'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "record" -d 'Record all incoming data to a file'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "snapshot" -d 'Print a one-off snapshot'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "stat" -d 'Print one line of figures per second'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "doctor" -d 'Diagnose connectivity and permissions: cluster, RBAC, events, logs, metrics, terminal'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "bundle" -d 'Collect a support bundle: recording, findings, coverage and settings in one file'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "rbac" -d 'Print the Kubernetes RBAC role that kvtop needs'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "export" -d 'Serve Prometheus metrics, without a screen'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "themes" -d 'List, show and check (contrast) themes'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "keys" -d 'Print all keys and the names of their actions'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "completions" -d 'Print shell completions'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "man" -d 'Print a manual page'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "config" -d 'Create, locate, validate and print the configuration'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l seed -d 'Seed of the simulation; the same seed gives the same events' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
@@ -87,11 +87,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l theme -d 'Theme; `t
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l tour -d 'Tell what there is to see, step by step'
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l tour -d 'Guided tour'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l speed -d 'How many times faster than it happened' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l at -d 'Where to start: from the beginning (30s) or before the end (-3m)' -r
@@ -101,28 +101,28 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l theme -d 'Theme; 
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l paused -d 'Start paused'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s o -l output -d 'The file to write; compressed when it ends in .zst' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l for -d 'How long to record; until interrupted when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l note -d 'What it shows, for whoever reads it later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s o -l output -d 'Output file; compressed if its name ends in .zst' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l for -d 'How long to record [default: until interrupted]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l note -d 'Note stored in the recording, for its readers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-creds -d 'NATS credentials file' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
@@ -139,41 +139,41 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l theme -d 'Theme; 
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s o -l output -d 'Format' -r -f -a "table\t'Aligned columns'
-json\t'The contract of docs/reference/json.md'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s o -l output -d 'Output format' -r -f -a "table\t'Aligned columns'
+json\t'JSON as described in docs/reference/json.md'
 csv\t'Comma-separated values'
 md\t'A Markdown table'
-svg\t'The screen as a picture'
-html\t'The screen as a page'
+svg\t'The screen as an SVG image'
+html\t'The screen as an HTML page'
 text\t'The screen as text'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l replay -d 'Take the state at the end of this recording instead of a live one' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l demo -d 'Take the state of a simulated deployment after `--for` of its time' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l replay -d 'Use the state at the end of this recording instead of a live deployment' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l demo -d 'Use a simulated deployment; `--for` is simulated time' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l seed -d 'Seed of the simulation' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l for -d 'How long to listen before the state is taken, once history has been read' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l wait -d 'How long to wait for history to be read, and for sources to answer; 30s when not given. What was not read is said, with exit code 3' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l view -d 'View that svg, html and text show' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l size -d 'Columns and rows of svg, html and text' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l for -d 'How long to listen after reading history' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l wait -d 'How long to wait for history and for sources to answer [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l view -d 'View to draw in svg, html and text' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l size -d 'Columns x rows of svg, html and text' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-creds -d 'NATS credentials file' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
@@ -190,31 +190,31 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l theme -d 'Theme
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l interval -d 'Time between lines' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l wait -d 'How long the first line waits for history to be read; 30s when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l count -d 'Lines to print; until interrupted when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l replay -d 'Print the lines of this recording, as fast as it can be read' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l wait -d 'How long the first line waits for history [default: 30s]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l count -d 'Number of lines to print [default: until interrupted]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l replay -d 'Read this recording, as fast as possible, instead of a live deployment' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-creds -d 'NATS credentials file' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
@@ -231,34 +231,34 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l theme -d 'Theme; `t
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Format' -r -f -a "text\t'One line with performance data, as Nagios and its heirs read it'
-json\t'The contract of docs/reference/json.md'
-prometheus\t'Metrics'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Judge this recording instead of a live deployment' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l logs -d 'Judge saved logs instead, as `kubectl logs` prints them; `-` reads standard input' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'How long to listen before it is judged, once history has been read' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Wait for up to this time until all is well, as after a fix; also how long to wait for history to be read, which is 30s when not given. What was not read is said, with exit code 3' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Output format' -r -f -a "text\t'One line with performance data, for Nagios-compatible monitoring'
+json\t'JSON as described in docs/reference/json.md'
+prometheus\t'Prometheus metrics'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Check this recording instead of a live deployment' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l logs -d 'Check saved logs (`kubectl logs` output) instead of a live deployment; `-` reads standard input' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'How long to listen after reading history' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Wait up to this time until everything is healthy, for example after a fix. Also the limit for reading history [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-creds -d 'NATS credentials file' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
@@ -275,33 +275,33 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l theme -d 'Theme; `
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s o -l output -d 'Format' -r -f -a "text\t'For people'
-json\t'The contract of docs/reference/json.md'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s o -l output -d 'Output format' -r -f -a "text\t'Human-readable text'
+json\t'JSON as described in docs/reference/json.md'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s o -l output -d 'Format' -r -f -a "text\t'A line for each check'
-json\t'The contract of docs/reference/json.md'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s o -l output -d 'Output format' -r -f -a "text\t'One line per check'
+json\t'JSON as described in docs/reference/json.md'"
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-creds -d 'NATS credentials file' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
@@ -318,30 +318,30 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l theme -d 'Theme; 
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s o -l output -d 'The file to write; its name ends in .tar.zst' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l for -d 'How long to listen, once history has been read' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l replay -d 'Pack this recording instead of listening to a live deployment' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s o -l output -d 'Output file; its name must end in .tar.zst' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l for -d 'How long to listen after reading history' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l replay -d 'Bundle this recording instead of listening to a live deployment' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-creds -d 'NATS credentials file' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
@@ -358,36 +358,36 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l theme -d 'Theme; 
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-namespace -d 'With --port-forward: the namespace of NATS, when it is another one, such as `dynamo-system`' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l secret -d 'Add the opt-in role for reading this one Secret, such as the login of NATS' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l user -d 'The user who gets the role; a service account `kvtop` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-namespace -d 'With --port-forward: the namespace of NATS if it differs, such as `dynamo-system`' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l secret -d 'Also print the optional role to read this one Secret, such as NATS credentials' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l user -d 'Bind the role to this user [default: service account `kvtop`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Add the opt-in role for port-forwards'
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l kubeconfig -d 'Kubeconfig file to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Also print the optional role for port-forwards'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Where to listen; `:9478` listens on every address, which a pod needs' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Listen address; use `:9478` (all addresses) in a pod' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l as -d 'Kubernetes user to impersonate' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l request-timeout -d 'How long one request to the API server may take' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l request-timeout -d 'Timeout of a single request to the API server' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-creds -d 'NATS credentials file' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-nkey -d 'File with a NATS nkey seed' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-password-file -d 'File with the NATS password' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-ca -d 'Certificate authority of the NATS server' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
@@ -404,51 +404,51 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l theme -d 'Theme; 
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to engines themselves (vLLM, `SGLang`), whose events name their block size. They carry the tokens of prompts, which are dropped at once and never kept or shown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l keep-log-text -d 'Keep whole log lines, redacted, instead of only the fields that kvtop reads. Redaction cannot know every prompt and secret: for files that stay with you'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'Name every theme, and what it is for'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'List all themes with their purpose'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Print the colours of a theme with their contrasts'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "check" -d 'Check contrast, and the distance between state colours for every kind of colour vision; exit code 1 if a theme fails'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "list" -d 'Name every theme, and what it is for'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
-complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "list" -d 'List all themes with their purpose'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the colours of a theme with their contrasts'
+complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "check" -d 'Check contrast, and the distance between state colours for every kind of colour vision; exit code 1 if a theme fails'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s o -l output -d 'Format' -r -f -a "text\t'Aligned columns'
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s o -l output -d 'Output format' -r -f -a "text\t'Aligned columns'
 md\t'A Markdown table'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l config -d 'Config file to use instead of the user\'s' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand keys" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand man" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l config -d 'Config file to use instead of the user\'s' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "path" -d 'Print where it is'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "check" -d 'Name every mistake in it, with its line'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "show" -d 'Print every setting that holds, and who said so'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "init" -d 'Create a config file that explains every setting and sets none'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "path" -d 'Print the path of the config file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "check" -d 'Report every error with its line'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "show" -d 'Print the effective settings and where each one comes from'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and not __fish_seen_subcommand_from init path check show help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l stdout -d 'Print it instead'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -l stdout -d 'Print to standard output instead'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l config -d 'Config file to use instead of the user\'s' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l kubeconfig -d 'Kubeconfig file to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -458,16 +458,16 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace you may list; everything else is found from it' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l context -d 'Kubernetes context to use' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l kubeconfig -d 'Kubernetes configuration to use' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dgd -d 'Graph deployment to look at, when the namespace has several' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l kubeconfig -d 'Kubeconfig file to use' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-context -d 'NATS context to use (see `nats context`)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
@@ -477,39 +477,39 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l glyphs -d 'Which characters to draw with; by default what your locale can show' -r -f -a "unicode\t'Boxes, dots and blocks'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l no-port-forward -d 'Open no port-forward, even when an address of the cluster cannot be reached otherwise'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "path" -d 'Print where it is'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Name every mistake in it, with its line'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print every setting that holds, and who said so'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "init" -d 'Create a config file that explains every setting and sets none'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "path" -d 'Print the path of the config file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Report every error with its line'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the effective settings and where each one comes from'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "demo" -d 'Show the live screen over a simulated deployment; needs no cluster and no server'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "demo" -d 'Open the live screen on a simulated deployment; no cluster needed'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "replay" -d 'Play a recording on the live screen'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "record" -d 'Write everything that arrives into a file'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "snapshot" -d 'Print the state once'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "stat" -d 'Print one line a second'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "check" -d 'Say what is wrong, once, for monitoring systems: exit code 0 good, 1 warning, 2 critical, 3 unknown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "lint" -d 'Judge manifests and engine configurations before they are deployed: exit code 0 well, 1 findings, 3 not everything could be read'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "explain" -d 'Print what a finding means, how it is judged and what mends it'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "doctor" -d 'Say what kvtop can see and what it lacks: cluster, rights, events, logs, metrics, terminal'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "bundle" -d 'Pack what a ticket needs into one file: a recording, findings, what kvtop could see, settings'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "rbac" -d 'Print the Kubernetes role that kvtop needs, to paste'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "export" -d 'Serve metrics for Prometheus, without a screen'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "themes" -d 'Themes: list them, show one, compute whether they can be read'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "keys" -d 'Print every key with the name of its action'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "completions" -d 'Print the completions of a shell'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "man" -d 'Print the manual page'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "config" -d 'The config file: write one, find it, check it, show what holds'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "record" -d 'Record all incoming data to a file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "snapshot" -d 'Print a one-off snapshot'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "stat" -d 'Print one line of figures per second'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "doctor" -d 'Diagnose connectivity and permissions: cluster, RBAC, events, logs, metrics, terminal'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "bundle" -d 'Collect a support bundle: recording, findings, coverage and settings in one file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "rbac" -d 'Print the Kubernetes RBAC role that kvtop needs'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "export" -d 'Serve Prometheus metrics, without a screen'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "themes" -d 'List, show and check (contrast) themes'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "keys" -d 'Print all keys and the names of their actions'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "completions" -d 'Print shell completions'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "man" -d 'Print a manual page'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "config" -d 'Create, locate, validate and print the configuration'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export themes keys completions man config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "list" -d 'Name every theme, and what it is for'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "show" -d 'Print a theme\'s colours, with their contrasts'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "check" -d 'Compute contrasts, and how far apart the colours of states are for every kind of colour vision; exit code 1 when one falls short'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "init" -d 'Write a file in which every setting is explained and none is set'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Print where it is'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "check" -d 'Name every mistake in it, with its line'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print every setting that holds, and who said so'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "list" -d 'List all themes with their purpose'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "show" -d 'Print the colours of a theme with their contrasts'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "check" -d 'Check contrast, and the distance between state colours for every kind of colour vision; exit code 1 if a theme fails'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "init" -d 'Create a config file that explains every setting and sets none'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "path" -d 'Print the path of the config file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "check" -d 'Report every error with its line'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Print the effective settings and where each one comes from'

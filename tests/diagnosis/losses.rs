@@ -93,7 +93,7 @@ fn what_routers_do_not_miss_is_missing_to_kvtop_alone() {
         }
     }
     let (_, seen) = played(&without(&capture("1.0.2-evict"), 40, 60));
-    assert!(said(&seen, "KVT014").1.starts_with("who lost them: "));
+    assert!(said(&seen, "KVT014").1.starts_with("cannot tell who lost events: "));
     assert_eq!(said(&seen, "KVT020").0, "unknown");
     assert_eq!(said(&played(&capture("1.0.2-evict")).1, "KVT020").0, "clear");
 }
@@ -222,7 +222,7 @@ fn a_router_whose_start_nobody_saw_is_not_proven_to_lack_history() {
 
     let (grade, summary) = of(&whole).unwrap();
     assert_eq!(grade, Grade::Confirmed);
-    assert!(summary.contains("68 of 70 stores it refused"), "{summary}");
+    assert!(summary.contains("68 of 70 rejected stores"), "{summary}");
     assert_eq!(of(&unseen), None);
     assert_eq!(said(&played(&unseen).1, "KVT007").0, "unknown");
 }

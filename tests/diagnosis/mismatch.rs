@@ -47,7 +47,7 @@ fn the_end_of_a_prompt_is_no_block_size() {
         let (_, seen) = played(&part.cloned().collect::<Vec<_>>());
         let Some(finding) = found(&seen, "KVT001") else { continue };
 
-        assert!(finding.summary.contains("engines cut 64"), "{percent} %: {}", finding.summary);
+        assert!(finding.summary.contains("engines use 64"), "{percent} %: {}", finding.summary);
         judged += 1;
     }
     assert!(judged > 30, "{judged}");
@@ -151,7 +151,7 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
 
     assert_eq!(
         finding.summary,
-        "Block sizes differ: b publishes 32-token blocks but its engine uses another size. All 242 \
+        "Block sizes differ: b publishes 32-token blocks, its engine another size. All 242 \
          store events arrived empty."
     );
     // Nobody's log speaks of it here.

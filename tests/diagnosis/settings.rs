@@ -158,16 +158,16 @@ fn a_frontend_that_does_not_route_by_cached_blocks_is_told_how_to() {
     // The manifest says kv already: only the pod is of before.
     let pending = "DYN_ROUTER_MODE=kv on Frontend. 0 of 1 pods run with it. Restart";
     assert!(fix(&unset, "KVT005").contains(pending), "{}", fix(&unset, "KVT005"));
-    let random = "The router chooses with randomness (temperature 0.5): of two workers the dearer one gets \
-                  12 % of requests.";
+    let random = "The router chooses at random to a degree (temperature 0.5): the costlier of two workers \
+                  gets 12 % of requests.";
     assert_eq!(said(&hot, "KVT005"), random);
     let warm = recorded().env("DYN_ROUTER_TEMPERATURE", "0.01").seen();
     let warm = found(&warm, "KVT005").unwrap();
     assert_eq!(warm.severity, Severity::Info);
     assert!(warm.summary.ends_with("among workers of nearly equal cost."), "{}", warm.summary);
     let misspelt = recorded().env("DYN_ROUTER_MODE", "KV").seen();
-    let unknown = "DYN_ROUTER_MODE=KV is no mode of Dynamo's: the frontend routes by round-robin, and does \
-                   not say so.";
+    let unknown = "DYN_ROUTER_MODE=KV is not a Dynamo router mode: the frontend silently routes by \
+                   round-robin.";
     assert_eq!(said(&misspelt, "KVT005"), unknown);
     assert!(fix(&weightless, "KVT005").contains("DYN_KV_OVERLAP_SCORE_WEIGHT=1.0"));
     assert_eq!(said(&other_era, "KVT005"), "unknown", "0.9 does not read the name of 1.0");
@@ -200,7 +200,7 @@ fn a_router_that_guesses_is_known_by_its_setting() {
     let guesses = Namespace::recorded().env("DYN_KV_EVENTS", "false").seen();
     let flagged = Namespace::recorded().flag("--no-kv-events").seen();
 
-    assert!(said(&guesses, "KVT006").contains("guesses"));
+    assert!(said(&guesses, "KVT006").contains("only predicts"));
     assert!(fix(&guesses, "KVT006").starts_with("Set DYN_KV_EVENTS=true on the router"));
     assert!(fix(&flagged, "KVT006").contains("--no-kv-events removed on Frontend. 0 of 1 pods"));
     assert_eq!(said(&Namespace::recorded().seen(), "KVT006"), "clear");

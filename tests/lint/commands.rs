@@ -49,7 +49,7 @@ fn what_a_script_hides_is_not_judged_and_said_so() {
             assert!(!wrong, "{run}: {:?}", ids(&found));
             let missing = |id: &str| {
                 let mut open = found.unjudged.iter().filter(|open| open.id == id);
-                open.any(|open| open.missing.starts_with(by))
+                open.any(|open| open.missing.starts_with(&format!("needs {by}, ")))
             };
             assert!(missing("KVT001") && missing("KVT003"), "{run}: {:?}", found.unjudged);
         }

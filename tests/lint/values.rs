@@ -26,8 +26,7 @@ fn effects(found: &Verdicts) -> Vec<(&str, usize, &str)> {
     unknown.map(|flaw| (flaw.summary.as_str(), flaw.spots[0].line, flaw.effect.as_str())).collect()
 }
 
-const ROUND_ROBIN: &str =
-    "The frontend routes by round-robin, not by cached blocks, and does not say so.";
+const ROUND_ROBIN: &str = "The frontend silently routes by round-robin, not by cached blocks.";
 
 #[test]
 fn a_misspelt_mode_is_a_finding_and_hides_none() {
@@ -79,7 +78,7 @@ fn numbers_and_switches_that_are_none_are_findings() {
     }
     assert_eq!(of("1.1.1", "DYN_KV_CACHE_BLOCK_SIZE", " 1_6 ").0, None);
     let (told, _) = of("1.1.1", "DYN_ROUTER_USE_KV_EVENTS", "enabled");
-    assert_eq!(told.unwrap().2, "It counts as false.");
+    assert_eq!(told.unwrap().2, "The value counts as false.");
     let (told, _) = of("0.9.0", "DYN_KV_EVENTS", "enabled");
     assert_eq!(told.unwrap().2, "The effect in this version is unknown.");
     let worker = with_env("1.1.1", &[mode]).replace("--block-size, \"16\"", "--block-size, big");

@@ -28,8 +28,8 @@ pub(super) enum Sight {
 }
 
 /// The effect on requests when routers find no cached block. Engines still reuse their own blocks.
-pub(super) const EFFECT: &str = "The router finds no cached blocks, so requests are not routed to the worker \
-                                 that has their prefix cached. Any cache hit is luck, not routing.";
+pub(super) const EFFECT: &str = "The router finds no cached blocks, so no request is routed to its cached \
+                                 prefix. Any cache hit is luck, not routing.";
 
 /// Judges whether routers find cached blocks.
 pub(super) fn look(evidence: &Evidence) -> Sight {

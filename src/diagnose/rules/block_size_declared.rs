@@ -82,8 +82,8 @@ impl Rule for BlockSizeDeclared {
 fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String {
     if size != worker {
         return format!(
-            "Frontend KV block size ({declared}) does not match the block size that the fix of KVT001 gives \
-             workers ({size}). Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend."
+            "Frontend KV block size ({declared}) does not match the worker block size after the fix of KVT001 \
+             ({size}). Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend."
         );
     }
     let differs = format!(

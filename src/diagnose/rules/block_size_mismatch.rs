@@ -16,8 +16,8 @@ pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
 
 /// The effect of an empty index on requests. Engines still reuse their own cached blocks.
-const INDEX_EMPTY: &str = "The router's index stays empty, so requests are not routed to the worker that has \
-                           their prefix cached. Any cache hit is luck, not routing.";
+const INDEX_EMPTY: &str = "The router's index stays empty, so no request is routed to its cached prefix. Any \
+                           cache hit is luck, not routing.";
 
 pub(super) struct BlockSizeMismatch;
 

@@ -170,8 +170,8 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
         severity: Severity::Critical,
         grade: Grade::Confirmed,
         summary,
-        effect: "The router knows no cached blocks, so requests are not routed to the worker that has their \
-                 prefix cached. Any cache hit is luck, not routing."
+        effect: "The router knows no cached blocks, so no request is routed to its cached prefix. Any cache hit \
+                 is luck, not routing."
             .into(),
         proofs,
         refuted_by: "One KV event from any worker.".into(),

@@ -93,8 +93,8 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
             effect: match part.version() {
                 _ if is_flag => "The frontend does not start.",
                 Some(version) if version < (1, 0) => "The effect in this version is unknown.",
-                Some(_) => "It counts as false.",
-                None => "From Dynamo 1.0 it counts as false.",
+                Some(_) => "The value counts as false.",
+                None => "From Dynamo 1.0 the value counts as false.",
             },
             fix: "Use true or false.".to_owned(),
             better: None,

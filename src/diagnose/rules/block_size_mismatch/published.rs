@@ -92,8 +92,7 @@ fn published_effect(fault: &Fault<'_>) -> String {
     match fault.names().as_slice() {
         [] => INDEX_EMPTY.into(),
         names => format!(
-            "The router's index holds no blocks of {}, so no request is routed there for a cached prefix. Any \
-             cache hit there is luck, not routing.",
+            "The router's index holds no blocks of {}, so no request is routed there for a cached prefix.",
             names.join(", ")
         ),
     }
@@ -327,23 +326,23 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
 fn published_summary(evidence: &Evidence, sizes: &Sizes<'_>, fault: &Fault<'_>) -> String {
     let seen = fault.seen();
     let names = fault.names();
-    let (publishers, engines) = match names.as_slice() {
-        [] => ("workers publish".to_owned(), "their engines use"),
-        [name] => (format!("{name} publishes"), "its engine uses"),
-        names => (format!("{} publish", names.join(", ")), "their engines use"),
+    let (publishers, engines, verb) = match names.as_slice() {
+        [] => ("workers publish".to_owned(), "their engines", "use"),
+        [name] => (format!("{name} publishes"), "its engine", "uses"),
+        names => (format!("{} publish", names.join(", ")), "their engines", "use"),
     };
     let told = evidence.worker_size().map(|claim| claim.tokens);
     match (sizes.named, sizes.more_than, told) {
         (Some((publisher, engine)), ..) => format!(
-            "Block sizes differ: {publishers} {}-token blocks but {engines} {}. {seen}.",
+            "Block sizes differ: {publishers} {}-token blocks but {engines} {verb} {}. {seen}.",
             publisher.tokens, engine.tokens
         ),
         (None, Some(size), _) => format!(
-            "Block sizes differ: {publishers} {size}-token blocks but {engines} larger ones. {seen}."
+            "Block sizes differ: {publishers} {size}-token blocks but {engines} {verb} larger ones. {seen}."
         ),
         (None, None, Some(size)) => {
             format!(
-                "Block sizes differ: {publishers} {size}-token blocks but {engines} another size. {seen}."
+                "Block sizes differ: {publishers} {size}-token blocks, {engines} another size. {seen}."
             )
         }
         (None, None, None) => match names.as_slice() {
