@@ -162,8 +162,8 @@ async fn several_graph_deployments_are_named_and_one_can_be_chosen() {
 
     let output = run(&it, &["snapshot", "-o", "json", "--dgd", "third"]).await;
     let told = String::from_utf8(output.stderr).unwrap();
-    let sentence = "no graph deployment `third` in namespace `gtc-demo`; there is: another, \
-                    gtc-demo";
+    let sentence = "no graph deployment `third` in namespace `gtc-demo` (existing: another, \
+                    gtc-demo)";
     assert!(told.contains(sentence), "{told}");
 }
 
