@@ -64,10 +64,9 @@ pub struct Thresholds {
     /// Seconds for which a publisher must be unreachable. At first kvtop is still connecting, and a worker that
     /// ends closes its socket before its record is removed.
     pub unreached_seconds: u64,
-    /// Factor between the 95th percentile and the median of the time to the first token from which on
-    /// it is few requests that wait.
+    /// Ratio of the 95th percentile to the median of the time to first token above which a few requests wait long.
     pub tail: f64,
-    /// Requests that percentiles of latencies need.
+    /// Requests needed to judge latency percentiles.
     pub min_timed: u64,
 }
 

@@ -4,7 +4,7 @@ use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict, WorkerLoad};
 use crate::domain::{Grade, Severity};
 use crate::model::Percentiles;
 
-/// Scrapes of a worker's requests that a peak needs.
+/// The number of scrapes of a worker that are needed to judge its peak.
 const SCRAPES: u64 = 4;
 
 pub(super) struct MomentaryOverload;
@@ -183,7 +183,7 @@ fn found(
             fleet.excess,
             fleet.mean / fleet.workers
         ),
-        "nothing; a new worker starts with an empty cache",
+        "no restarts; a new worker starts with an empty cache",
     )
     .into()
 }

@@ -235,9 +235,10 @@ impl Thresholds {
             "factor",
             1.0,
             100.0,
-            "Factor between the 95th percentile and the median of the time to the first token from which on few requests wait long."
+            "Ratio of the 95th percentile to the median of the time to first token above which a few requests \
+             wait long."
         ),
-        count!(min_timed, "count", 1.0, "Requests that percentiles of latencies need."),
+        count!(min_timed, "count", 1.0, "Requests needed to judge latency percentiles."),
     ];
 
     /// Sets the threshold called `name`.
