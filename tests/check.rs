@@ -209,7 +209,7 @@ fn a_silent_server_is_no_idle_cluster_without_a_word_on_zmq() {
     let mut checks = report["checks"].as_array().unwrap().iter();
     let blind = checks.find(|check| check["id"] == "KVT004").unwrap();
     let missing = blind["missing"].as_str().unwrap();
-    for part in ["events use ZMQ", "--zmq", "--etcd-url", "--discovery-dir", "-n "] {
+    for part in ["events use ZMQ", "--zmq", "--etcd-url", "--discovery-dir", " -n"] {
         assert!(missing.contains(part), "no `{part}` in {missing}");
     }
 }
