@@ -1,4 +1,4 @@
-//! What to open next: from what Kubernetes shows, the sources that are worth having.
+//! Decides which sources to open, from the objects in Kubernetes.
 //!
 //! A pure function of what was seen and of what was chosen. It opens nothing and remembers nothing;
 //! whoever runs sources compares its answers and starts or stops what differs.
@@ -38,7 +38,7 @@ const SYSTEM_PORT: u16 = 9090;
 const NO_ENGINE: &str = "--deep has no effect: no engine has an event socket (vLLM and SGLang need \
                          --kv-events-config; vLLM up to 1.0 has one by default; TensorRT-LLM has none)";
 
-/// What Kubernetes shows of a namespace.
+/// The objects of a namespace.
 #[derive(Clone, Debug, Default)]
 pub struct Seen<'a> {
     /// The namespace.
@@ -52,7 +52,7 @@ pub struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// Returns what `cluster` and `channels` know of `namespace`.
+    /// Returns the objects of `namespace` in `cluster` and `channels`.
     pub fn of(cluster: &'a Cluster, channels: &'a Channels, namespace: &'a str) -> Self {
         Self {
             namespace,
@@ -63,7 +63,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// What the user chose.
+/// The user's choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The graph deployment to look at; all of the namespace's when none is named.
@@ -134,11 +134,11 @@ pub struct Wanted {
     pub scrapes: Vec<ScrapeTarget>,
     /// `ConfigMap`s to read, by name, and which of their keys are variables.
     pub config_maps: Vec<ConfigMapUse>,
-    /// What is missing or ambiguous, in sentences.
+    /// Notes on missing or ambiguous parts, as sentences.
     pub notes: Vec<String>,
 }
 
-/// Returns what is worth having open.
+/// Returns the wanted sources.
 pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     let mut wanted = Wanted { candidates: candidates(seen), ..Wanted::default() };
     let pods = chosen(seen, choice, &mut wanted);
@@ -167,8 +167,7 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     wanted
 }
 
-/// Returns what is worth having open of a deployment without Kubernetes, which only its discovery
-/// records describe.
+/// Returns the wanted sources of a deployment without Kubernetes, known only by its discovery records.
 pub fn wanted_by_records(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     let mut wanted = Wanted { zmq: published(seen, &[], choice), ..Wanted::default() };
     cap(&mut wanted.zmq, "ZMQ publishers are connected", &mut wanted.notes);

@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn mistakes_name_file_and_line_or_variable() {
         let file = layered("bell = true\nthme = \"x\"\n", &[], &[]).unwrap_err().to_string();
-        assert_eq!(file, "config.toml:2: unknown key `thme`; the nearest known is `theme`");
+        assert_eq!(file, "config.toml:2: unknown key `thme`; did you mean `theme`?");
         let variable = layered("", &[("KVTOP_BELL", "loud")], &[]).unwrap_err().to_string();
         assert!(variable.starts_with("KVTOP_BELL: `loud`"), "{variable}");
     }

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 /// How the process ends. docs/reference/cli.md lists the codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// Everything went well.
+    /// Success.
     Clean,
-    /// Something failed.
+    /// Failure.
     Failed,
     /// What `kvtop check` found, as monitoring systems read it: 0 good, 1 warning, 2 critical, 3 unknown;
     /// what `kvtop lint` found: 0, 1, 3.

@@ -90,7 +90,7 @@ fn mistakes_are_all_named_and_stop_what_needs_settings() {
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let said = text(&output);
         assert!(said.contains("config.toml:1: unknown key `thme`"), "{said}");
-        assert!(said.contains("the nearest known is `theme`"), "{said}");
+        assert!(said.contains("did you mean `theme`?"), "{said}");
         assert!(said.contains("config.toml:4: `nats.url`: holds a login"), "{said}");
         assert!(!said.contains("topsecret"), "{said}");
     }

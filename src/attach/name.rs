@@ -17,7 +17,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns what it is, for people: `graph deployment a in namespace b`.
+    /// Describes the place, such as `graph deployment a in namespace b`.
     pub fn describe(&self) -> String {
         let namespace = &self.namespace;
         match (&self.dgd, &self.dynamo_namespace) {

@@ -24,7 +24,7 @@ pub enum Login {
     Nkey(SecretRef),
     /// A file of credentials.
     Creds(SecretRef),
-    /// It is set in a way that kvtop does not read; whoever runs kvtop has to give it.
+    /// The credentials are set in a way that kvtop does not read; the user must pass them.
     Withheld,
 }
 
@@ -153,7 +153,7 @@ fn login(pod: &Pod) -> Login {
     }
 }
 
-/// Says so when the workers' events do not go over NATS, and nothing names where they do.
+/// Adds a note if the workers' events do not use NATS, and no record has their addresses.
 fn note_plane(pods: &[&Pod], notes: &mut Vec<String>) {
     let over_zmq = |pod: &&&Pod| match pod.event_plane.as_deref() {
         Some(plane) => plane.eq_ignore_ascii_case("zmq"),

@@ -22,7 +22,7 @@ pub struct ZmqTarget {
     pub events: bool,
     /// True for the socket of an engine itself.
     pub engine: bool,
-    /// What is published there and who says so, for people.
+    /// The topic and the source of the address, for display.
     pub from: Arc<str>,
 }
 
@@ -98,7 +98,7 @@ fn from(channel: &Channel, record: &Advertised, broker: bool) -> String {
     format!("{topic}, by {}", record.record)
 }
 
-/// Whose records count.
+/// The owners of records that count.
 struct Who<'a> {
     by_name: HashMap<&'a str, &'a Pod>,
     by_ip: HashMap<&'a str, &'a Pod>,

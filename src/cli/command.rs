@@ -11,7 +11,7 @@ use super::value::{address, duration, file, label, offset, size, speed};
 /// `kvtop demo`.
 #[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
-    /// Which scenario: gtc-demo, fleet-8, fleet-16, mismatch, healthy, router-mismatch, no-history, churn or
+    /// Scenario: gtc-demo, fleet-8, fleet-16, mismatch, healthy, router-mismatch, no-history, churn or
     /// silent
     #[arg(default_value = "gtc-demo")]
     pub scenario: String,

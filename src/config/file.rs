@@ -102,7 +102,7 @@ impl Reader<'_> {
             _ if is_section => self.problem(at, format!("`{name}` must be a section")),
             _ => {
                 let nearest = self.nearest(name);
-                self.problem(at, format!("unknown key `{name}`; the nearest known is `{nearest}`"));
+                self.problem(at, format!("unknown key `{name}`; did you mean `{nearest}`?"));
             }
         }
     }
@@ -220,7 +220,7 @@ mod tests {
                     [contexts.prod]\ncolour = \"red\"\n";
         let problems = problems(text);
         assert_eq!(problems.len(), 4, "{problems:?}");
-        assert_eq!(problems[0], (1, "unknown key `thme`; the nearest known is `theme`".into()));
+        assert_eq!(problems[0], (1, "unknown key `thme`; did you mean `theme`?".into()));
         assert_eq!(problems[1], (3, "`bell`: `loud` is neither true nor false".into()));
         assert_eq!(problems[2].0, 5);
         assert!(problems[2].1.contains("`nats.url`"), "{problems:?}");

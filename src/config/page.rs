@@ -27,8 +27,8 @@ const COLUMNS: usize = 96;
 /// `thresholds` are those of the rules.
 pub fn template(thresholds: &[Threshold]) -> String {
     let mut page = String::from(
-        "# Settings of kvtop. Flags and KVTOP_* variables win over this file.\n\
-         # `kvtop config check` finds mistakes, `kvtop config show` says what holds and why.\n",
+        "# Settings of kvtop. Flags and KVTOP_* variables win over this file.\n# `kvtop config check` reports \
+         errors, `kvtop config show` prints the effective settings.\n",
     );
     let (plain, sectioned): (Vec<&Setting>, Vec<&Setting>) =
         SETTINGS.into_iter().partition(|setting| !setting.name.contains('.'));
@@ -47,12 +47,12 @@ pub fn template(thresholds: &[Threshold]) -> String {
     put(&mut page, format_args!("\n# [contexts.prod]\n"));
     entry(&mut page, CONTEXT_COLOR, "color");
     page.push_str(
-        "\n# Keys of actions, by the names that `kvtop keys` prints: one, a list, or [] for none.\n\
-         # [keys]\n# toggle-freeze = [\"Space\", \"F5\"]\n",
+        "\n# Keys by action name (`kvtop keys` prints the names): one key, a list, or [] for none.\n# [keys]\n# \
+         toggle-freeze = [\"Space\", \"F5\"]\n",
     );
     if !thresholds.is_empty() {
         page.push_str(
-            "\n# Where rules draw their lines, see docs/reference/config.md.\n# [thresholds]\n",
+            "\n# Thresholds of the rules, see docs/reference/config.md.\n# [thresholds]\n",
         );
         for Threshold { name, default, .. } in thresholds {
             put(&mut page, format_args!("# {name} = {default}\n"));

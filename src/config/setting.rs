@@ -65,7 +65,7 @@ pub const THEME_DARK: &Setting = &Setting {
     default: Some("dark"),
     flag: None,
     example: "catppuccin-mocha",
-    about: "Theme that `theme = \"auto\"` takes on a dark background",
+    about: "Theme that `theme = \"auto\"` uses on a dark background",
 };
 
 /// The theme of `auto` on a light ground.
@@ -75,7 +75,7 @@ pub const THEME_LIGHT: &Setting = &Setting {
     default: Some("light"),
     flag: None,
     example: "catppuccin-latte",
-    about: "Theme that `theme = \"auto\"` takes on a light background",
+    about: "Theme that `theme = \"auto\"` uses on a light background",
 };
 
 /// When to use colours.
@@ -85,7 +85,7 @@ pub const COLOR: &Setting = &Setting {
     default: Some("auto"),
     flag: Some("--color"),
     example: "never",
-    about: "When to use colours; `auto` does what the terminal can, unless `NO_COLOR` is set",
+    about: "When to use colours; `auto` means if the terminal supports them, unless `NO_COLOR` is set",
 };
 
 /// Which characters to draw with.
@@ -95,7 +95,7 @@ pub const GLYPHS: &Setting = &Setting {
     default: Some("auto"),
     flag: Some("--glyphs"),
     example: "ascii",
-    about: "Which characters to draw with; `auto` goes by the locale",
+    about: "Characters to draw with; `auto` depends on the locale",
 };
 
 /// Time that graphs cover at first.
@@ -156,7 +156,7 @@ pub const DGD: &Setting = &Setting {
     default: None,
     flag: Some("--dgd"),
     example: "vllm-agg",
-    about: "Graph deployment to look at, when the namespace has several",
+    about: "Graph deployment to inspect, if the namespace has several",
 };
 
 /// The Dynamo namespace.
@@ -166,7 +166,7 @@ pub const DYNAMO_NAMESPACE: &Setting = &Setting {
     default: None,
     flag: Some("--dynamo-namespace"),
     example: "dynamo",
-    about: "Dynamo namespace to look at; all when not given",
+    about: "Dynamo namespace to inspect; default: all",
 };
 
 /// Whether port-forwards may be opened.
@@ -176,7 +176,7 @@ pub const PORT_FORWARD: &Setting = &Setting {
     default: Some("true"),
     flag: Some("--no-port-forward"),
     example: "false",
-    about: "Open a port-forward where an address of the cluster cannot be reached otherwise",
+    about: "Open a port-forward if a cluster address is otherwise unreachable",
 };
 
 /// Memory limit of the process.
@@ -196,7 +196,7 @@ pub const NATS_URL: &Setting = &Setting {
     default: None,
     flag: Some("--nats-url"),
     example: "nats://localhost:4222",
-    about: "Address of the NATS server; logins belong into a NATS context",
+    about: "Address of the NATS server; keep credentials in a NATS context",
 };
 
 /// The objective for times to the first token.

@@ -70,7 +70,7 @@ pub struct Evidence {
 /// The last minute, as the metrics of frontends and workers show it.
 #[derive(Clone, Debug, Default)]
 pub struct LoadEvidence {
-    /// What users want.
+    /// Latency objectives.
     pub objectives: Objectives,
     /// Times to the first token.
     pub first_token: Option<Percentiles>,
@@ -132,7 +132,7 @@ pub struct RankEvidence {
     pub name: Arc<str>,
     /// Its pod.
     pub pod: Option<Arc<str>>,
-    /// What discovery or its pod says that it does.
+    /// Its role, from discovery or its pod.
     pub role: Option<Arc<str>>,
     /// True once it left discovery.
     pub gone: bool,

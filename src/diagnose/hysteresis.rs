@@ -252,7 +252,7 @@ fn covers(cause: &Finding, consequence: &Finding) -> bool {
         || consequence.subjects.iter().all(|worker| cause.subjects.contains(worker))
 }
 
-/// Returns what `rule` says. While no KV event can come it is not clear by those that came.
+/// Returns the verdict of `rule`. While no KV event can arrive, earlier events do not make it clear.
 fn judged(rule: &dyn Rule, evidence: &Evidence) -> Verdict {
     let verdict = rule.judge(evidence);
     match &evidence.plane.deaf {

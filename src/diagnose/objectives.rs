@@ -1,8 +1,8 @@
-//! What users want of latencies.
+//! Latency objectives.
 
 use std::time::Duration;
 
-/// What the time to the first token is compared with where no objective is set.
+/// The default objective for the time to first token.
 const USUAL_TTFT: Duration = Duration::from_millis(600);
 
 /// Objectives for 95th percentiles, where they are set.

@@ -131,7 +131,7 @@ fn is_heard(scene: &Scene<'_, '_>) -> bool {
     scene.routers().next().is_none() || scene.routers().any(follows)
 }
 
-/// Returns what makes the workers publish that are not asked to, where no flaw of theirs says so.
+/// Returns the corrections that make silent workers publish, if no finding of theirs has them.
 pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
     if is_heard(scene) { Vec::new() } else { silent::publishing(scene) }
 }

@@ -31,7 +31,7 @@ pub(super) struct Node {
     pub(super) value: Kind,
 }
 
-/// What a value is.
+/// The kind of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     Null,
@@ -150,7 +150,7 @@ fn parse(body: &str) -> Result<Node, (usize, String)> {
     })
 }
 
-/// Returns what the reader says without its own names and the place, which is told already.
+/// Returns the parser's error without its internal names and position.
 fn plain_words(why: &str) -> String {
     if why.starts_with("budget breached") {
         return "the document has more than 250,000 nodes, aliases expanded".to_owned();
@@ -175,7 +175,7 @@ impl Node {
         path.iter().try_fold(self, |node, key| node.get(key))
     }
 
-    /// Returns its items when it is a list, else none.
+    /// Returns the items of a list, else none.
     pub(super) fn items(&self) -> &[Self] {
         match &self.value {
             Kind::List(items) => items,
@@ -183,7 +183,7 @@ impl Node {
         }
     }
 
-    /// Returns its keys and values when it is a map, else none.
+    /// Returns the entries of a map, else none.
     pub(super) fn entries(&self) -> &[(Key, Self)] {
         match &self.value {
             Kind::Map(entries) => entries,
@@ -191,7 +191,7 @@ impl Node {
         }
     }
 
-    /// Returns its text when it is one.
+    /// Returns the text of a string, else none.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.value {
             Kind::Text(text) => Some(text),
@@ -204,7 +204,7 @@ impl Node {
         self.get(key)?.text()
     }
 
-    /// Returns it without positions.
+    /// Returns the value without positions.
     pub(super) fn json(&self) -> Value {
         match &self.value {
             Kind::Null => Value::Null,

@@ -15,7 +15,7 @@ use secret::{holds_secret, is_variable};
 
 pub(super) use secret::Secrets;
 
-/// What is said in the place of lines that are not repeated.
+/// The placeholder for lines that are not repeated.
 const UNSHOWN: &str = " Its lines are not repeated here: they hold what sounds secret.";
 
 /// One replacement, and the lines to show it in.
@@ -23,7 +23,7 @@ const UNSHOWN: &str = " Its lines are not repeated here: they hold what sounds s
 pub(super) struct Change {
     file: usize,
     range: Range<usize>,
-    /// What goes before the text once, whoever else adds something there.
+    /// A prefix that is inserted once, even if several edits insert at this place.
     head: String,
     text: String,
     shown: (usize, usize),
@@ -68,7 +68,7 @@ pub(super) fn settle(text: Text<'_>, secrets: &Secrets, flaws: &mut [Flaw]) {
     }
 }
 
-/// What changes in a file.
+/// The changes of a file.
 struct Corrections {
     /// By where they are.
     changes: Vec<Change>,
@@ -274,7 +274,7 @@ impl Text<'_> {
         letter.is_some_and(|letter| !b"[{".contains(letter))
     }
 
-    /// Returns what stands before the dashes of a list.
+    /// Returns the indentation of a list's dashes.
     fn indent_of(self, file: usize, list: &Node) -> String {
         let item = list.items().first().map_or(list.line, |item| item.line);
         // A dash may stand on a line of its own above what it begins.

@@ -203,7 +203,7 @@ impl<'a, 'b> Scene<'a, 'b> {
     }
 }
 
-/// Returns what the rule with public id `id` found, if anything.
+/// Returns the finding of the rule with public id `id`, if any.
 fn raised(id: &str, evidence: &Evidence) -> Option<Finding> {
     match diagnose::rule(id)?.judge(evidence) {
         Verdict::Found(finding) => Some(*finding),

@@ -1,4 +1,4 @@
-//! What documents hold: deployments with their parts, and the configuration that these read.
+//! Reads deployments, their parts and their configuration from documents.
 //!
 //! Each object goes through the decoders that read it in a cluster; here is only where it stands.
 
@@ -93,11 +93,11 @@ struct Object<'a> {
     kind: &'a str,
     name: &'a str,
     namespace: &'a str,
-    /// What it is a piece of, when it is no object of its own.
+    /// The enclosing object, for a fragment.
     fragment: Option<Fragment>,
 }
 
-/// What the deployment of a piece is called.
+/// The deployment name of a fragment.
 const FRAGMENT: &str = "fragment";
 
 /// Reads what `sheets` hold. Objects that their decoders refuse are told in `refused`.
@@ -239,7 +239,7 @@ impl Part<'_> {
         }
     }
 
-    /// Returns what hides a setting, when something may set it that was not given or cannot be read.
+    /// Returns the missing or unreadable input that may contain a setting.
     pub(super) fn hides(&self, what: ClaimWhat, of: ClaimOf) -> Option<&Arc<str>> {
         let hidden = self.unsure.iter().find(|known| (known.what, known.of) == (what, of));
         hidden.map(|known| &known.by)

@@ -1,11 +1,11 @@
-//! What a deployment is meant to do, by its settings.
+//! Derives the intended routing of a deployment from its settings.
 
 use super::judge::Scene;
 use super::manifest::Part;
 use crate::diagnose::ROUTER_MODES;
 use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
 
-/// What a deployment is meant to do.
+/// The intended routing of a deployment.
 pub(super) struct Plan {
     /// Requests are to be routed by cached blocks.
     pub(super) is_kv: bool,

@@ -32,15 +32,15 @@ impl Verdict {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What it belongs to, such as `rights`.
+    /// The group of the check, such as `rights`.
     pub area: &'static str,
-    /// What was looked at.
+    /// The subject of the check.
     pub name: String,
     /// How it ended.
     pub verdict: Verdict,
-    /// What was seen.
+    /// The observation.
     pub seen: String,
-    /// What kvtop cannot show for it, and what to do; empty when nothing is amiss.
+    /// The loss, and what to do; empty if everything is available.
     pub advice: String,
 }
 

@@ -69,7 +69,7 @@ impl Reading {
     }
 }
 
-/// What is looked at, and the name that led there.
+/// The inspected deployment, and the name that led there.
 #[derive(Serialize)]
 pub(super) struct Target<'a> {
     asked: Option<&'a str>,

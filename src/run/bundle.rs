@@ -35,11 +35,11 @@ use crate::report::{self, doctor::Check};
 use crate::snapshot::{Snapshot, ViewQuery};
 use crate::tui::text::wrap;
 
-/// What goes into a bundle.
+/// The contents of a bundle.
 struct Gathered {
     snapshot: Snapshot,
     tape: Tape,
-    /// What kvtop could see; none of a recording.
+    /// The checks of `kvtop doctor`; none for a recording.
     doctor: Option<Vec<Check>>,
     /// Lines of a recording that could not be read.
     bad_lines: u64,
@@ -73,7 +73,7 @@ pub(super) async fn bundle(
 enum Failed {
     /// There is nothing to put into it.
     Gathering(RunError),
-    /// It cannot be written.
+    /// The file cannot be written.
     Writing(std::io::Error),
 }
 

@@ -48,7 +48,7 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
     Ok(Exit::Check(status.exit()))
 }
 
-/// Says in the asked format that nothing could be looked at: that is unknown, neither good nor bad.
+/// Prints, in the requested format, that the deployment could not be checked: unknown, neither good nor bad.
 pub(super) fn unknown(args: &CheckArgs, error: &dyn std::error::Error) -> Result<Exit, RunError> {
     let why = printable_lines(&crate::exit::chain(error));
     print(&match args.output {

@@ -35,7 +35,7 @@ use targets::{log_target, scrape_target};
 const REACH_FIRST: Duration = Duration::from_secs(5);
 const REACH_LAST: Duration = Duration::from_secs(60);
 
-/// What a cluster is opened with.
+/// The inputs for opening a cluster.
 pub(super) struct ClusterSpec {
     pub(super) client: KubeClient,
     pub(super) emitter: Emitter,
@@ -52,7 +52,7 @@ pub(super) struct ClusterSpec {
     pub(super) log_text: LogText,
     /// The Dynamo namespace to listen to, in place of the one that the pods have.
     pub(super) dynamo_namespace: Option<Arc<str>>,
-    /// What is wanted, as the engine learns of it.
+    /// The wanted sources, as the engine learns of them.
     pub(super) wanted: watch::Receiver<Wanted>,
 }
 

@@ -34,7 +34,7 @@ pub(super) const COLUMNS: usize = 100;
 /// The sources of events.
 const PLANES: [&str; 2] = ["nats", "zmq"];
 
-/// What was seen of a running deployment.
+/// Observations of a running deployment.
 struct Seen {
     snapshot: Snapshot,
     wanted: Option<Wanted>,
@@ -72,7 +72,7 @@ async fn examine(source: &SourceArgs, config: &Config) -> Vec<Check> {
     checks.into_iter().map(printable).collect()
 }
 
-/// Returns what can be said of sources that have been running, of which `snapshot` is the picture.
+/// Returns the checks of running sources, given their `snapshot`.
 pub(super) async fn found(live: &Live, snapshot: &Snapshot) -> Vec<Check> {
     let seen = Seen { snapshot: snapshot.clone(), wanted: wanted(live) };
     of_deployment(live, &seen).await.into_iter().map(printable).collect()
@@ -87,7 +87,7 @@ async fn of_deployment(live: &Live, seen: &Seen) -> Vec<Check> {
     checks
 }
 
-/// Returns what is to be open in a cluster; none without one.
+/// Returns the wanted sources of a cluster; none without a cluster.
 fn wanted(live: &Live) -> Option<Wanted> {
     let attached = live.attach.as_ref().filter(|_| live.client.is_some());
     attached.map(|attach| attach.wanted.borrow().clone())
@@ -140,7 +140,7 @@ fn row<'a>(snapshot: &'a Snapshot, name: &str) -> Option<&'a SourceRow> {
 /// Longest text of one field.
 const LONGEST: usize = 600;
 
-/// What servers say is text from outside.
+/// Messages of servers are untrusted text.
 fn printable(mut check: Check) -> Check {
     for text in [&mut check.name, &mut check.seen, &mut check.advice] {
         *text = crate::wire::printable(text, LONGEST).into_owned();

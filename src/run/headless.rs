@@ -93,7 +93,7 @@ pub(super) fn played(path: &Path, source: &SourceArgs) -> Result<(Engine, Timest
     Ok((engine, at))
 }
 
-/// Says what of a recording could not be read.
+/// Reports the parts of a recording that could not be read.
 pub(super) fn tell_damage(recording: &Recording) {
     let bad = recording.bad();
     if bad.count > 0 {
@@ -152,7 +152,7 @@ pub(super) async fn listened(
     Ok(Ok((Box::new(engine), clock::now())))
 }
 
-/// Says what to open next, where there is somebody to open it.
+/// Suggests the next command, if a person reads the terminal.
 pub(super) fn follow(attach: Option<&Attach>, engine: &Engine) {
     if let Some(attach) = attach {
         attach.update(engine);
@@ -256,7 +256,7 @@ pub(super) async fn record(args: &RecordArgs, source: &SourceArgs) -> Result<Exi
     Ok(Exit::Clean)
 }
 
-/// Says what a recording holds: frames written, those that are no notes of sources, and those lost.
+/// Summarises a recording: written frames, frames with data, and lost frames.
 fn recorded(path: &Path, written: u64, heard: u64, dropped: u64) {
     tell(&format!("kvtop: {written} frames written to {}", path.display()));
     if heard == 0 {

@@ -42,7 +42,7 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, RunError> {
     Ok(Exit::Check(report::lint::exit(&found)))
 }
 
-/// What was read so far.
+/// The input read so far.
 #[derive(Default)]
 struct Input {
     sources: Vec<Source>,

@@ -44,7 +44,7 @@ pub(super) struct Live {
     pub(super) client: Option<KubeClient>,
 }
 
-/// What is looked at.
+/// The inspected deployment.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     /// Its name: a Kubernetes namespace, or else an address.
@@ -62,7 +62,7 @@ impl Target {
         Self { label, asked: None, args: args.clone(), unsure: false }
     }
 
-    /// Returns what it is called, for people.
+    /// Returns its name for display.
     pub(super) fn title(&self) -> String {
         match &self.asked {
             Some(asked) => format!("{asked} → {}", self.label),
@@ -93,7 +93,7 @@ pub(super) struct Attach {
 }
 
 impl Attach {
-    /// Says what is worth having open, by what `engine` knows.
+    /// Publishes the wanted sources, given the knowledge of `engine`.
     pub(super) fn update(&self, engine: &Engine) {
         let (cluster, channels) = (engine.cluster(), engine.channels());
         let wanted = match &self.namespace {
@@ -170,7 +170,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     Ok(Live { frames, sources, target, attach, client: None })
 }
 
-/// Returns what the screen calls the deployment.
+/// Returns the deployment's name on screen.
 fn label(args: &SourceArgs, nats: Option<&Resolved>, records: Option<&Records>) -> String {
     if let Some(namespace) = &args.dynamo_namespace {
         return namespace.clone();

@@ -21,7 +21,7 @@ const LOT: usize = 1024;
 /// Longest name of a file that stands for its pod.
 const NAME_LIMIT: usize = 120;
 
-/// Returns what is known once every line of `files` was read, in the order in which they were written.
+/// Returns the state after all lines of `files` were read in the order of their times.
 pub(super) fn at_the_end_of(files: &[PathBuf], args: &SourceArgs) -> Result<Snapshot, RunError> {
     let mut logs = files.iter().map(|path| Log::open(path)).collect::<Result<Vec<_>, _>>()?;
     let options = EngineOptions { logs_only: true, ..live::engine_options("logs", args) };

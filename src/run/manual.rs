@@ -1,4 +1,4 @@
-//! What is made from definitions: completions, manual pages, and the list of keys.
+//! Text generated from definitions: completions, manual pages, and the list of keys.
 
 use std::fmt::Write as _;
 use std::io;
@@ -19,7 +19,7 @@ pub(super) fn completions(shell: Shell) -> Result<Exit, RunError> {
     Ok(Exit::Clean)
 }
 
-/// Returns what makes a shell complete commands and flags.
+/// Returns the completion script of a shell.
 pub fn completion(shell: Shell) -> String {
     let shell = match shell {
         Shell::Bash => Complete::Bash,

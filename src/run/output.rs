@@ -1,4 +1,4 @@
-//! What commands write: output, and what is said beside it.
+//! Output of commands, and messages beside the output.
 
 use std::io::{self, Write as _};
 
@@ -11,7 +11,7 @@ pub(super) fn print(text: &str) -> Result<(), RunError> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(RunError::Output)
 }
 
-/// Says something that is no output, where a person sees it.
+/// Prints a message that is not output to standard error.
 pub(super) fn tell(text: &str) {
     // There is nobody left to tell when even that fails.
     drop(writeln!(io::stderr().lock(), "{}", printable_lines(text)));

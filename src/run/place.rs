@@ -66,7 +66,7 @@ pub struct NotFound {
     name: String,
     /// Where deployments were looked for.
     searched: Vec<String>,
-    /// What could not be listed.
+    /// Resources without permission to list.
     unlisted: Vec<String>,
     nearest: Vec<String>,
 }
@@ -148,12 +148,12 @@ fn chosen(places: Vec<Place>, dgd: Option<&str>) -> Vec<Place> {
     if places.iter().any(fits) { places.into_iter().filter(fits).collect() } else { places }
 }
 
-/// What is known of the Kubernetes namespace of a name.
+/// Whether a Kubernetes namespace of this name exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Existence {
     Exists,
     Missing,
-    /// It may be listed, and there is no pod in it.
+    /// Listing is permitted, and the namespace has no pod.
     Empty,
     /// Whether there is one may not be known.
     Hidden,
@@ -271,7 +271,7 @@ impl Search {
         found.into_iter().take(MOST).collect()
     }
 
-    /// Returns what was listed; notes what may not be, and that there was no answer.
+    /// Returns the listed objects; notes missing permissions and missing answers.
     fn listed<T>(&mut self, answer: Result<T, Refusal>, what: impl Fn() -> String) -> Option<T> {
         match answer {
             Ok(found) => return Some(found),

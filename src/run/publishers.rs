@@ -60,7 +60,7 @@ impl Publishers {
         self.source.as_ref()
     }
 
-    /// Says which of `count` addresses cannot be used, when that changes; that of KV events first.
+    /// Reports which of `count` addresses are unusable, whenever that changes; those of KV events first.
     fn cannot(&mut self, mut unusable: Vec<(&attach::ZmqTarget, BadEndpoint)>, count: usize) {
         unusable.sort_by_key(|(target, _)| !target.events);
         let now = unusable.iter().map(|(target, _)| Arc::clone(&target.endpoint));

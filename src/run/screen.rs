@@ -162,7 +162,7 @@ pub(super) fn level(color: Option<&str>) -> Level {
     }
 }
 
-/// Returns what a screen would be drawn with, where one can be.
+/// Returns the terminal settings for the screen, if the output is a terminal.
 pub(super) fn options(config: &Config) -> Result<TerminalOptions, RunError> {
     if !io::stdout().is_terminal() {
         return Err(RunError::NoScreen("the output, a file or a pipe,"));
@@ -177,7 +177,7 @@ pub(super) fn options(config: &Config) -> Result<TerminalOptions, RunError> {
     described(config)
 }
 
-/// Returns what the terminal is like, by its environment and what was asked for.
+/// Returns the capabilities of the terminal, from its environment and the options.
 pub(super) fn described(config: &Config) -> Result<TerminalOptions, RunError> {
     let env = |name: &str| std::env::var(name).unwrap_or_default();
     let level = level(config.text(known::COLOR));

@@ -31,7 +31,7 @@ const LOOK_UP_EVERY: Duration = Duration::from_secs(5);
 /// The sources of the present session.
 pub(super) type Running = Arc<Vec<SourceHandle>>;
 
-/// What pictures go to, and what comes back.
+/// The channels to and from the screen.
 pub(super) struct Screen {
     pub(super) pictures: watch::Sender<Arc<Snapshot>>,
     pub(super) queries: watch::Receiver<ViewQuery>,
@@ -40,7 +40,7 @@ pub(super) struct Screen {
 
 /// The present session, and what the next one is made from.
 pub(super) struct Sessions {
-    /// What the user asked for at the start, with the namespace and the context that this led to.
+    /// The options at the start, with the resulting namespace and context.
     first: SourceArgs,
     /// The same of the present session.
     args: SourceArgs,

@@ -66,7 +66,7 @@ fn config_file(cli: &Cli) -> Result<Option<(PathBuf, String)>, ConfigError> {
     }
 }
 
-/// Returns what the flags of `cli` set.
+/// Returns the settings made by options of `cli`.
 fn flags(cli: &Cli) -> Vec<(&'static Setting, String)> {
     let (source, screen) = (&cli.source, &cli.screen);
     let values = [
@@ -108,7 +108,7 @@ pub(super) fn keymap(config: &Config) -> Result<Keymap, ConfigError> {
     })
 }
 
-/// Returns what holds, and fills in what the command line left open.
+/// Returns the effective settings, and adds them to the command line.
 pub(super) fn settle(cli: &mut Cli) -> Result<Config, ConfigError> {
     let file = config_file(cli)?;
     let config = Config::layered(&Layers {

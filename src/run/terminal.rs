@@ -29,7 +29,7 @@ use crate::tui::labels::Labels;
 use crate::tui::scope::Notice;
 use crate::tui::theme::{Glyphs, Level, ThemeError, Themes};
 
-/// What the terminal is like, and what the user wants of it.
+/// The capabilities of the terminal, and the user's settings for it.
 #[derive(Clone, Debug)]
 pub struct TerminalOptions {
     /// The name of the theme; [`AUTO`] stands for one of the two below.
@@ -74,7 +74,7 @@ pub enum Notify {
 }
 
 impl Notify {
-    /// Returns what asks for it; nothing when it is off. `text` loses what a terminal would obey.
+    /// Returns the escape sequence of a notification, or nothing if it is off. Control characters in `text` are removed.
     fn sequence(self, text: &str) -> String {
         let text: String = text.chars().filter(|letter| !steers(*letter)).collect();
         match self {
@@ -143,7 +143,7 @@ pub enum TerminalError {
     /// The process cannot stop itself.
     #[error("could not suspend")]
     Suspend(#[source] io::Error),
-    /// Whoever made the pictures is gone; the last one stayed until the user left.
+    /// The engine stopped; the last picture stayed until the user left.
     #[error("the engine stopped")]
     Stopped,
     /// The theme cannot be used.

@@ -10,7 +10,7 @@ pub(super) fn names() -> Vec<String> {
     Thresholds::KEYS.iter().map(|key| key.name.replace('_', "-")).collect()
 }
 
-/// Returns what the reference says of each.
+/// Returns the entry of each threshold in the reference.
 pub(super) fn listed() -> Vec<Threshold> {
     let about = |key: &crate::diagnose::Key| Threshold {
         name: key.name.replace('_', "-"),
@@ -33,7 +33,7 @@ pub(super) fn set(thresholds: &mut Thresholds, name: &str, text: &str) -> Result
     })
 }
 
-/// Returns what holds.
+/// Returns the effective thresholds.
 pub(super) fn of(source: &SourceArgs) -> Thresholds {
     let mut thresholds = Thresholds::default();
     for (name, text) in &source.thresholds {

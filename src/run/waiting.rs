@@ -21,7 +21,7 @@ const MOST: usize = 24;
 /// The permission without which pods are unknown, as the source names it.
 const NO_PODS: &str = "list on pods";
 
-/// What has been said.
+/// The messages that were already printed.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     told: BTreeSet<String>,

@@ -78,24 +78,29 @@ impl MemoryRow {
         figure!(block_tokens, "tokens per block", "tokens", "log, pod or card of the worker"),
         figure!(
             capacity_tokens,
-            "room in tokens",
+            "capacity (tokens)",
             "tokens",
             "the engine's log, or card and block size"
         ),
         figure!(
             capacity_blocks,
-            "room in blocks",
+            "capacity (blocks)",
             "blocks",
             "model card, router's log, or engine's log"
         ),
-        figure!(fill, "held of the room", "share", "room, a known past, stores with blocks"),
-        figure!(active, "in use of the room", "share", "metrics or load reports, and room"),
+        figure!(
+            fill,
+            "cached, % of capacity",
+            "share",
+            "capacity, complete history, stores with blocks"
+        ),
+        figure!(active, "in use, % of capacity", "share", "capacity, and metrics or load reports"),
         figure!(stored_per_second, "blocks stored", "per_second", "KV events for half a minute"),
         figure!(removed_per_second, "blocks removed", "per_second", "KV events for half a minute"),
-        figure!(residency, "a block stays", "seconds", "stored blocks, and a known past"),
+        figure!(residency, "block lifetime", "seconds", "stored blocks and complete history"),
         figure!(working_set, "working set, at least", "blocks", "stored blocks"),
-        figure!(pressure, "working set / room", "ratio", "stored blocks, and room"),
-        figure!(returned, "stored again", "share", "50 sampled blocks"),
-        figure!(over_commit, "requests at once / room", "ratio", "max_num_seqs, metrics, room"),
+        figure!(pressure, "working set / capacity", "ratio", "stored blocks and capacity"),
+        figure!(returned, "stored again soon", "share", "50 sampled blocks"),
+        figure!(over_commit, "max batch / capacity", "ratio", "max_num_seqs, metrics and capacity"),
     ];
 }

@@ -50,7 +50,12 @@ fn the_reference_of_findings_is_generated_from_the_rules() {
         let about = rule.about().replace('\n', "\n\n");
         writeln!(page, "\n## {} {}\n\n{about}", rule.id(), rule.name()).unwrap();
         if !rule.explains().is_empty() {
-            writeln!(page, "\nConsequences, hidden while this finding is active: {}.", rule.explains().join(", ")).unwrap();
+            writeln!(
+                page,
+                "\nConsequences, hidden while this finding is active: {}.",
+                rule.explains().join(", ")
+            )
+            .unwrap();
         }
     }
     page.push_str(

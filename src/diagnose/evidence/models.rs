@@ -1,4 +1,4 @@
-//! The evidence of one model among several: another deployment beside it must not speak for it.
+//! Restricts the evidence to one of several models, because other models are no evidence for it.
 
 use super::Evidence;
 use crate::domain::{ClaimOf, WorkerId};

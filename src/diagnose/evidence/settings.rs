@@ -7,17 +7,17 @@ use crate::domain::{ClaimOf, Timestamp, WorkerId};
 /// How a value is known, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ground {
-    /// Nobody set it: the default of the version.
+    /// The default of the version.
     Default,
-    /// A deployment's manifest says so, before there are pods.
+    /// From a deployment's manifest, before there are pods.
     Manifest,
     /// The process was started with it, or reads it from a file.
     Setting,
-    /// The running process says so.
+    /// Reported by the running process.
     Observed,
 }
 
-/// Somebody's block size.
+/// A claim about a block size.
 #[derive(Clone, Debug)]
 pub struct SizeClaim {
     /// Whose.
@@ -28,7 +28,7 @@ pub struct SizeClaim {
     pub pod: Option<Arc<str>>,
     /// The component, where a manifest says it of one that has no pods yet.
     pub component: Option<Arc<str>>,
-    /// What discovery, its pod or its manifest says that it does.
+    /// Its role, from discovery, its pod or its manifest.
     pub role: Option<Arc<str>>,
     /// The model it is of, where whoever says so may serve several.
     pub model: Option<Arc<str>>,
@@ -40,9 +40,9 @@ pub struct SizeClaim {
     pub source: Arc<str>,
     /// The text it was read from.
     pub raw: Arc<str>,
-    /// When it was said first.
+    /// When the claim was first seen.
     pub at: Timestamp,
-    /// When it was said last.
+    /// When the claim was last seen.
     pub last: Timestamp,
 }
 
@@ -80,10 +80,10 @@ impl<T> Setting<T> {
     }
 }
 
-/// What reads the size declared on the frontend.
+/// The kind of router, which decides whether it reads the size declared on the frontend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RouterKind {
-    /// Nobody says which router this is.
+    /// Unknown.
     #[default]
     Unknown,
     /// The router inside `dynamo.frontend`, which hashes with the model card's size.
@@ -105,7 +105,7 @@ pub struct Settings {
     pub temperature: Option<Setting<f64>>,
     /// Whether the router follows KV events.
     pub kv_events: Option<Setting<bool>>,
-    /// Whether routers tell each other what they routed.
+    /// Whether routers share their load (replica sync).
     pub replica_sync: Option<Setting<bool>>,
     /// Whether workers publish events.
     pub publishes: Vec<OfWorker<bool>>,

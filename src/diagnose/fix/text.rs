@@ -59,7 +59,7 @@ fn parse(text: &str, format: Format) -> Option<Value> {
     }
 }
 
-/// Returns what is to be read once `outer.inner` is `new`.
+/// Returns the parsed value after `outer.inner` is set to `new`.
 fn wanted(old: &Value, outer: &str, inner: &str, new: Value) -> Option<Value> {
     let mut map = match old {
         Value::Object(map) => map.clone(),

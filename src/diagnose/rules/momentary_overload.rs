@@ -19,17 +19,16 @@ impl Rule for MomentaryOverload {
     }
 
     fn about(&self) -> &'static str {
-        "Load is even on average, but not at every moment: conversations return to the worker that \
-         caches them, so requests in flight vary more than with round-robin. Near the limit of the \
-         batch one worker exceeds it for a while, and its new requests wait until others finish. Few \
-         users wait for seconds while the median hardly rises. Judged over the last minute, with a \
-         router that chooses by KV cache: the 95th percentile of the time to the first token is above \
-         its objective (objectives.ttft_p95, 600 ms when not set) and at least three times the median (tail), a worker had more \
-         requests in flight than its engine runs at a time (max_batch_size, max_num_seqs), and all \
-         workers together had room for all requests. Where they had none, the deployment is too \
-         small, which is another problem. What helps: another worker, or fewer requests at once; the \
+        "Load is even on average, but not at every moment: conversations return to the worker that caches them, \
+         so requests in flight vary more than with round-robin. Near the batch limit one worker exceeds it for \
+         a while, and its new requests wait until others finish. A few users wait for seconds while the median \
+         hardly rises.\nDetected over the last minute, with KV-aware routing, if all of these hold. The 95th \
+         percentile of the time to first token is above its objective (objectives.ttft_p95, default 600 ms) and \
+         at least three times the median (tail). A worker had more requests in flight than its batch limit \
+         (max_batch_size, max_num_seqs). All workers together had capacity for all requests; if not, the \
+         deployment is too small, which is another problem.\nAdd a worker, or limit concurrent requests; the \
          finding estimates both. Another overlap weight does not help: in the simulated deployment of \
-         docs/DEMO.md, at 180 users, weights from 0 to 2 all leave the waiting."
+         docs/DEMO.md with 180 users, requests wait with every weight from 0 to 2."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

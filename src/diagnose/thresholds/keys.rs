@@ -7,13 +7,13 @@ use super::Thresholds;
 pub struct Key {
     /// Its name, which is that of its field.
     pub name: &'static str,
-    /// What it is counted in: `count`, `seconds`, `share` (0 to 1) or `factor`.
+    /// Its unit: `count`, `seconds`, `share` (0 to 1) or `factor`.
     pub unit: &'static str,
     /// The smallest value that makes sense.
     pub least: f64,
     /// The largest.
     pub most: f64,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
     get: fn(&Thresholds) -> f64,
     set: fn(&mut Thresholds, f64),
@@ -61,12 +61,12 @@ impl std::fmt::Display for ThresholdError {
 impl std::error::Error for ThresholdError {}
 
 impl Key {
-    /// Returns its value when nobody sets it.
+    /// Returns the default value.
     pub fn default(&self) -> f64 {
         (self.get)(&Thresholds::default())
     }
 
-    /// Returns its value in `thresholds`.
+    /// Returns the value in `thresholds`.
     pub fn of(&self, thresholds: &Thresholds) -> f64 {
         (self.get)(thresholds)
     }

@@ -176,7 +176,7 @@ fn changes(before: &Pod, now: &Pod) -> Vec<String> {
         news.push(trouble.to_string());
     }
     if now.terminating && !before.terminating {
-        news.push("was told to end".to_owned());
+        news.push("is terminating".to_owned());
     }
     match (before.ready, now.ready) {
         (false, true) => news.push("is ready".to_owned()),

@@ -15,7 +15,7 @@ const EVENTS_CONFIG: &str = r#"{"enable_kv_cache_events":true,"publisher":"zmq",
 const PUBLISHER_CONFIG: &str =
     r#"{"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
 
-/// Returns what makes the workers publish that do not.
+/// Returns the corrections that make silent workers publish.
 pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
     let workers = scene.workers().map(|(_, part)| part);
     let silent = workers.filter(|part| part.role != Role::Decode && !part.words().is_empty());

@@ -1,4 +1,4 @@
-//! What sounds secret in a manifest: lines with it are not repeated.
+//! Detects secret-looking values in manifests; lines with them are not repeated.
 
 use std::ops::Range;
 

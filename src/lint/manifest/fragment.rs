@@ -13,7 +13,7 @@ const OF_SERVICE: [&str; 5] =
 /// Keys of a service of a Compose file.
 const OF_OTHERS: [&str; 3] = ["image", "build", "container_name"];
 
-/// What of a graph deployment a document without a kind is.
+/// The part of a graph deployment that a document without a kind contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fragment {
     /// The spec, or keys of it: `services`, `components`.
@@ -23,7 +23,7 @@ pub(super) enum Fragment {
 }
 
 impl Fragment {
-    /// Returns what `root` can only be; none where it may be anything else.
+    /// Returns the only possible part; none if `root` may be something else.
     pub(super) fn of(root: &Node) -> Option<Self> {
         if root.get("kind").is_some() || root.get("apiVersion").is_some() {
             return None;
@@ -39,7 +39,7 @@ impl Fragment {
         (named && are_services(root)).then_some(Self::Services)
     }
 
-    /// Returns it as the object that it is a piece of, and its parts.
+    /// Returns the enclosing object and its parts.
     pub(super) fn whole<'a>(self, object: &Object<'a>) -> (&'static str, Value, Vec<Part<'a>>) {
         let (mut spec, parts) = match self {
             Self::Spec => (object.node.json(), graph_parts(object, Some(object.node))),

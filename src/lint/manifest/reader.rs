@@ -15,7 +15,7 @@ use crate::lint::{Source, Unreadable};
 use crate::model::Cluster;
 use crate::wire::{self, Facts};
 
-/// What is needed to read an object.
+/// The context for reading an object.
 pub(super) struct Reader<'a, 'b> {
     pub(super) maps: Vec<&'b Object<'a>>,
     pub(super) files: Vec<&'a Sheet>,

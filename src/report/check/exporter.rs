@@ -41,7 +41,7 @@ pub fn exporter(snapshot: &Snapshot, raises: &Raises) -> String {
     sources(&mut text, snapshot);
     streams(&mut text, snapshot);
     let seconds = snapshot.at.0 / 1_000_000;
-    family(&mut text, "kvtop_picture_timestamp_seconds", "gauge", "When this was computed");
+    family(&mut text, "kvtop_picture_timestamp_seconds", "gauge", "Time of the computation");
     sample(&mut text, "kvtop_picture_timestamp_seconds", &[], seconds);
     text
 }
@@ -49,7 +49,7 @@ pub fn exporter(snapshot: &Snapshot, raises: &Raises) -> String {
 /// A number of a worker; none where nobody reports it: a 0 would be read as a count.
 type Value = fn(&WorkerRow, Heard) -> Option<f64>;
 
-/// Who tells of workers at all.
+/// The sources that report on workers.
 #[derive(Clone, Copy)]
 struct Heard {
     /// KV events would be seen if there were any.
@@ -78,16 +78,19 @@ const WORKER: [(&str, &str, &str, Value); 15] = [
     ("empty_stores_total", "counter", "Stored events without blocks", |row, heard| {
         count(row.counters.empty_stores, heard.events)
     }),
-    ("refused_stores_total", "counter", "Stores under an unknown parent", |row, heard| {
-        count(row.counters.refused_stores, heard.events && is_known(row))
-    }),
+    (
+        "refused_stores_total",
+        "counter",
+        "Stores rejected because the parent is unknown",
+        |row, heard| count(row.counters.refused_stores, heard.events && is_known(row)),
+    ),
     ("removed_blocks_total", "counter", "Removed hashes", |row, heard| {
         count(row.counters.removed_blocks, heard.events)
     }),
     ("unknown_removals_total", "counter", "Removed hashes not held", |row, heard| {
         count(row.counters.unknown_removals, heard.events && is_known(row))
     }),
-    ("missing_events_total", "counter", "Events missing by their numbers", |row, heard| {
+    ("missing_events_total", "counter", "Missing events, from gaps in event ids", |row, heard| {
         count(row.missing, heard.events)
     }),
     ("numbered_events_total", "counter", "Events its publisher numbered", |row, heard| {
@@ -96,19 +99,19 @@ const WORKER: [(&str, &str, &str, Value); 15] = [
     ("reordered_events_total", "counter", "Events that came after later ones", |row, heard| {
         count(row.ledger.reordered, heard.events && row.ledger.received > 0)
     }),
-    ("requests_routed_total", "counter", "Requests routed to it", |row, heard| {
+    ("requests_routed_total", "counter", "Requests routed to the worker", |row, heard| {
         count(row.routed, heard.requests)
     }),
     ("kv_utilization_ratio", "gauge", "KV cache in use, 0 to 1", |row, _| {
         row.kv_utilization.as_ref().map(|known| known.value)
     }),
-    ("hit_ratio", "gauge", "Share of prompt tokens found in its cache", |row, _| {
+    ("hit_ratio", "gauge", "Share of prompt tokens found in the cache", |row, _| {
         row.hit_rate.as_ref().map(|known| known.value)
     }),
-    ("orphan_ratio", "gauge", "Share of stores refused, over a minute", |row, _| {
+    ("orphan_ratio", "gauge", "Share of stores rejected in the last minute", |row, _| {
         row.orphan_share.filter(|_| row.knowledge == Knowledge::Complete)
     }),
-    ("last_event_timestamp_seconds", "gauge", "When its last KV event came", |row, _| {
+    ("last_event_timestamp_seconds", "gauge", "Time of the last KV event", |row, _| {
         row.last_event.map(|at| at.0 as f64 / 1e6)
     }),
 ];
@@ -151,7 +154,7 @@ fn sources(text: &mut String, snapshot: &Snapshot) {
     let counted: [(&str, &str, Number); 3] = [
         ("kvtop_source_frames_total", "Frames of a source", |row| row.frames),
         ("kvtop_source_dropped_total", "Frames that kvtop dropped", |row| row.dropped),
-        ("kvtop_source_gaps_total", "Messages known to be missing", |row| row.gaps),
+        ("kvtop_source_gaps_total", "Missing messages", |row| row.gaps),
     ];
     family(text, "kvtop_source_up", "gauge", "1 while a source delivers");
     for row in &snapshot.sources {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{Status, active};
 use crate::snapshot::{CheckVerdict, Knowledge, Snapshot};
 
-/// Returns what is wrong as metrics.
+/// Formats findings and figures as metrics.
 pub fn prometheus(snapshot: &Snapshot) -> String {
     page(snapshot, &|id| u64::from(active(snapshot).any(|finding| finding.id == id)))
 }
@@ -20,12 +20,12 @@ pub(super) fn page(snapshot: &Snapshot, raised: &dyn Fn(&str) -> u64) -> String 
     for id in ["KVT001", "KVT002", "KVT016"] {
         sample(&mut page, name, &[("finding", id)], raised(id));
     }
-    family(&mut page, "kvtop_finding", "gauge", "1 while the finding is true");
+    family(&mut page, "kvtop_finding", "gauge", "1 while the finding is active");
     for check in &snapshot.checks {
         let labels = [("finding", check.id), ("name", check.name)];
         sample(&mut page, "kvtop_finding", &labels, found(check.id));
     }
-    family(&mut page, "kvtop_check_unknown", "gauge", "1 while a check lacks evidence");
+    family(&mut page, "kvtop_check_unknown", "gauge", "1 while data for the check is missing");
     for check in &snapshot.checks {
         let unknown = u8::from(matches!(check.verdict, CheckVerdict::Unknown { .. }));
         sample(&mut page, "kvtop_check_unknown", &[("finding", check.id)], unknown);
@@ -44,11 +44,11 @@ pub fn prometheus_failed() -> String {
 }
 
 fn status(page: &mut String, status: Status) {
-    family(page, "kvtop_check_status", "gauge", "0 good, 1 warning, 2 critical, 3 unknown");
+    family(page, "kvtop_check_status", "gauge", "0 OK, 1 warning, 2 critical, 3 unknown");
     sample(page, "kvtop_check_status", &[], status.exit());
 }
 
-/// What routers' logs say; absent while none is read.
+/// Adds the routers' warnings; absent while no router's log is read.
 fn warnings(page: &mut String, snapshot: &Snapshot) {
     let router = &snapshot.router;
     let rows = [
@@ -59,7 +59,7 @@ fn warnings(page: &mut String, snapshot: &Snapshot) {
     let known = rows.into_iter().filter_map(|(kind, count)| Some((kind, count?)));
     for (index, (kind, count)) in known.enumerate() {
         if index == 0 {
-            family(page, name, "counter", "Warnings of routers about KV events, by kind");
+            family(page, name, "counter", "Router warnings about KV events, by kind");
         }
         sample(page, name, &[("kind", kind)], count);
     }
@@ -79,7 +79,7 @@ fn sizes(page: &mut String, snapshot: &Snapshot) {
         ] {
             let Some(size) = size else { continue };
             if !begun {
-                family(page, name, "gauge", "Tokens per block, as claimed");
+                family(page, name, "gauge", "Tokens per block, as reported");
                 begun = true;
             }
             let rank = worker.rank.dp_rank.to_string();
@@ -105,28 +105,23 @@ fn counters(page: &mut String, snapshot: &Snapshot) {
         ("kvtop_stored_blocks_total", "Blocks in stored events", totals.stored_blocks, events),
         (
             "kvtop_refused_stores_total",
-            "Stores under an unknown parent",
+            "Stores rejected because the parent is unknown",
             totals.refused_stores,
             known,
         ),
-        ("kvtop_refused_blocks_total", "Blocks in refused stores", totals.refused_blocks, known),
+        ("kvtop_refused_blocks_total", "Blocks in rejected stores", totals.refused_blocks, known),
         ("kvtop_removed_blocks_total", "Removed hashes", totals.removed_blocks, events),
         ("kvtop_unknown_removals_total", "Removed hashes not held", totals.unknown_removals, known),
         ("kvtop_cleared_total", "Cleared events", totals.cleared, events),
         ("kvtop_requests_routed_total", "Requests routed", router.routed, told),
         (
             "kvtop_overlap_known_total",
-            "Requests whose overlap is known",
+            "Requests with a known overlap",
             router.overlap_known,
             overlap,
         ),
-        (
-            "kvtop_overlap_zero_total",
-            "Of those, the ones without overlap",
-            router.overlap_zero,
-            overlap,
-        ),
-        ("kvtop_rejects_total", "Input that could not be read", snapshot.rejects.count, true),
+        ("kvtop_overlap_zero_total", "Requests without a cache hit", router.overlap_zero, overlap),
+        ("kvtop_rejects_total", "Input that could not be decoded", snapshot.rejects.count, true),
     ];
     for (name, help, value, _) in rows.into_iter().filter(|row| row.3) {
         family(page, name, "counter", help);
@@ -138,7 +133,7 @@ fn counters(page: &mut String, snapshot: &Snapshot) {
     for (name, help, value) in [
         ("kvtop_accepted_blocks", "Blocks as a router counts them", snapshot.tree.accepted_blocks),
         ("kvtop_held_blocks", "Blocks that workers hold", snapshot.tree.held_blocks),
-        ("kvtop_orphan_blocks", "Blocks under missing parents", snapshot.tree.orphan_blocks),
+        ("kvtop_orphan_blocks", "Blocks with a missing parent", snapshot.tree.orphan_blocks),
     ] {
         family(page, name, "gauge", help);
         sample(page, name, &[], value);

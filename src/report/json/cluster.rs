@@ -1,4 +1,4 @@
-//! What Kubernetes shows, in the contract's words.
+//! Kubernetes objects in the JSON contract.
 
 use serde::Serialize;
 

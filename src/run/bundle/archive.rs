@@ -18,7 +18,7 @@ const ENDING: &str = ".tar.zst";
 pub(super) struct Entry {
     /// Its name.
     pub(super) name: &'static str,
-    /// What it holds.
+    /// Its contents.
     pub(super) bytes: Vec<u8>,
 }
 

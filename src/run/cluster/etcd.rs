@@ -9,7 +9,7 @@ use crate::source::nats::Secret;
 use crate::source::reach::Reach;
 use crate::source::{Emitter, SourceHandle};
 
-/// What the user said of etcd.
+/// The user's options for etcd.
 #[derive(Clone, Debug, Default)]
 pub(in crate::run) struct EtcdOptions {
     /// Where it is; as the pods say when it is none.
@@ -23,7 +23,7 @@ pub(super) struct Etcd {
     options: EtcdOptions,
     emitter: Emitter,
     reach: Reach,
-    /// What was wanted last, and the source, when it could be started.
+    /// The last wanted target, and its source if that could be started.
     open: Option<(EtcdTarget, Option<SourceHandle>)>,
 }
 

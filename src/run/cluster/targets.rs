@@ -1,4 +1,4 @@
-//! What is wanted, in the words of the sources.
+//! Converts wanted targets into the types of the sources.
 
 use std::sync::Arc;
 

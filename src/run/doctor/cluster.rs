@@ -1,4 +1,4 @@
-//! What Kubernetes lets kvtop see.
+//! Checks of Kubernetes: API server, permissions and deployment.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ const AREA: &str = "kubernetes";
 const RIGHTS: &str = "rights";
 const DEPLOYMENT: &str = "deployment";
 
-/// What is less without a resource.
+/// The loss without each resource.
 const LESS: [(&str, &str); 6] = [
     ("pods/log", "no warnings, decisions or capacity lines from logs"),
     (
@@ -89,7 +89,7 @@ fn installed(all: &[Right]) -> Vec<Check> {
     dynamos.map(check).collect()
 }
 
-/// Returns what is said of a right; none where there is nothing to have a right to.
+/// Returns the check of a permission; none if the resource does not exist.
 fn of_right(right: &Right) -> Option<Check> {
     let name = right.right.to_string();
     let place = format!("in namespace {}", right.right.namespace);
@@ -111,7 +111,7 @@ fn less(resource: &str) -> &'static str {
     LESS.iter().find(|(known, _)| *known == resource).map_or("", |(_, less)| less)
 }
 
-/// Returns what was not asked, since nothing called for it, and what only the sources have asked.
+/// Returns the checks of permissions that were not needed, or that only sources have used.
 fn unasked(seen: &Seen, all: &[Right], home: &str) -> Vec<Check> {
     let asked = |resource: &str| all.iter().any(|right| *right.right.resource == *resource);
     let mut checks = Vec::new();
@@ -127,10 +127,10 @@ fn unasked(seen: &Seen, all: &[Right], home: &str) -> Vec<Check> {
     checks
 }
 
-/// What sources say they need to find the pods of a service.
+/// The permission that sources name if they cannot find the pods of a service.
 const ENDPOINTS: &str = "`list endpointslices`";
 
-/// Returns what became of port-forwards: of the right to them, and of that to find where they lead.
+/// Returns the checks of port-forwards: the permission to open them, and to find their pods.
 fn forwarding(seen: &Seen, home: &str) -> Vec<Check> {
     let name = "create on pods/portforward";
     let Some(row) = row(&seen.snapshot, "port-forward") else {

@@ -29,7 +29,7 @@ pub(super) fn checks(seen: &Seen) -> Vec<Check> {
     checks
 }
 
-/// Returns what was ignored, since no deployment looked at uses it.
+/// Returns the check that lists ignored Dynamo namespaces.
 fn ignored(snapshot: &Snapshot) -> Option<Check> {
     let foreign = &snapshot.deployment.foreign;
     let names = foreign.iter().map(|(name, messages)| format!("{name} ({messages})"));
@@ -119,7 +119,7 @@ fn is_short(why: &str) -> bool {
     matches!(counts, (Some(reached), Some("of"), Some(wanted)) if reached != wanted)
 }
 
-/// Returns what is said of a source with an endpoint in each of `wanted` pods.
+/// Returns the check of a source with an endpoint in each of `wanted` pods.
 fn of_pods(row: Option<&SourceRow>, name: &str, wanted: usize) -> Check {
     let check = |verdict, seen: &str| Check::new(AREA, name, verdict, seen);
     match row {

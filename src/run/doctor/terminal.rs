@@ -1,4 +1,4 @@
-//! What the terminal can show.
+//! Checks of the terminal's capabilities.
 
 use std::io::{self, IsTerminal};
 

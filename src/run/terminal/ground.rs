@@ -15,14 +15,14 @@ use tokio::time::Instant;
 
 use crate::tui::theme::contrast;
 
-/// What is asked.
+/// The query to the terminal.
 const QUESTION: &[u8] = b"\x1b]11;?\x1b\\\x1b[c";
 /// How long the answer may take: a slow line, and no longer than a person waits.
 const WAIT: Duration = Duration::from_millis(500);
 /// Longest answer that is read.
 const LONGEST: usize = 256;
 
-/// What was found out.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Found {
     /// True for a light ground; none when nobody says.

@@ -54,7 +54,7 @@ fn end(code: u8) {
     std::process::exit(i32::from(code));
 }
 
-/// What a signal asks for.
+/// The request of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Caught {
     /// Leave, because of this signal.

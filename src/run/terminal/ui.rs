@@ -39,12 +39,12 @@ pub(super) struct Wiring<H> {
     pub(super) pictures: watch::Receiver<Arc<Snapshot>>,
     pub(super) queries: watch::Sender<ViewQuery>,
     pub(super) actions: mpsc::Sender<Action>,
-    /// What the program tells; closed where it has nothing to tell.
+    /// Messages of the program; closed if there will be none.
     pub(super) notices: mpsc::Receiver<Notice>,
     pub(super) hooks: H,
 }
 
-/// What happened.
+/// An event for the screen.
 enum Wake {
     Terminal(Option<io::Result<Event>>),
     Picture,
@@ -201,7 +201,7 @@ impl<H: Hooks> Ui<H> {
         self.pacer.touch();
     }
 
-    /// Says for good that no picture comes any more: nothing on the screen is live.
+    /// Shows permanently that no new pictures arrive, so nothing on the screen is live.
     fn stopped(&mut self) {
         self.pictures_end = true;
         let mut picture = Snapshot::clone(&self.picture);

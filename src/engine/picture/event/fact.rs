@@ -58,7 +58,7 @@ pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
 }
 
 fn said<T: ToString>(value: Option<T>) -> String {
-    value.map_or_else(|| "not said".to_owned(), |value| value.to_string())
+    value.map_or_else(|| "not reported".to_owned(), |value| value.to_string())
 }
 
 fn request(engine: &Engine, request: &RequestEvent, lines: &mut Vec<String>) {
@@ -114,7 +114,7 @@ fn warning(engine: &Engine, warning: &LogWarning, lines: &mut Vec<String>) {
     match warning.kind {
         WarningKind::ParentMissing { parent, blocks } => {
             named(lines, "parent", said(parent.map(hash)));
-            named(lines, "refused blocks", said(blocks));
+            named(lines, "rejected blocks", said(blocks));
         }
         WarningKind::RemoveMissing { block } => named(lines, "block", said(block.map(hash))),
         _ => {}
@@ -203,8 +203,8 @@ const fn metric(name: GaugeName) -> &'static str {
         GaugeName::OutputTokenSum => "sum of answer tokens",
         GaugeName::OutputTokenCount => "number of answers",
         GaugeName::StoresApplied => "stores taken in",
-        GaugeName::StoresOrphaned => "stores refused for want of a parent",
-        GaugeName::StoresInvalid => "stores refused for other reasons",
+        GaugeName::StoresOrphaned => "stores rejected because the parent is unknown",
+        GaugeName::StoresInvalid => "stores rejected for other reasons",
         GaugeName::RemovalsApplied => "removals followed",
         GaugeName::RemovalsMissing => "removals of unknown blocks",
         GaugeName::SourcelessWorkers => "workers without a source of KV events",
