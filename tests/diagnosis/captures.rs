@@ -252,7 +252,7 @@ fn the_line_says_how_many_checks_cannot_be_judged() {
     // Without a router's log nobody can tell that it lost its history.
     let all = seen.checks.len();
     let known = format!(
-        "KVTOP OK - {clear} of {all} checks are clear, {open} cannot be judged (KVT007 among them), 1 is a note. "
+        "KVTOP OK - {clear} of {all} checks passed, {open} checks do not have enough data yet (including KVT007), 1 note. "
     );
     assert!(line.starts_with(&known), "{line}");
 }
