@@ -76,7 +76,7 @@ impl<'a, 'b> Scene<'a, 'b> {
         }
     }
 
-    /// Reports variables from ConfigMaps that were not given. The router mode may be one of them.
+    /// Reports variables from `ConfigMap`s that were not given. The router mode may be one of them.
     fn hidden(&self, found: &mut Verdicts) {
         let parts = self.deployment.parts.iter();
         for part in parts.filter(|part| part.role.is_router() || part.role.is_worker()) {

@@ -30,9 +30,7 @@ impl Rule for KvPressure {
             .filter_map(|rank| Some((Evidence::name_of(rank), rank.utilization?)))
             .collect();
         let Some((_, most)) = known.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
-            return Verdict::unknown(
-                "no data on KV utilization (needs worker metrics or load reports)",
-            );
+            return Verdict::unknown("no data on KV use (needs worker metrics or load reports)");
         };
         let cached = |name: &str| cached(evidence, name);
         let full: Vec<_> = known

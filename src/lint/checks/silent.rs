@@ -11,7 +11,7 @@ use crate::lint::{Edit, Flaw};
 /// The event configuration that vLLM workers need.
 const EVENTS_CONFIG: &str = r#"{"enable_kv_cache_events":true,"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
 
-/// The event configuration that SGLang workers need; SGLang has no switch to enable events.
+/// The event configuration that `SGLang` workers need; the engine has no switch to enable events.
 const PUBLISHER_CONFIG: &str =
     r#"{"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
 
