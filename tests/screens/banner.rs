@@ -146,7 +146,7 @@ fn without_colour_or_in_ascii_words_carry_it() {
 }
 
 #[test]
-fn workers_that_evidence_names_are_marked() {
+fn workers_that_evidence_is_about_are_marked() {
     let row = |picture: &kvtop::snapshot::Snapshot, alias: &str| {
         let screen = draw(&mut shell(), picture, (160, 45));
         screen.lines().find(|line| line.contains(&format!(" {alias} trtllm"))).unwrap().to_owned()
@@ -156,8 +156,7 @@ fn workers_that_evidence_names_are_marked() {
     assert!(row(&picture, "w0").contains(" 32▲ "));
     assert!(row(&picture, "w1").contains("✓ w1") && row(&picture, "w1").contains(" 32 "));
 
-    picture.findings[0].evidence[1].claim = String::from("publisher block size");
-    picture.findings[0].evidence[1].source = String::from("args of trtllmworker-0-m4q9d");
+    picture.findings[0].evidence[1].worker = Some(picture.workers[1].rank.worker);
     assert!(row(&picture, "w0").contains("✓ w0") && row(&picture, "w1").contains("▲ w1"));
 
     picture.findings[0].evidence[1].against = true;

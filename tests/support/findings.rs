@@ -14,8 +14,10 @@ fn ago(seconds: u64) -> Timestamp {
 }
 
 fn evidence(claim: &str, value: &str, source: &str, at: Option<Timestamp>) -> EvidenceRow {
+    let places = ["w0", "w1", "w2"].iter().position(|alias| claim.contains(alias));
+    let worker = places.map(|place| pictures::healthy().workers[place].rank.worker);
     let (claim, value, source) = (claim.to_owned(), value.to_owned(), source.to_owned());
-    EvidenceRow { claim, value, source, at, against: false, worker: None }
+    EvidenceRow { claim, value, source, at, against: false, worker }
 }
 
 /// Returns KVT001 as the demo's workers would raise it.
