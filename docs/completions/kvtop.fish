@@ -38,19 +38,19 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-user -d 'NATS user' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-password-file -d 'File with the NATS password' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_needs_command" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_needs_command" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_needs_command" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_needs_command" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_needs_command" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_needs_command" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -82,9 +82,9 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "config" -d 'Create, loc
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l seed -d 'Seed of the simulation; the same seed gives the same events' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -93,12 +93,12 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l bell -d 'Ring the t
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l tour -d 'Guided tour'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l speed -d 'How many times faster than it happened' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l at -d 'Where to start: from the beginning (30s) or before the end (-3m)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l speed -d 'Playback speed, as a factor of real time' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l at -d 'Start position: after the beginning (30s) or before the end (-3m)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -124,19 +124,19 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-user -d 'NAT
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-password-file -d 'File with the NATS password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -175,19 +175,19 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-user -d 'N
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-password-file -d 'File with the NATS password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -216,19 +216,19 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-user -d 'NATS 
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-password-file -d 'File with the NATS password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -260,19 +260,19 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-user -d 'NATS
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-password-file -d 'File with the NATS password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -303,19 +303,19 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-user -d 'NAT
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-password-file -d 'File with the NATS password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -343,19 +343,19 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-user -d 'NAT
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-password-file -d 'File with the NATS password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -389,19 +389,19 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-user -d 'NAT
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-password-file -d 'File with the NATS password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-ca -d 'CA certificate of the NATS server' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-cert -d 'Client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-key -d 'Key of the client certificate for NATS' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Those that discovery names are then left alone' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-url -d 'Address of etcd, such as `http://localhost:2379`, to find workers and publishers by their discovery records; `ETCD_ENDPOINTS` when not given' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-user -d 'User of etcd' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-password-file -d 'File with the password of etcd' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, whose metrics are read where Kubernetes does not lead to them; may be repeated' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump tells the past on Dynamo 1.1 and later' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l discovery-dir -d 'Folder with discovery records, as with `DYN_DISCOVERY_BACKEND=file`' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l nats-tls-key -d 'Key of the NATS client certificate' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l zmq -d 'Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables automatic discovery of publishers' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-url -d 'Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379` [default: `ETCD_ENDPOINTS`]' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-user -d 'etcd user' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-password-file -d 'File with the etcd password' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -451,11 +451,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'
@@ -470,11 +470,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-url -d 'Address of the NATS server, such as `nats://localhost:4222`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l nats-context -d 'NATS context to use (see `nats context`)' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace to look at; all when not given' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l max-memory -d 'Memory limit for the process, such as 512MiB [default: 1GiB]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Config file to use instead of the user\'s' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l theme -d 'Theme; `terminal` uses the colours of your terminal, `auto` goes by its background' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'As the terminal can, unless `NO_COLOR` is set'
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'Config file to use instead of the default one' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l theme -d 'Theme; `terminal` uses your terminal\'s colours, `auto` picks light or dark from the terminal background' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'When to use colours' -r -f -a "auto\t'If the terminal supports them, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l glyphs -d 'Characters to draw with [default: depends on the locale]' -r -f -a "unicode\t'Boxes, dots and blocks'

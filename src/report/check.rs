@@ -221,12 +221,14 @@ fn unjudged(snapshot: &Snapshot) -> String {
     let open: Vec<&CheckRow> = snapshot.checks.iter().filter(|check| is_open(check)).collect();
     let grave = open.iter().filter(|check| check.may_be_critical).map(|check| check.id);
     let grave: Vec<&str> = grave.collect();
-    match (open.len(), grave.as_slice()) {
-        (0, _) => String::new(),
-        (count, []) => format!(", {count} do not have enough data yet"),
-        (count, grave) => {
-            format!(", {count} do not have enough data yet (including {})", grave.join(", "))
-        }
+    let lack = match open.len() {
+        0 => return String::new(),
+        1 => "1 check does not have enough data yet".to_owned(),
+        count => format!("{count} checks do not have enough data yet"),
+    };
+    match grave.as_slice() {
+        [] => format!(", {lack}"),
+        grave => format!(", {lack} (including {})", grave.join(", ")),
     }
 }
 

@@ -121,7 +121,7 @@ fn the_memory_of_a_worker_is_beside_it_or_below_in_its_sheet() {
         let mut seat = Seat::of_scenario(Scenario::Churn, size);
         seat.keys(keys);
         // Nothing else stands between the sheet's facts and its memory.
-        while size.1 == 24 && !seat.screen().contains("requests at once / room") {
+        while size.1 == 24 && !seat.screen().contains("max batch / capacity") {
             let before = seat.screen();
             seat.keys("j");
             assert_ne!(seat.screen(), before, "the sheet ends without its memory");
