@@ -12,7 +12,7 @@ use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier};
 
-use crate::domain::Timestamp;
+use crate::domain::{Timestamp, steers};
 use crate::engine::Engine;
 use crate::report;
 use crate::snapshot::{Feed, Snapshot};
@@ -219,7 +219,7 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             // What XML cannot hold at all.
-            letter if letter.is_control() => out.push(' '),
+            letter if steers(letter) => out.push(' '),
             letter => out.push(letter),
         }
     }

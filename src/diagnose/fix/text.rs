@@ -51,10 +51,17 @@ pub(super) fn set(text: &str, path: &str, value: &str, format: Format) -> Option
     Some(Edited { block: block(&text, outer), text, was: was.map(Value::to_string) })
 }
 
+/// Levels of nesting that are read: the reader recurses on depth.
+const DEPTH_LIMIT: usize = 64;
+
 fn parse(text: &str, format: Format) -> Option<Value> {
     match format {
         // The parser refuses a key that is there twice.
-        Format::Yaml => serde_saphyr::from_str(text).ok(),
+        Format::Yaml => {
+            let budget = serde_saphyr::budget! { max_depth: DEPTH_LIMIT };
+            let options = serde_saphyr::options! { budget: budget };
+            serde_saphyr::from_str_with_options(text, options).ok()
+        }
         Format::Json => serde_json::from_str(text).ok(),
     }
 }

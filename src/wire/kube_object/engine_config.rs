@@ -35,6 +35,9 @@ pub(super) fn is_key(what: ClaimWhat) -> bool {
     KEYS.iter().any(|(_, known)| *known == what)
 }
 
+/// Levels of nesting that are read: engines use three, and each takes room on the stack.
+const DEPTH_LIMIT: usize = 64;
+
 /// A file that is no YAML, or too much of it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
@@ -44,8 +47,11 @@ pub(super) fn from_yaml(text: &str) -> Result<Option<Vec<Setting>>, Unreadable> 
     if text.len() > CONFIG_LIMIT {
         return Err(Unreadable);
     }
-    // The parser bounds depth, nodes and what aliases expand to.
-    let value: Value = serde_saphyr::from_str(text).map_err(|_| Unreadable)?;
+    // The parser bounds nodes and what aliases expand to, and recurses on depth.
+    let budget = serde_saphyr::budget! { max_depth: DEPTH_LIMIT };
+    let options = serde_saphyr::options! { budget: budget };
+    let value: Value =
+        serde_saphyr::from_str_with_options(text, options).map_err(|_| Unreadable)?;
     let of_flags = [Backend::Vllm, Backend::SgLang];
     Ok(value.is_object().then(|| {
         let mut all = settings(&value);

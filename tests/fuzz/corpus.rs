@@ -1,0 +1,113 @@
+//! Where mutations start: what the recordings and fixtures of this repository hold.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use serde_json::Value;
+
+/// A frame of a recording: its kind, what it is from, and its payload.
+pub(crate) struct Seed {
+    pub(crate) kind: String,
+    pub(crate) from: Value,
+    pub(crate) body: Vec<u8>,
+}
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
+}
+
+/// Recordings whose frames are taken: every version, both planes.
+const RECORDINGS: [&str; 6] = [
+    "0.9.0-dp",
+    "0.9.0-mm_trtllm_pub32_eng64",
+    "1.0.2-healthy",
+    "1.2.1-healthy",
+    "1.4.2-healthy",
+    "1.6.1-default_healthy",
+];
+
+/// Returns the lines of a recording.
+pub(crate) fn lines(name: &str) -> Vec<String> {
+    let path = fixtures().join(format!("captures/{name}.frames.gz"));
+    let mut text = String::new();
+    let file = std::fs::File::open(path).unwrap();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// Returns frames of all recordings, at most `most` of one kind of each.
+pub(crate) fn frames(most: usize) -> Vec<Seed> {
+    let mut seeds = Vec::new();
+    for name in RECORDINGS {
+        let mut taken = std::collections::HashMap::<String, usize>::new();
+        for line in lines(name).iter().skip(1) {
+            let Ok(frame) = serde_json::from_str::<Value>(line) else { continue };
+            let Some((kind, from)) = frame["from"].as_object().and_then(|from| from.iter().next())
+            else {
+                continue;
+            };
+            let count = taken.entry(kind.clone()).or_default();
+            *count += 1;
+            if *count > most {
+                continue;
+            }
+            let bytes = |value: &Value| {
+                let text = value.as_str()?;
+                base64::engine::general_purpose::STANDARD.decode(text).ok()
+            };
+            let body = match (&frame["text"], &frame["b64"], &frame["parts"]) {
+                (Value::String(text), ..) => text.clone().into_bytes(),
+                (_, Value::String(_), _) => bytes(&frame["b64"]).unwrap_or_default(),
+                (.., Value::Array(parts)) => parts
+                    .last()
+                    .and_then(|part| bytes(part).or_else(|| bytes(&part["b64"])))
+                    .unwrap_or_default(),
+                _ => continue,
+            };
+            seeds.push(Seed { kind: kind.clone(), from: from.clone(), body });
+        }
+    }
+    seeds
+}
+
+/// Returns the payloads of the frames of one kind.
+pub(crate) fn bodies(kind: &str) -> Vec<Vec<u8>> {
+    frames(200).into_iter().filter(|seed| seed.kind == kind).map(|seed| seed.body).collect()
+}
+
+/// Returns the files below a folder of fixtures, of at most 32 KiB each.
+pub(crate) fn files(folder: &str) -> Vec<Vec<u8>> {
+    let mut found = Vec::new();
+    let mut open = vec![fixtures().join(folder)];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).unwrap();
+            let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+            paths.sort();
+            open.extend(paths);
+        } else if let Ok(bytes) = std::fs::read(&path)
+            && bytes.len() <= 32 << 10
+        {
+            found.push(bytes);
+        }
+    }
+    assert!(!found.is_empty(), "{folder}");
+    found
+}
+
+/// Returns the objects of Kubernetes lists below a folder.
+pub(crate) fn objects(folder: &str) -> Vec<Vec<u8>> {
+    let path = fixtures().join("kube").join(folder);
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(path).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        let Ok(value) = serde_json::from_slice::<Value>(&bytes) else { continue };
+        match value["items"].as_array() {
+            Some(items) => found.extend(items.iter().map(|item| item.to_string().into_bytes())),
+            None => found.push(value.to_string().into_bytes()),
+        }
+    }
+    found.retain(|bytes| bytes.len() <= 32 << 10);
+    found
+}
