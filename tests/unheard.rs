@@ -126,7 +126,7 @@ fn a_silent_server_is_said_to_be_no_proof_of_an_idle_deployment() {
     for size in ["80x24", "120x36"] {
         for view in ["overview", "workers"] {
             let screen = shown(&path, &["-o", "text", "--size", size, "--view", view]);
-            for part in ["from Dynamo 1.3 on they go by ZMQ", "--etcd-url"] {
+            for part in ["from Dynamo 1.3 on events use ZMQ", "--etcd-url"] {
                 assert!(screen.contains(part), "no `{part}`:\n{screen}");
             }
         }

@@ -292,7 +292,7 @@ fn only_config_maps_of_the_chosen_deployment_are_read() {
 fn an_empty_namespace_wants_nothing_and_says_so() {
     let wanted = wanted(&seen(&[]), &Choice::default());
 
-    assert_eq!(wanted.notes, ["no pod of Dynamo is in namespace `prod`"]);
+    assert_eq!(wanted.notes, ["no Dynamo pod in namespace `prod`"]);
     assert_eq!((wanted.logs.len(), wanted.nats), (0, None));
 }
 
@@ -313,7 +313,7 @@ fn engines_are_listened_to_where_one_has_a_socket_and_else_that_is_said() {
     let mut worker = pod("w", Role::Worker, Some("g"));
     let silent = wanted(&seen(std::slice::from_ref(&worker)), &deep);
     assert!(silent.zmq.is_empty());
-    assert!(silent.notes.iter().any(|note| note.contains("no engine names a socket")));
+    assert!(silent.notes.iter().any(|note| note.contains("no engine has an event socket")));
 
     worker.engine_events = Some(EngineSocket { port: 20080, by: "the default port of vLLM" });
     worker.nats = NatsAccess::default();

@@ -269,7 +269,7 @@ fn every_file_of_a_disaggregated_deployment_is_changed_and_its_readers_restart()
         assert!(command.contains(part), "{part} in {command}");
     }
     let yaml = shown.yaml.unwrap();
-    let whole = "# ConfigMap engine, key 0.yaml: replace these lines, keep the others\nkv_cache_config:\n  \
+    let whole = "# ConfigMap engine, key 0.yaml: replace these lines; leave the others\nkv_cache_config:\n  \
                  tokens_per_block: 32\n";
     assert!(yaml.contains(whole), "{yaml}");
 }
@@ -385,11 +385,11 @@ fn pods_are_rolled_one_by_one_and_unknown_targets_leave_the_sentence() {
     let command = known.kubectl.unwrap();
     assert!(command.starts_with("for pod in w-a w-b; do\n") && command.contains(wait), "{command}");
     assert_eq!((known.yaml, unknown.kubectl, unknown.yaml), (None, None, None));
-    assert_eq!(unknown.verify, "kvtop check --wait 2m, with the flags that name the deployment");
+    assert_eq!(unknown.verify, "kvtop check --wait 2m (add the options for your deployment)");
     let chosen = Objects { chosen: Some("demo".into()), ..Objects::default() };
     assert_eq!(
         fix.render(&chosen, &SizesInUse::default()).verify,
-        "kvtop check --dgd demo --wait 2m, with the flags that name the deployment"
+        "kvtop check --dgd demo --wait 2m (add the options for your deployment)"
     );
     assert_eq!(rendered(&declared(), &long).kubectl, None, "a list that is not known");
 }
