@@ -9,14 +9,11 @@ use crate::source::Budget;
 /// and of objects, buffers of connections.
 const FIXED: usize = 96 << 20;
 
-/// How often to look while nothing grows.
-const CALM: Duration = Duration::from_millis(25);
+/// The longest and the shortest time between two looks.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_millis(5));
 
-/// How often to look while memory grows fast.
-const TENSE: Duration = Duration::from_millis(5);
-
-/// Growth between two looks that is fast.
-const FAST: usize = 4 << 20;
+/// Bytes that a connection on the same machine may bring in a second, at most.
+const FASTEST: usize = 1 << 30;
 
 /// How long sources have to let go of what they hold.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -50,12 +47,12 @@ pub(super) fn budget(limit: usize) -> Arc<Budget> {
 }
 
 fn watch(limit: usize, budget: &Weak<Budget>) {
-    let (mut before, mut floor, mut patience) = (0, 0_usize, Duration::ZERO);
+    let (mut floor, mut patience) = (0_usize, Duration::ZERO);
     loop {
         // Nothing tells on other systems than Linux.
         let Some(used) = resident() else { return };
         let Some(budget) = budget.upgrade() else { return };
-        let pause = if used > before + FAST || used > limit { TENSE } else { CALM };
+        let pause = until_next(limit, used);
         if budget.is_swamped() {
             budget.raise_alarm();
         } else if used <= limit {
@@ -69,9 +66,16 @@ fn watch(limit: usize, budget: &Weak<Budget>) {
             patience = PATIENCE;
         }
         drop(budget);
-        before = used;
         std::thread::sleep(pause);
     }
+}
+
+/// Returns the time to the next look: the limit cannot be passed by much before it, and far from the limit the
+/// process is left to sleep.
+fn until_next(limit: usize, used: usize) -> Duration {
+    let (longest, shortest) = PAUSES;
+    let room = limit.saturating_sub(used) as f64 / FASTEST as f64;
+    Duration::from_secs_f64(room).clamp(shortest, longest)
 }
 
 /// Returns the bytes of memory that the process takes.
@@ -84,6 +88,13 @@ fn resident() -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn looks_are_rare_far_from_the_limit_and_frequent_near_it() {
+        assert_eq!(until_next(1 << 30, 40 << 20), PAUSES.0);
+        assert_eq!(until_next(1 << 30, 2 << 30), PAUSES.1);
+        assert_eq!(until_next(128 << 20, 64 << 20), Duration::from_secs_f64(0.0625));
+    }
 
     #[test]
     fn the_shares_fit_into_the_whole() {
