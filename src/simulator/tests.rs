@@ -340,5 +340,6 @@ fn the_story_of_a_deployment_goes_on_step_by_step() {
     assert!(lost.parent_warnings_with_blocks > 20, "{lost:?}");
     assert_eq!(restarted.parent_warnings, 0);
     assert_eq!(in_turn.decisions, 0);
-    assert!(again.hits > 20 && again.parent_warnings == 0, "{again:?}");
+    assert!(again.hits * 4 > again.decisions * 3 && again.hits > 5, "{again:?}");
+    assert_eq!(again.parent_warnings, 0);
 }
