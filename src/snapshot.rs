@@ -15,6 +15,7 @@ mod query;
 mod router;
 mod series;
 mod sources;
+mod standing;
 mod tree;
 mod workers;
 
@@ -32,6 +33,7 @@ pub use query::{Answer, Ask, ViewQuery};
 pub use router::{DecisionRow, Latency, RouterSummary, RoutingDetail, ShareRow, TermRow};
 pub use series::{Series, SeriesSet};
 pub use sources::{CatchingUp, ClaimRow, RejectRow, Rejects, SourceRow};
+pub use standing::Standing;
 pub use tree::TreeSummary;
 pub use workers::{
     BlockSizes, Counters, Knowledge, RateSet, Rates, RouterLoad, Sourced, Totals, WorkerDetail,

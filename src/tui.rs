@@ -6,14 +6,17 @@
 pub mod command;
 pub mod filter;
 pub mod findings;
+pub mod graph;
 pub mod history;
 pub mod judge;
 pub mod keymap;
 pub mod labels;
 pub mod layout;
 pub mod line;
+pub mod markers;
 pub mod overlay;
 pub mod pacer;
+pub mod palette;
 pub mod panels;
 pub mod scope;
 pub mod shell;

@@ -219,8 +219,8 @@ fn a_context_is_marked_with_its_colour() {
     let file = kube.kubeconfig();
     let arguments = ["--kubeconfig", file.to_str().unwrap()];
     for (config, ground) in [
-        ("[contexts.fake]\ncolor = \"red\"\n", vt100::Color::Idx(1)),
-        ("[contexts.other]\ncolor = \"red\"\n", vt100::Color::Default),
+        ("theme = \"terminal\"\n[contexts.fake]\ncolor = \"red\"\n", vt100::Color::Idx(1)),
+        ("theme = \"terminal\"\n[contexts.other]\ncolor = \"red\"\n", vt100::Color::Default),
     ] {
         let home = home(config);
         let vars = [("XDG_CONFIG_HOME", home.to_str().unwrap())];

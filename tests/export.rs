@@ -19,10 +19,10 @@ fn drawn(arguments: &[&str]) -> String {
 #[test]
 fn the_images_of_the_documentation_are_up_to_date() {
     let images: [(&str, &[&str]); 4] = [
-        ("mismatch", &["--demo", "mismatch", "--for", "150s"]),
-        ("findings", &["--demo", "mismatch", "--for", "150s", "--view", "findings"]),
+        ("mismatch", &["--demo", "gtc-demo", "--for", "90s"]),
+        ("findings", &["--demo", "gtc-demo", "--for", "90s", "--view", "findings"]),
         ("healthy", &["--demo", "healthy", "--for", "90s", "--theme", "light"]),
-        ("small", &["--demo", "mismatch", "--for", "150s", "--size", "80x24"]),
+        ("small", &["--demo", "gtc-demo", "--for", "90s", "--size", "80x24"]),
     ];
     for (name, arguments) in images {
         let image = drawn(&[arguments, &["-o", "svg"]].concat());
@@ -105,10 +105,10 @@ fn e_writes_the_view_into_a_private_file_and_says_where() {
         std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
     let name = files[0].file_name().unwrap().to_str().unwrap();
-    assert!(name.starts_with("kvtop-mismatch-2") && name.ends_with("Z.md"), "{name}");
+    assert!(name.starts_with("kvtop-gtc-demo-2") && name.ends_with("Z.md"), "{name}");
     assert_eq!(std::fs::metadata(&files[0]).unwrap().permissions().mode() & 0o777, 0o600);
     let text = std::fs::read_to_string(&files[0]).unwrap();
-    assert!(text.starts_with("# kvtop mismatch") && text.contains("Workers"), "{text}");
+    assert!(text.starts_with("# kvtop gtc-demo") && text.contains("Workers"), "{text}");
     assert!(!text.contains(":export"), "{text}");
 
     pty.send(":export s\r");

@@ -8,7 +8,9 @@ use kvtop::frame::{Frame, Origin};
 use kvtop::simulator::{Scenario, Simulation};
 use kvtop::snapshot::{Answer, Ask, DemoState, Feed, Knowledge, Series, Snapshot, ViewQuery};
 
-use crate::screens::drawn;
+use kvtop::tui::command::View;
+
+use crate::screens::{drawn, drawn_in};
 use crate::support::{captures, frames, played};
 
 /// 2026-02-16T14:38:53Z.
@@ -78,7 +80,9 @@ fn workers_that_left_come_last_and_show_no_old_values() {
 
     let (gone, there): (Vec<_>, Vec<_>) = snapshot.workers.iter().partition(|row| row.gone);
     assert!(!gone.is_empty() && !there.is_empty());
-    let screen = drawn(&snapshot, 80, 24);
+    let overview = drawn(&snapshot, 80, 24);
+    assert!(!overview.contains("gone"), "those that are there have the room\n{overview}");
+    let screen = drawn_in(View::Workers, &snapshot, 80, 24);
     let lines: Vec<&str> = screen.lines().filter(|line| line.contains("gtc-de")).collect();
     let (first, rest) = lines.split_at(there.len().min(lines.len()));
     assert!(first.iter().all(|line| !line.contains("gone")), "{screen}");

@@ -47,14 +47,14 @@ fn the_tour_leads_from_the_banner_to_the_fix_and_ends() {
         let count = format!("Tour {step}/");
         pty.wait_for("the next step", |screen| screen.contains(&count));
         let screen = pty.screen(vt100::Screen::contents);
-        if screen.contains("│ Mended") {
+        if screen.contains("│ Apply it") {
             pty.wait_for("the fix applied", |screen| {
                 screen.contains("fix applied") || !screen.contains("X applies the fix")
             });
         }
         seen += &screen;
     }
-    for title in ["│ The banner", "│ Evidence", "│ The fix", "│ Mended", "│ Take it along"]
+    for title in ["│ The verdict", "│ Evidence", "│ The fix", "│ Apply it", "│ Take it along"]
     {
         assert!(seen.contains(title), "{title}");
     }
@@ -74,7 +74,7 @@ fn a_scenario_without_a_fault_has_a_tour_too() {
     let mut pty = Pty::spawn(env!("CARGO_BIN_EXE_kvtop"), &arguments, &[], (120, 36));
     pty.wait_for("the first step", |screen| screen.contains("Tour 1/"));
     pty.send("N");
-    pty.wait_for("the second", |screen| screen.contains("No banner"));
+    pty.wait_for("the second", |screen| screen.contains("The verdict"));
     pty.send("B");
     pty.wait_for("the first again", |screen| screen.contains("Tour 1/"));
     pty.send("Q");

@@ -51,7 +51,7 @@ pub struct Setting {
 pub const THEME: &Setting = &Setting {
     name: "theme",
     kind: Kind::Text,
-    default: Some("terminal"),
+    default: Some("auto"),
     flag: Some("--theme"),
     example: "nord",
     about: "Theme, see `kvtop themes list`; `auto` takes `theme-dark` or `theme-light` by the \
@@ -106,6 +106,16 @@ pub const WINDOW: &Setting = &Setting {
     flag: None,
     example: "15m",
     about: "Time that graphs cover when the screen opens; `+` and `-` change it",
+};
+
+/// The mouse.
+pub const MOUSE: &Setting = &Setting {
+    name: "mouse",
+    kind: Kind::Flag,
+    default: Some("true"),
+    flag: None,
+    example: "false",
+    about: "Take the mouse: tabs, rows, headers, the wheel and the timeline; `m` toggles it",
 };
 
 /// The bell.
@@ -233,13 +243,14 @@ pub const NATS_CONTEXT: &Setting = &Setting {
 };
 
 /// Every setting with a name of its own, in the order of the file.
-pub const SETTINGS: [&Setting; 18] = [
+pub const SETTINGS: [&Setting; 19] = [
     THEME,
     THEME_DARK,
     THEME_LIGHT,
     COLOR,
     GLYPHS,
     WINDOW,
+    MOUSE,
     BELL,
     NOTIFY,
     NAMESPACE,

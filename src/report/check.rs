@@ -10,16 +10,10 @@ use serde::Serialize;
 use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
 use crate::domain::{EVENTS_BY_ZMQ, RESOLVED_AFTER, Stake, Timestamp, steers};
 use crate::snapshot::{
-    CheckRow, CheckVerdict, FindingRow, Knowledge, Quiet, RolloutRow, Severity, Snapshot,
+    CheckRow, CheckVerdict, FindingRow, Knowledge, Quiet, RolloutRow, Severity, Snapshot, Standing,
 };
 pub use exporter::{Raises, exporter};
 pub use metrics::{prometheus, prometheus_failed};
-
-/// The number of rejected stores that makes the state unknown.
-const REFUSALS: u64 = 20;
-
-/// Fewer rejected stores suffice if they are one in this many of all stores.
-const ONE_IN: u64 = 20;
 
 /// The status of a deployment, in the words of monitoring systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,21 +31,11 @@ pub enum Status {
 impl Status {
     /// Returns the status of the deployment.
     pub fn of(snapshot: &Snapshot) -> Self {
-        let open = || active(snapshot);
-        let quiet = snapshot.coverage.quiet.is_some();
-        let unjudged = is_unknown(snapshot, Stake::Core) && !quiet
-            || refuses_for_unknown_reasons(snapshot)
-            || !super::incomplete(snapshot).is_empty();
-        if open().any(|finding| finding.severity == Severity::Critical) {
-            Self::Critical
-        } else if unjudged || cannot_see(snapshot) {
-            Self::Unknown
-        } else if open().any(|finding| finding.severity == Severity::Warning && !finding.advisory) {
-            Self::Warning
-        } else if snapshot.ledger.hole.is_some() {
-            Self::Unknown
-        } else {
-            Self::Ok
+        match snapshot.standing() {
+            Standing::Ok => Self::Ok,
+            Standing::Warning => Self::Warning,
+            Standing::Critical => Self::Critical,
+            Standing::Unknown => Self::Unknown,
         }
     }
 
@@ -86,13 +70,6 @@ fn is_unknown(snapshot: &Snapshot, stake: Stake) -> bool {
 
 fn is_open(check: &CheckRow) -> bool {
     matches!(check.verdict, CheckVerdict::Unknown { .. })
-}
-
-/// Returns true when routers reject stores for an unknown reason.
-fn refuses_for_unknown_reasons(snapshot: &Snapshot) -> bool {
-    let (warnings, stores) = (snapshot.coverage.refusals, snapshot.coverage.stores);
-    let notable = warnings >= REFUSALS || (warnings > 0 && warnings * ONE_IN >= stores);
-    notable && is_unknown(snapshot, Stake::History)
 }
 
 fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
@@ -170,7 +147,7 @@ fn missing(snapshot: &Snapshot) -> String {
         return format!("no KV events over NATS; {EVENTS_BY_ZMQ}");
     }
     let core = is_unknown(snapshot, Stake::Core);
-    let judged = !core && !refuses_for_unknown_reasons(snapshot);
+    let judged = !core && !snapshot.refuses_for_unknown_reasons();
     if let Some(hole) = snapshot.ledger.hole.filter(|_| judged) {
         let ago = snapshot.at.since(hole.last).as_secs();
         return format!("{}, the last {ago} s ago", hole.sentence());

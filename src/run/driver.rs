@@ -194,6 +194,7 @@ fn obey(player: &mut Player, command: ReplayCommand) -> Result<(), crate::record
             let target = if seconds < 0 { position.before(span) } else { position.after(span) };
             player.seek(target)
         }
+        ReplayCommand::SeekTo(at) => player.seek(at),
         ReplayCommand::SeekStart => player.seek(Timestamp::default()),
         ReplayCommand::SeekEnd => player.finish(),
         ReplayCommand::Faster => {

@@ -200,6 +200,7 @@ pub(super) fn described(config: &Config) -> Result<TerminalOptions, RunError> {
         keys: settings::keymap(config)?,
         tour: false,
         window: WINDOWS.into_iter().find(|span| text::span(*span) == window),
+        mouse: config.flag(known::MOUSE),
         bell: config.flag(known::BELL),
         notify: match config.text(known::NOTIFY) {
             Some("osc9") => Notify::Osc9,

@@ -46,6 +46,8 @@ pub struct TerminalOptions {
     pub glyphs: &'static Glyphs,
     /// The keys.
     pub keys: Keymap,
+    /// True while the mouse is the screen's and not the terminal's.
+    pub mouse: bool,
     /// True to begin with the tour of the demo.
     pub tour: bool,
     /// Time that graphs cover at first, when another than usual is wanted.

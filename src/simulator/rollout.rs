@@ -81,7 +81,8 @@ impl Simulation {
         for request in orphaned.iter().filter_map(|id| self.requests.remove(id)).collect::<Vec<_>>()
         {
             let turn = Turn { chat: request.chat, prompt: request.prompt };
-            self.dispatch(now, turn, request.arrived);
+            // Its client sees it fail, and asks again.
+            self.dispatch(now, turn, now);
         }
     }
 

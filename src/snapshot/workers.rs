@@ -172,6 +172,9 @@ pub struct WorkerRow {
     pub load: Option<Sourced<RouterLoad>>,
     /// Refused stores as a share of stores over a minute, 0 to 1; none without stores.
     pub orphan_share: Option<f64>,
+    /// Blocks stored per second over the last minutes, in few points, for a graph in a row. Only the first
+    /// workers have one.
+    pub stored_lately: Series,
 }
 
 /// All workers together.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::scope::{Aim, Scope};
 use super::tour::Move;
+use crate::domain::Timestamp;
 use crate::snapshot::ViewQuery;
 
 /// Something a person wants. Panels and the shell see these, never keys.
@@ -11,6 +12,8 @@ use crate::snapshot::ViewQuery;
 pub enum Command {
     /// Leave the program.
     Quit,
+    /// Take the mouse, or give it back to the terminal.
+    ToggleMouse,
     /// Stop the program until the shell continues it.
     Suspend,
     /// Draw everything anew.
@@ -35,6 +38,8 @@ pub enum Command {
     Scroll(Scroll),
     /// Give the focused panel the whole screen, or take it back.
     ToggleZoom,
+    /// Show the next series in the timeline.
+    NextGraph,
     /// Graphs cover more time.
     WindowLonger,
     /// Graphs cover less time.
@@ -326,6 +331,12 @@ pub enum Edit {
 pub enum Past {
     /// By this many seconds from the picture that is shown.
     By(i64),
+    /// By this many steps of the cursor on the timeline.
+    Step(i64),
+    /// To the next marker on the timeline, or to the one before.
+    Marker(i64),
+    /// To this moment.
+    At(Timestamp),
     /// To this many seconds before now.
     Ago(u64),
     /// To now.
@@ -354,6 +365,8 @@ pub enum ReplayCommand {
     Step,
     /// Move by this many seconds.
     SeekBy(i64),
+    /// Move to this moment.
+    SeekTo(Timestamp),
     /// Move to the first frame.
     SeekStart,
     /// Move to the last frame.
@@ -369,6 +382,8 @@ pub enum ReplayCommand {
 pub enum Action {
     /// Leave.
     Quit,
+    /// Take the mouse, or give it back to the terminal.
+    ToggleMouse,
     /// Stop until continued.
     Suspend,
     /// Draw everything anew.

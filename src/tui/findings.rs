@@ -43,16 +43,16 @@ pub fn open(snapshot: &Snapshot) -> Vec<&FindingRow> {
     open
 }
 
-/// Returns the findings that make a banner. What is good to know does not.
+/// Returns the findings that make a banner. Notes and mere advice do not.
 fn loud(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
-    open(snapshot).into_iter().filter(|finding| finding.severity > Severity::Info)
+    open(snapshot).into_iter().filter(|finding| finding.counts())
 }
 
 /// Returns what everybody must know at once.
 pub fn alert(snapshot: &Snapshot) -> Alert<'_> {
     let mut loud = loud(snapshot);
     let top = loud.next();
-    let past = snapshot.findings.iter().filter(|finding| finding.severity > Severity::Info);
+    let past = snapshot.findings.iter().filter(|finding| finding.counts());
     let resolved = past.filter(|finding| finding.resolved.is_some());
     // Of equally severe ones the first: causes come before what followed from them.
     let resolved = resolved.min_by_key(|finding| std::cmp::Reverse(finding.severity));

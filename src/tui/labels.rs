@@ -68,6 +68,11 @@ impl Labels {
         self.names.extend(other.names.clone());
     }
 
+    /// Returns the first digits of each hash with its name.
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.names.iter().map(|(digits, name)| (digits.as_str(), name.as_str()))
+    }
+
     /// Returns how many there are.
     pub fn len(&self) -> usize {
         self.names.len()

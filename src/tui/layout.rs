@@ -22,14 +22,23 @@ pub struct Needs {
     pub opened: bool,
     /// The row that the feed has for itself.
     pub strip: Strip,
-    /// True when somebody reports KV utilization, so that size and utilization are two charts.
-    pub usage: bool,
+    /// What the overview has to show below its workers.
+    pub below: Below,
     /// Rows of the banner.
     pub banner: u16,
     /// True while the panels show the past.
     pub past: bool,
     /// The panel that has the screen for itself.
     pub zoom: Option<PanelId>,
+}
+
+/// What the overview shows below its workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Below {
+    /// True while a worker is selected.
+    pub selected: bool,
+    /// True where there are prefixes to show a map of.
+    pub prefixes: bool,
 }
 
 /// A row that a feed has for itself.
@@ -125,7 +134,7 @@ pub fn arrange(area: Rect, needs: &Needs) -> Layout {
     }
     layout.footer = take_bottom(&mut rest, 1);
     layout.banner = take_top(&mut rest, needs.banner);
-    if needs.strip == Strip::Demo && area.height >= 10 {
+    if needs.strip == Strip::Demo && area.height >= 30 {
         layout.marker = take_top(&mut rest, 1);
     }
     if needs.strip == Strip::Replay && area.height >= 8 {
@@ -194,7 +203,7 @@ mod tests {
                         workers,
                         opened,
                         strip: if workers == 0 { Strip::Replay } else { Strip::Demo },
-                        usage: true,
+                        below: Below { selected: workers == 300, prefixes: workers > 0 },
                         banner: 5,
                         past: workers == 2,
                         zoom: None,

@@ -48,6 +48,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
     lines.push((String::from("find"), "a hash in the tree, or its first digits: `find 0c9d`"));
     lines.push((String::from("freeze"), "hold the picture, or let it go on"));
     lines.push((String::from("help"), "keys and meanings"));
+    lines.push((String::from("mouse"), "take the mouse, or give it back to the terminal"));
     lines.push((String::from("now"), "back to now from the past"));
     lines.push((String::from("ns"), "pick the namespace; `ns NAME` takes that one"));
     lines.push((String::from("quit"), "leave"));
@@ -141,6 +142,7 @@ pub fn parse(typed: &str, themes: &[String], demo: bool) -> Result<Command, Stri
             let why = || String::from("how far? `back 90s`, `back 5m`, `back 2h`");
             seconds(span).map(|ago| Command::Past(Past::Ago(ago))).ok_or_else(why)
         }
+        ("mouse", "") => Ok(Command::ToggleMouse),
         ("freeze", "") => Ok(Command::ToggleFreeze),
         ("help", "") => Ok(Command::ToggleHelp),
         ("quit" | "q", "") => Ok(Command::Quit),

@@ -1,6 +1,7 @@
 //! What lies over a view: the help, and lists to pick from.
 
 pub mod help;
+pub mod palette;
 pub mod picker;
 
 use ratatui::layout::Rect;

@@ -6,14 +6,16 @@ pub mod charts;
 pub mod events;
 pub mod findings;
 pub mod footer;
+pub mod headline;
+pub mod heatmap;
 pub mod memory;
 pub mod reader;
 pub mod router;
 pub mod routing;
 pub mod status;
 pub mod stream;
+pub mod timeline;
 pub mod tree;
-pub mod trends;
 pub mod worker;
 pub mod workers;
 
@@ -62,14 +64,12 @@ pub enum PanelId {
     Ttft,
     /// Share of requests with overlap.
     Hits,
-    /// Blocks by KV events per second.
-    Traffic,
-    /// KV utilization.
-    Usage,
-    /// Size of the tree.
-    Growth,
-    /// Sparklines instead of charts.
-    Trends,
+    /// What users feel and what the cache does, in figures.
+    Headline,
+    /// One series over time, with what happened.
+    Timeline,
+    /// Which prefix is where.
+    HeatMap,
     /// Router and mirror.
     Router,
     /// The stream of events.
@@ -86,8 +86,6 @@ pub enum PanelId {
     Tree,
     /// The prefix that is selected.
     Prefix,
-    /// The prefixes that are used most.
-    TopPrefixes,
 }
 
 /// What the UI remembers and panels may know: what views share, and what is of one view.
@@ -103,6 +101,8 @@ pub struct Look {
     pub first_router: usize,
     /// Number of the last event shown; none to follow the newest.
     pub last_event: Option<u64>,
+    /// Of the overview.
+    pub overview: views::overview::State,
     /// Of the view of workers.
     pub workers: views::workers::State,
     /// Of the view of routing.
@@ -137,6 +137,8 @@ pub struct Scene<'a> {
     pub age: Duration,
     /// The keys that hold.
     pub keys: &'a Keymap,
+    /// The series that the panels of the overview share, and where in them the screen stands.
+    pub timeline: timeline::Course<'a>,
     /// The panels on the screen: what one of them tells, another need not.
     pub panels: &'a [(PanelId, Rect)],
 }
@@ -258,11 +260,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>)
         PanelId::Stream => stream::draw(canvas, area, scene),
         PanelId::Event => stream::event(canvas, area, scene),
         PanelId::Hits => charts::hits(canvas, area, scene),
-        PanelId::Traffic => charts::traffic(canvas, area, scene),
-        PanelId::Usage => charts::usage(canvas, area, scene),
-        PanelId::Growth => charts::growth(canvas, area, scene),
-        PanelId::TopPrefixes => tree::top::draw(canvas, area, scene),
-        PanelId::Trends => trends::draw(canvas, area, scene),
+        PanelId::Headline => headline::draw(canvas, area, scene),
+        PanelId::Timeline => timeline::draw(canvas, area, scene),
+        PanelId::HeatMap => heatmap::draw(canvas, area, scene),
         PanelId::Router => router::draw(canvas, area, scene),
         PanelId::Events => events::draw(canvas, area, scene),
         PanelId::Findings => findings::draw(canvas, area, scene),

@@ -3,6 +3,7 @@
 mod change;
 mod copy;
 mod edit;
+mod mouse;
 mod past;
 mod scope;
 mod screen;
@@ -20,7 +21,7 @@ use super::findings::Fact;
 use super::history::History;
 use super::keymap::{Focus, Keymap};
 use super::labels::Labels;
-use super::layout::{self, Class, Layout, Needs, Strip};
+use super::layout::{self, Below, Class, Layout, Needs, Strip};
 use super::line;
 use super::overlay::help;
 use super::panels::{Look, PanelId};
@@ -85,6 +86,8 @@ pub struct Shell {
     keys: Keymap,
     /// True once the graph deployments were offered by themselves, or one was chosen.
     offered: bool,
+    /// The selected command of the palette.
+    palette_at: usize,
     /// The step of the tour.
     tour: Option<usize>,
     /// The whole screen; the view has what the tour leaves.
@@ -111,6 +114,7 @@ impl Shell {
             asked: None,
             keys: Keymap::default(),
             offered: false,
+            palette_at: 0,
             tour: None,
             screen: (80, 24),
         }
@@ -222,11 +226,12 @@ impl Shell {
             Command::Edit(edit) => return self.edit(edit, snapshot),
             Command::ToggleHelp if matches!(self.open, Open::Help(_)) => self.open = Open::Nothing,
             Command::ToggleHelp => self.open = Open::Help(help::Search::default()),
-            Command::OpenLine => self.open = Open::Line(String::new()),
+            Command::ToggleMouse => return Some(Action::ToggleMouse),
+            Command::OpenLine => self.open_line(""),
             Command::Tour(by) => return self.move_tour(by, snapshot),
-            Command::OpenExport => self.open = Open::Line(String::from("export ")),
+            Command::OpenExport => self.open_line("export "),
             Command::Export(format) => return Some(Action::Export(format)),
-            Command::OpenFind => self.open = Open::Line(String::from("find ")),
+            Command::OpenFind => self.open_line("find "),
             Command::Find(_) | Command::OnlyWorker(_) => {
                 self.show(View::Tree);
                 self.offer(command, snapshot);
@@ -237,7 +242,7 @@ impl Shell {
             Command::TopFinding => self.top_finding(snapshot),
             Command::Copy(what) => return self.copy(what, snapshot),
             Command::ToggleFreeze => self.toggle_freeze(snapshot),
-            Command::Past(by) => self.go_back(by, snapshot),
+            Command::Past(by) => return self.go_back(by, snapshot),
             Command::FocusNext => self.move_focus(snapshot, Turn::Next),
             Command::FocusPrevious => self.move_focus(snapshot, Turn::Previous),
             Command::Scroll(by) => self.scroll(by, snapshot),
@@ -252,6 +257,7 @@ impl Shell {
             Command::Open
             | Command::Follow
             | Command::Wrap
+            | Command::NextGraph
             | Command::Times
             | Command::Sort
             | Command::SortReversed
@@ -275,6 +281,12 @@ impl Shell {
             Open::Filter(_) => Focus::Filter,
             Open::Nothing => self.view_focus(snapshot),
         }
+    }
+
+    /// Opens the command line with something typed already.
+    fn open_line(&mut self, typed: &str) {
+        self.open = Open::Line(typed.to_owned());
+        self.palette_at = 0;
     }
 
     fn demo_fix(&mut self, snapshot: &Snapshot) -> Option<Action> {
@@ -348,6 +360,9 @@ impl Shell {
             let last = self.book(live).count(&search.typed).saturating_sub(1);
             let at = views::moved(search.at, by, page, last);
             self.open = Open::Help(help::Search { at, ..search.clone() });
+        } else if matches!(self.open, Open::Line(_)) {
+            let last = self.palette(live).len().saturating_sub(1);
+            self.palette_at = views::moved(self.palette_at, by, page, last);
         } else if let Open::Picker(picker) = &mut self.open {
             let last = picker.choices.len().saturating_sub(1);
             picker.at = views::moved(picker.at, by, page, last);
@@ -379,14 +394,21 @@ impl Shell {
         Needs {
             view: self.view,
             findings: shown.findings.len() + shown.checks.len(),
-            workers: shown.workers.len(),
+            workers: match self.view {
+                // Those that left come last, and scroll.
+                View::Overview => shown.workers.iter().filter(|row| !row.gone).count(),
+                _ => shown.workers.len(),
+            },
             opened: (views::of(self.view).opened)(&self.look),
             strip: match live.feed {
                 Feed::Live => Strip::None,
                 Feed::Demo(_) => Strip::Demo,
                 Feed::Replay(_) => Strip::Replay,
             },
-            usage: shown.totals.kv_utilization.is_some(),
+            below: Below {
+                selected: self.look.overview.follows_worker,
+                prefixes: shown.tree.accepted_blocks > 0 && !self.is_past(),
+            },
             banner: self.banner(area, live).all(),
             past: self.is_past(),
             zoom: None,
@@ -422,6 +444,7 @@ fn first_look() -> Look {
         first_worker: 0,
         first_router: 0,
         last_event: None,
+        overview: views::overview::State::default(),
         workers: views::workers::State::default(),
         routing: views::routing::State::default(),
         events: views::events::State::default(),

@@ -22,6 +22,9 @@ pub use role::Role;
 /// The name of the theme that is used when nothing else is asked for.
 pub const DEFAULT: &str = "terminal";
 
+/// How much of its colour the faintest shade has: less could not be told from the ground.
+const FAINTEST: f64 = 0.4;
+
 /// The built-in themes, name and text.
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/themes.rs"));
 
@@ -97,7 +100,7 @@ impl Themes {
             *style = slot.style(level);
         }
         let mark = self.mark.map(|ground| colour::label(ground, level));
-        Ok(Theme { styles, glyphs, mark })
+        Ok(Theme { styles, glyphs, mark, level })
     }
 }
 
@@ -107,6 +110,7 @@ pub struct Theme {
     styles: [Style; Role::ALL.len()],
     glyphs: &'static Glyphs,
     mark: Option<Style>,
+    level: Level,
 }
 
 impl Theme {
@@ -123,6 +127,19 @@ impl Theme {
     /// Returns the style of `role`, in bold.
     pub fn strong(&self, role: Role) -> Style {
         self.style(role).add_modifier(Modifier::BOLD)
+    }
+
+    /// Returns the style of `role` between the ground, at 0, and its own colour, at 1. Where the terminal shows
+    /// few colours, or its owner chose them, it is the colour itself.
+    pub fn shade(&self, role: Role, strength: f64) -> Style {
+        let own = Style { add_modifier: Modifier::empty(), ..self.style(role) };
+        let colours = (self.style(Role::Bg).fg.and_then(colour::rgb), own.fg.and_then(colour::rgb));
+        match colours {
+            (Some(ground), Some(top)) if self.level == Level::True => {
+                own.fg(colour::between(ground, top, FAINTEST + (1.0 - FAINTEST) * strength))
+            }
+            _ => own,
+        }
     }
 
     /// Returns the style of a label that must be seen: the ground of banners where it is broken and

@@ -5,7 +5,7 @@ pub mod strip;
 
 use std::fmt::Write as _;
 
-use super::command::{Command, Copied, View};
+use super::command::{Command, Copied, Past, Simulate, View};
 use super::keymap::Keymap;
 use super::keymap::names::{told, with_keys};
 use super::{findings, text, views};
@@ -64,39 +64,58 @@ const fn step(
 }
 
 /// Every step, in order.
-pub const STEPS: [Step; 11] = [
+pub const STEPS: [Step; 14] = [
     Step {
         live: about,
         enter: &[Command::Show(View::Overview)],
         ..step(
-            "A deployment",
+            "The deployment",
             Some(Command::Show(View::Overview)),
-            "Two workers behind one frontend, and users who come back with long prompts. Requests \
-             complete and answers are right: from outside, nothing looks broken. All of it is \
-             simulated; kvtop reads the same bytes as from a real deployment.",
-            "One frontend, two workers, prompts that come again. All of it simulated.",
+            "Workers behind one router, and users in conversations that repeat their whole history. \
+             Requests complete and answers are right: from outside, nothing looks broken. Everything is \
+             simulated; kvtop decodes the same bytes as on a real cluster.",
+            "Users, one router, a few workers. Everything here is simulated.",
         )
     },
     Step {
         live: banner,
         when: When::Mendable,
         ..step(
-            "The banner",
+            "The verdict",
             None,
-            "What is wrong, in one sentence: the cause, how sure that is, and the fix. It stays on \
-             every view. CONFIRMED takes two kinds of evidence, one of them what was seen to happen.",
-            "What is wrong, how sure that is, and what mends it; on every view.",
+            "One block says what is wrong, what to do, and how kvtop knows. CONFIRMED needs two \
+             independent kinds of evidence, and at least one must be observed behaviour.",
+            "What is wrong, what to do, and how kvtop knows. On every view.",
         )
     },
     Step {
         live: banner,
         when: When::Well,
         ..step(
-            "No banner",
+            "The verdict",
             None,
-            "When nothing is wrong there is no banner. A check that lacks evidence is unknown, and \
-             unknown is never green: kvtop says what it would need to see.",
-            "Nothing is wrong, so there is no banner. Unknown is never green.",
+            "HEALTHY says how many checks are clear and which need more data. A check without evidence \
+             is unknown, and unknown is never green.",
+            "Which checks are clear, and which need data. Unknown is never green.",
+        )
+    },
+    Step {
+        live: figures,
+        ..step(
+            "The figures",
+            None,
+            "What users feel: cached prompt tokens, time to first token, rejected stores, blocks in the \
+             router's index, KV cache in use. After each change they show before and after.",
+            "What users feel. After each change: before and after.",
+        )
+    },
+    Step {
+        ..step(
+            "The timeline",
+            Some(Command::NextGraph),
+            "Blocks stored upwards, blocks evicted downwards, and marks for what happened. {next-graph} \
+             shows hits, TTFT, KV cache, index and requests on the same axis.",
+            "Stored up, evicted down, marks on the axis. {next-graph}: other series.",
         )
     },
     Step {
@@ -106,9 +125,9 @@ pub const STEPS: [Step; 11] = [
         ..step(
             "Workers",
             Some(Command::Show(View::Workers)),
-            "CACHED is what a router that saw every event holds of a worker, ORPH% the share of its \
-             stores that such a router refuses because the parent is unknown.",
-            "CACHED: what routers hold of a worker. ORPH%: stores that they refuse.",
+            "CACHED is what a router that saw every event holds for a worker. ORPH% is the share of its \
+             stores that such a router rejects because the parent block is unknown.",
+            "CACHED: blocks the router can find. ORPH%: stores that it rejects.",
         )
     },
     Step {
@@ -118,9 +137,9 @@ pub const STEPS: [Step; 11] = [
         ..step(
             "Routing",
             Some(Command::Show(View::Routing)),
-            "Every decision with the terms of its cost. Where no decision finds a cached block, the \
-             router is a load balancer, and the cache helps by chance only.",
-            "Each decision with its cost. Where all have CACHED 0, only load decides.",
+            "Every decision with the terms of its cost. A router that finds no cached block only \
+             balances load, and any cache hit is luck.",
+            "Each decision with its cost. Without overlap only load decides.",
         )
     },
     Step {
@@ -129,9 +148,9 @@ pub const STEPS: [Step; 11] = [
         ..step(
             "Evidence",
             Some(Command::TopFinding),
-            "Each finding with what speaks for it, where that was read, and what would refute it. \
-             Then the fix, to paste; kvtop applies nothing.",
-            "What speaks for a finding, what would refute it, and the fix to paste.",
+            "The answer to \"how do you know?\": each observation with its source, the alternatives that \
+             were ruled out, and what would disprove the finding.",
+            "Observations with sources, alternatives, what would disprove it.",
         )
     },
     Step {
@@ -140,10 +159,9 @@ pub const STEPS: [Step; 11] = [
         ..step(
             "The fix",
             Some(Command::Copy(Copied::Fix)),
-            "{copy-fix} copies the fix, {copy-kubectl} the command where one is known. Somebody else \
-             applies it. Here it can be tried: the next step applies it to the simulation, as {demo-fix} \
-             does.",
-            "{copy-fix} copies the fix for somebody to apply. The next step tries it here.",
+            "{copy-fix} copies the fix, {copy-kubectl} the commands where they are known. kvtop is \
+             read-only and never applies it. In this demo the next step does, as {demo-fix} would.",
+            "{copy-fix} copies the fix. kvtop never applies it; the next step does.",
         )
     },
     Step {
@@ -151,11 +169,12 @@ pub const STEPS: [Step; 11] = [
         enter: &[Command::DemoFix, Command::Show(View::Overview)],
         live: cached,
         ..step(
-            "Mended",
+            "Apply it",
             Some(Command::DemoFix),
-            "ORPH% falls, CACHED climbs, and decisions find blocks again. The banner says RESOLVED \
-             only after half a minute of proof: silence is no proof.",
-            "ORPH% falls, CACHED climbs. RESOLVED takes half a minute of proof.",
+            "The setting is written and workers restart one by one. The verdict follows each pod, then \
+             counts healthy seconds: RESOLVED comes after 30 s of healthy traffic. Silence does not \
+             count.",
+            "Pods restart one by one. RESOLVED needs 30 s of healthy traffic.",
         )
     },
     Step {
@@ -165,29 +184,42 @@ pub const STEPS: [Step; 11] = [
         ..step(
             "The tree",
             Some(Command::Show(View::Tree)),
-            "The prefixes that are cached, hottest first, and who holds them. {tree-in} opens one, \
-             {tree-out} closes it; it grows while you look.",
-            "Cached prefixes, hottest first, and who holds them. {tree-in} opens one.",
+            "The cached prefixes, hottest first, and which worker has them. labels.toml gives them names. \
+             {tree-in} opens one, {tree-out} closes it.",
+            "Cached prefixes by name, and who has them. {tree-in} opens one.",
         )
     },
     Step {
         enter: &[Command::Show(View::Overview)],
+        live: load,
         ..step(
-            "Freeze, and back in time",
-            Some(Command::ToggleFreeze),
-            "{toggle-freeze} holds the picture while data flows on, and lets it go again. {past-back-10} \
-             goes back in time, {past-ahead-10} ahead, {past-now} to now: what was wrong before the fix \
-             can still be seen. So can a recording be stepped through (kvtop record, kvtop replay).",
-            "{toggle-freeze} holds the picture. {past-back-10} goes back in time, {past-now} back to now.",
+            "Load and router mode",
+            Some(Command::Simulate(Simulate::Mode)),
+            "{simulate-fewer-users} and {simulate-more-users} change the load, {simulate-mode} the router \
+             mode, {simulate-worker} adds a worker. Towards 180 users with KV routing, conversations fill \
+             one worker's batch while others have room: TTFT p95 jumps, p50 stays.",
+            "{simulate-fewer-users} {simulate-more-users} load, {simulate-mode} mode, {simulate-worker} \
+             one worker more. Watch TTFT.",
+        )
+    },
+    Step {
+        ..step(
+            "Back in time",
+            Some(Command::Past(Past::Step(-1))),
+            "{past-step-back-1} and {past-step-1} move one cursor for the whole screen, and so does the \
+             mouse on the timeline. {past-marker-back-1} jumps to the mark before, {past-now} returns to \
+             now. Recordings can be replayed in the same way.",
+            "{past-step-back-1} moves the whole screen into the past, {past-now} back to now.",
         )
     },
     Step {
         ..step(
             "Take it along",
             Some(Command::OpenExport),
-            "{open-export} writes the view into a file: svg for a slide, md for a ticket. In a pipeline the same \
-             verdict is `kvtop check; echo $?`. {quit} leaves; thank you for looking.",
-            "{open-export} writes the view into a file. In a pipeline: `kvtop check`. {quit} leaves.",
+            "{open-export} writes the view into a file: svg for a slide, md for a ticket. In a pipeline, \
+             `kvtop check` gives the same verdict as an exit code. Press {quit} to quit. Thanks for \
+             watching.",
+            "{open-export} writes the view to a file; `kvtop check` for pipelines. {quit} quits.",
         )
     },
 ];
@@ -232,13 +264,25 @@ fn fix(live: &Snapshot) -> Option<String> {
 fn workers(live: &Snapshot) -> Option<String> {
     let share = live.totals.orphan_share?;
     let cached = text::thousands(live.totals.accepted);
-    Some(format!("ORPH% {} in all, {cached} blocks cached", text::percent(share)))
+    Some(format!("ORPH% {} overall, {cached} blocks cached", text::percent(share)))
 }
 
 fn overlap(live: &Snapshot) -> Option<String> {
     let (known, zero) = (live.router.overlap_known, live.router.overlap_zero);
     let counts = (text::thousands(zero), text::thousands(known));
     (known > 0).then(|| format!("{} of {} requests found nothing cached", counts.0, counts.1))
+}
+
+fn figures(live: &Snapshot) -> Option<String> {
+    let cached = text::whole_percent(live.felt.cached?);
+    let [p50, p95] = live.felt.first_token?;
+    Some(format!("{cached} % of prompt tokens cached; TTFT p50 {p50:.2} s, p95 {p95:.2} s"))
+}
+
+fn load(live: &Snapshot) -> Option<String> {
+    let Feed::Demo(demo) = &live.feed else { return None };
+    let users = demo.users?;
+    Some(format!("{users} users, {} routing, {} workers", demo.mode, demo.workers))
 }
 
 fn cached(live: &Snapshot) -> Option<String> {
@@ -248,6 +292,39 @@ fn cached(live: &Snapshot) -> Option<String> {
     (live.frames > 0)
         .then(|| format!("{} blocks as the router counts them, {} held", counts.0, counts.1))
 }
+
+/// What follows the steps in docs/DEMO.md.
+const QUESTIONS: &str = "
+The fix is on the workers: `tokens_per_block` of TensorRT-LLM, `--block-size` of vLLM. The steps \"The fix\"
+and \"Apply it\" appear only in scenarios that have a fix.
+
+## Five minutes at a booth
+
+1. Start with `kvtop demo --tour --theme dark` on the audience's display. The verdict is red: cache hits are
+   luck, the router's index is empty.
+2. Ask what the audience would restart. The verdict names the setting, and the evidence (`f`) says why the
+   frontend's setting would not have helped.
+3. Press `X`. Pods restart one by one, the bar in the verdict fills, and the green row says by how much hits and
+   TTFT changed.
+4. Press `R` for round-robin, and `R` again. In `kvtop demo fleet-16` the difference is largest: sixteen caches
+   hold what one cannot.
+5. Press `>` up to 180 users: TTFT p95 jumps with KV routing, p50 stays mild. `W` adds a worker.
+
+## Questions that visitors ask
+
+| question | answer |
+|---|---|
+| By how much? | The row of figures shows before and after; the green row repeats it once the finding is resolved. |
+| How do you know? | `f`: every observation with its source, the alternatives that were ruled out, and what would disprove it. |
+| Is this real? | The bytes are those of Dynamo 0.9.0, the service times are fitted to measurements (below), the users are simulated. |
+| Does kvtop change anything? | No. It reads; fixes are printed and copied. Only this demo has a key that applies one. |
+| What if nothing is reported? | Then the row says which data is missing. Unknown is never shown as good. |
+| What does it cost? | One subscription for each topic; nothing is scraped more often than every 5 s. |
+| What happened before I looked? | `Left` moves the whole screen back, `(` jumps to the mark before; `kvtop record` keeps more. |
+
+For a projector: `--theme light` or `--theme high-contrast`; `t` changes it while it runs. Without a
+terminal to show: `kvtop snapshot --demo gtc-demo --for 2m -o svg > slide.svg`.
+";
 
 /// Returns docs/DEMO.md.
 pub fn script() -> String {
@@ -277,12 +354,7 @@ pub fn script() -> String {
         // Writing to a string cannot fail.
         writeln!(page, "| {number} | {title} | {key} | {when} | {say} |").unwrap_or_default();
     }
-    page.push_str(
-        "\nThe fix is on the workers: `tokens_per_block` of TensorRT-LLM, `--block-size` of vLLM. The \
-         steps \"The fix\"\nand \"Mended\" are of scenarios that can be mended.\n\n\
-         For a projector: `--theme light` or `--theme high-contrast`; `t` changes it while it runs. \
-         Without a\nterminal to show: `kvtop snapshot --demo mismatch --for 2m -o svg > slide.svg`.\n",
-    );
+    page.push_str(QUESTIONS);
     page
 }
 

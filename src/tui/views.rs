@@ -18,6 +18,7 @@ use ratatui::layout::Rect;
 use super::command::{self, Command, Pick, Scroll};
 use super::keymap::Keymap;
 use super::layout::{Class, Layout, Needs};
+use super::panels::timeline::Course;
 use super::panels::{Look, Scene};
 use crate::domain::Timestamp;
 use crate::snapshot::{Answer, Snapshot, ViewQuery};
@@ -68,14 +69,18 @@ pub struct Stage<'a> {
     pub age: Duration,
     /// The keys that hold.
     pub keys: &'a Keymap,
+    /// The time of the newest picture.
+    pub live_at: Timestamp,
+    /// The series that the panels of the overview share.
+    pub timeline: Course<'a>,
 }
 
 impl<'a> Stage<'a> {
     /// Returns what panels are drawn from.
     pub fn scene(&self, look: &'a Look) -> Scene<'a> {
-        let Self { snapshot, now, layout, answer, held, past, age, keys } = *self;
+        let Self { snapshot, now, layout, answer, held, past, age, keys, timeline, .. } = *self;
         let (framed, panels) = (layout.framed, &layout.panels);
-        Scene { snapshot, now, look, framed, answer, held, past, age, keys, panels }
+        Scene { snapshot, now, look, framed, answer, held, past, age, keys, timeline, panels }
     }
 }
 

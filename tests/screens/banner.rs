@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use kvtop::tui::command::Command;
+use kvtop::tui::command::{Command, View};
 use kvtop::tui::keymap::Keymap;
 use kvtop::tui::theme::{Glyphs, Level};
 
-use super::{SIZES, draw, draw_with, shell, styles, text, theme};
+use super::{SIZES, draw, draw_with, drawn_in, shell, styles, text, theme};
 use crate::support::findings;
 
 #[test]
@@ -148,11 +148,12 @@ fn without_colour_or_in_ascii_words_carry_it() {
 #[test]
 fn workers_that_evidence_is_about_are_marked() {
     let row = |picture: &kvtop::snapshot::Snapshot, alias: &str| {
-        let screen = draw(&mut shell(), picture, (160, 45));
+        let screen = drawn_in(View::Workers, picture, 190, 45);
         screen.lines().find(|line| line.contains(&format!(" {alias} trtllm"))).unwrap().to_owned()
     };
     let mut picture = findings::config_only();
-    assert!(row(&picture, "w0").contains("▲ w0") && row(&picture, "w0").contains("KVT016"));
+    let first = row(&picture, "w0");
+    assert!(first.contains("▲ w0") && first.contains("KVT016"), "{first}");
     assert!(row(&picture, "w0").contains(" 32▲ "));
     assert!(row(&picture, "w1").contains("✓ w1") && row(&picture, "w1").contains(" 32 "));
 
@@ -199,11 +200,11 @@ fn keys_of_ones_own_are_named_wherever_a_key_is() {
 
     shell.begin_tour();
     let mut told = String::new();
-    for _ in 0..12 {
+    for _ in 0..15 {
         told += &draw(&mut shell, &picture, (160, 45));
         shell.update(Command::Tour(kvtop::tui::tour::Move::Next), &picture);
     }
-    for said in ["F5 copies the fix", "The fix (F5)", "Evidence (F7)", "Mended (F9)"] {
+    for said in ["F5 copies the fix", "The fix (F5)", "Evidence (F7)", "Apply it (F9)"] {
         assert!(told.contains(said), "{said}");
     }
 }
@@ -246,7 +247,10 @@ fn sizes_that_differ_are_named_on_the_smallest_screens() {
     }
     for width in 14..130 {
         for height in [1, 3, 12, 16, 24] {
-            let row = row(width, height);
+            // A box names them below its upper edge.
+            let boxed = width >= 60 && height >= 22;
+            let all = || draw(&mut shell(), &picture, (width, height));
+            let row = if boxed { all() } else { row(width, height) };
             assert!(row.contains("16") && row.contains("32"), "{width}x{height} {row}");
         }
     }

@@ -100,8 +100,11 @@ fn compare(scenario: &str, mut seat: Seat) {
             let name = format!("{scenario}_{view}_{}x{}", size.0, size.1);
             assert!(is_without_colours(&plain) && is_without_colours(&ascii_plain), "{name}");
             assert!(!is_without_colours(&coloured), "{name}");
-            assert_eq!(text(&plain), text(&coloured), "{name}");
-            assert_eq!(text(&ascii_plain), text(&ascii), "{name}");
+            // Without colours areas have fills that tell series apart.
+            if view != "overview" {
+                assert_eq!(text(&plain), text(&coloured), "{name}");
+                assert_eq!(text(&ascii_plain), text(&ascii), "{name}");
+            }
             assert!(text(&ascii).is_ascii(), "{name}\n{}", text(&ascii));
 
             let mut kept = format!("{}\n\ncolours\n{}", text(&coloured), styles(&coloured));

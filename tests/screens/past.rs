@@ -55,14 +55,13 @@ fn the_past_in_every_view() {
     }
 }
 
-/// The overview has room for the prefixes that are used most, of which nobody keeps the past.
+/// The overview has room for a map of prefixes, of which nobody keeps the past.
 #[test]
 fn prefixes_of_now_are_not_shown_beside_a_past() {
-    let mut seat = mended((160, 45));
-    assert!(seat.screen().contains("SUBTREE"), "{}", seat.screen());
+    let mut seat = mended((200, 60));
+    assert!(seat.screen().contains("Who caches what"), "{}", seat.screen());
     seat.keys("{{");
-    let screen = seat.screen();
-    assert!(screen.contains("not kept of the past") && !screen.contains("SUBTREE"), "{screen}");
+    assert!(!seat.screen().contains("Who caches what"), "{}", seat.screen());
 }
 
 /// What the engine says of the tree is of now, whatever is shown beside it.
@@ -87,7 +86,8 @@ fn the_tree_of_now_is_never_shown_as_one_of_the_past() {
 #[test]
 fn graphs_of_the_past_cover_the_time_that_is_wanted() {
     let mut seat = mended((120, 36));
-    seat.keys("{[[");
+    // The graphs of a worker end at the moment; the timeline has a cursor in it.
+    seat.keys("2{[[");
     assert!(seat.screen().contains("─-6m20s──"), "{}", seat.screen());
     seat.keys("-");
     let screen = seat.screen();
@@ -134,7 +134,7 @@ fn a_frozen_picture_can_be_the_start_of_the_way_back() {
     seat.keys(" ");
     watch(&mut seat, &mut simulation, 20);
     assert!(seat.screen().contains("‖ frozen 20s"), "{}", seat.screen());
-    assert!(seat.screen().contains("─-20s─ "), "{}", seat.screen());
+    assert!(seat.screen().contains(" -20s │"), "{}", seat.screen());
     seat.keys("[");
     assert!(seat.screen().contains("PAST -30s"), "{}", seat.screen());
 }

@@ -55,7 +55,7 @@ fn a_step_of_the_tour_is_told_whole_where_there_are_two_rows_for_it() {
             for _ in 0..10 {
                 let screen = draw(&mut shell, &picture, size);
                 let rows: Vec<&str> = screen.lines().skip(usize::from(size.1) - strip).collect();
-                assert!(rows[0].contains("/10"), "{size:?}\n{screen}");
+                assert!(rows[0].contains("/13"), "{size:?}\n{screen}");
                 assert!(!rows.iter().any(|row| row.contains('…')), "{size:?}\n{screen}");
                 assert!(rows.iter().filter(|row| !row.trim().is_empty()).count() > 2, "{screen}");
                 shell.update(Command::Tour(Move::Next), &picture);

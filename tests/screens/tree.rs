@@ -481,7 +481,7 @@ fn no_number_of_a_prefix_is_cut() {
 fn no_number_of_the_sums_is_cut() {
     let mut desk = Desk::of(Scenario::Churn);
     for width in 60..=160 {
-        let screen = desk.screen((width, 36));
+        let screen = desk.screen((width, 44));
         let sums = screen.lines().find(|line| line.contains("growth/s")).unwrap();
         let sums = sums.split('│').find(|cell| cell.contains("growth/s")).unwrap();
         let (blocks, rest) = sums.split_once("stored").unwrap();

@@ -60,6 +60,7 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
             at: NOW,
         }),
         orphan_share: Some(0.002),
+        stored_lately: wave(46.0, 12.0, 20, 3.0),
     }
 }
 

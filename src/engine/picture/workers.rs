@@ -7,13 +7,19 @@ use super::{room, sourced};
 use crate::domain::{Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, Subject, Timestamp};
 use crate::engine::meters::RankNow;
 use crate::engine::{Engine, MINUTE};
+use crate::metrics::{RANK_WINDOW, Window};
 use crate::model::{RankRecord, StoredClaim};
-use crate::snapshot::{BlockSizes, Knowledge, RateSet, RouterLoad, Sourced, Totals, WorkerRow};
+use crate::snapshot::{
+    BlockSizes, Knowledge, RateSet, RouterLoad, Series, Sourced, Totals, WorkerRow,
+};
 
 /// The time over which a change of the blocks held is measured.
 const CHANGE: Duration = Duration::from_secs(10);
 /// The rule that says that block sizes differ: no other one rests on the size that behaviour proves.
 const SIZES_DIFFER: &str = "KVT001";
+/// Workers whose rows have a graph, and its points.
+const GRAPHED: usize = 64;
+const ROW_POINTS: usize = 20;
 /// The time over which the use of KV blocks is judged.
 const LATELY: Duration = Duration::from_secs(30);
 
@@ -96,7 +102,16 @@ fn row(
             at: load.at,
         }),
         orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
+        stored_lately: stored_lately(engine, index, at),
     }
+}
+
+/// Returns blocks stored per second over the last minutes, in the points of a graph in a row.
+fn stored_lately(engine: &Engine, index: usize, at: Timestamp) -> Series {
+    let window =
+        Window { now: at, since: engine.since_kv(), length: RANK_WINDOW, points: ROW_POINTS };
+    let meter = engine.meters.ranks.get(index).filter(|_| index < GRAPHED);
+    Series { points: meter.map_or_else(Vec::new, |meter| meter.stored_blocks.points(&window)) }
 }
 
 /// Returns whom claims about a rank may name: its worker and its pod. What the manifest says of its

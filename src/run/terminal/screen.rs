@@ -22,6 +22,11 @@ use super::guard;
 /// Room for one frame of any usual size, so that it is one write.
 const FRAME_BYTES: usize = 64 * 1024;
 
+/// Asks for buttons, the wheel and drags, in SGR coordinates. Mere movements would wake the screen for nothing.
+const MOUSE: &str = "\u{1b}[?1000h\u{1b}[?1002h\u{1b}[?1006h";
+/// Gives the mouse back.
+const NO_MOUSE: &str = "\u{1b}[?1006l\u{1b}[?1002l\u{1b}[?1000l";
+
 /// True while the terminal is ours. The panic hook and the guard both restore, once.
 static ENTERED: AtomicBool = AtomicBool::new(false);
 
@@ -47,6 +52,7 @@ pub(super) fn leave() {
         ResetColor,
         EnableLineWrap,
         DisableBracketedPaste,
+        Print(NO_MOUSE),
         LeaveAlternateScreen,
         Show
     ));
@@ -91,8 +97,8 @@ pub(super) struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal: raw mode, alternate screen, no cursor, no mouse.
-    pub(super) fn enter() -> io::Result<Self> {
+    /// Takes the terminal: raw mode, alternate screen, no cursor, and the mouse where it is wanted.
+    pub(super) fn enter(mouse: bool) -> io::Result<Self> {
         let held = Arc::new(AtomicBool::new(false));
         let bytes = Vec::with_capacity(FRAME_BYTES);
         let writer = FrameWriter { out: io::stdout(), bytes, held: Arc::clone(&held) };
@@ -111,7 +117,15 @@ impl Screen {
             MoveTo(0, 0),
             Hide
         )?;
+        if mouse {
+            screen.take_mouse(true)?;
+        }
         Ok(screen)
+    }
+
+    /// Takes the mouse, or gives it back to the terminal.
+    pub(super) fn take_mouse(&mut self, wanted: bool) -> io::Result<()> {
+        self.send(if wanted { MOUSE } else { NO_MOUSE })
     }
 
     /// Returns the size in columns and rows.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{Event, EventStream};
+use crossterm::event::{Event, EventStream, MouseEventKind};
 use futures_util::StreamExt;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
@@ -89,7 +89,7 @@ impl<H: Hooks> Ui<H> {
         let theme = options.themes.theme(&options.theme, options.level, options.glyphs);
         let theme = theme.map_err(TerminalError::Theme)?;
         let signals = Signals::listen().map_err(TerminalError::Signals)?;
-        let screen = Screen::enter().map_err(TerminalError::Enter)?;
+        let screen = Screen::enter(options.mouse).map_err(TerminalError::Enter)?;
         let picture = Arc::clone(&wiring.pictures.borrow_and_update());
         let now = Instant::now();
         let mut shell = Shell::new(&options.theme, options.themes.names());
@@ -248,7 +248,16 @@ impl<H: Hooks> Ui<H> {
                 self.pacer.touch();
                 Ok(None)
             }
-            Event::FocusGained | Event::FocusLost | Event::Mouse(_) | Event::Paste(_) => Ok(None),
+            Event::Mouse(event) => {
+                let picture = Arc::clone(&self.picture);
+                // What moves nothing draws nothing.
+                if !matches!(event.kind, MouseEventKind::Moved | MouseEventKind::Up(_)) {
+                    self.pacer.urge();
+                }
+                let action = self.shell.point(*event, &picture);
+                self.act(action).await
+            }
+            Event::FocusGained | Event::FocusLost | Event::Paste(_) => Ok(None),
         }
     }
 
@@ -257,10 +266,28 @@ impl<H: Hooks> Ui<H> {
         let picture = Arc::clone(&self.picture);
         let action = self.shell.update(command, &picture);
         self.follow_theme();
+        self.act(action).await
+    }
+
+    /// Does what the screen asks for.
+    async fn act(&mut self, action: Option<Action>) -> Result<Option<Exit>, TerminalError> {
         match action {
             None => {}
             Some(Action::Quit) => return Ok(Some(Exit::Quit)),
             Some(Action::Suspend) => return self.suspend().await,
+            Some(Action::ToggleMouse) => {
+                self.options.mouse = !self.options.mouse;
+                let mouse = self.options.mouse;
+                if let Some(screen) = &mut self.screen {
+                    screen.take_mouse(mouse).map_err(TerminalError::Draw)?;
+                }
+                let said = if mouse {
+                    "the mouse is kvtop's: Shift and drag selects text in most terminals"
+                } else {
+                    "the mouse is the terminal's: drag selects text"
+                };
+                self.shell.tell(said, false);
+            }
             Some(Action::Redraw) => {
                 if let Some(screen) = &mut self.screen {
                     screen.forget().map_err(TerminalError::Draw)?;
@@ -405,7 +432,7 @@ impl<H: Hooks> Ui<H> {
         self.title.clear();
         let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
         stopped.map_err(|error| TerminalError::Suspend(error.into()))?;
-        self.screen = Some(Screen::enter().map_err(TerminalError::Enter)?);
+        self.screen = Some(Screen::enter(self.options.mouse).map_err(TerminalError::Enter)?);
         self.pacer.touch();
         self.draw()?;
         drop(timeout(HOOK_TIME, self.wiring.hooks.after_continue()).await);

@@ -51,6 +51,7 @@ fn worker(row: &WorkerRow) -> usize {
         + source(row.kv_utilization.as_ref())
         + source(row.hit_rate.as_ref())
         + source(row.load.as_ref())
+        + size_of_val(row.stored_lately.points.as_slice())
 }
 
 fn memory(row: &MemoryRow) -> usize {

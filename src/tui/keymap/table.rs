@@ -44,6 +44,23 @@ const IN_HELP: &[Context] = &[Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
 const PRESENT: &[Context] = &[Context::UnlessReplay];
 const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
+/// Where arrows to the sides move in time: everywhere but in the tree, where they open and close.
+const TIMED: &[Context] = &[
+    Context::In(View::Overview),
+    Context::In(View::Workers),
+    Context::In(View::Routing),
+    Context::In(View::Events),
+    Context::In(View::Findings),
+];
+/// Where there is one list.
+const LISTS: &[Context] = &[
+    Context::In(View::Workers),
+    Context::In(View::Tree),
+    Context::In(View::Routing),
+    Context::In(View::Events),
+    Context::In(View::Findings),
+    Context::Picker,
+];
 const WORKERS: &[Context] = &[Context::InList(View::Workers)];
 const ROUTING: &[Context] = &[Context::InList(View::Routing)];
 const FINDINGS: &[Context] = &[Context::InList(View::Findings)];
@@ -99,6 +116,10 @@ const fn simulate(
 
 const fn past(keys: &'static [Key], shown: &'static str, by: Past, help: &'static str) -> Binding {
     bind(keys, shown, PRESENT, Command::Past(by), help)
+}
+
+const fn step(keys: &'static [Key], shown: &'static str, by: Past, help: &'static str) -> Binding {
+    bind(keys, shown, TIMED, Command::Past(by), help)
 }
 
 const fn scroll(
@@ -324,6 +345,16 @@ pub const BINDINGS: &[Binding] = &[
         "freeze",
     ),
     hinted(bind(&[key(KeyCode::Tab)], "Tab", VIEWS, Command::FocusNext, "next panel"), "panel"),
+    hinted(
+        bind(
+            &[char('g')],
+            "g",
+            OVERVIEW,
+            Command::NextGraph,
+            "timeline: blocks, hits, TTFT, KV, index, decisions",
+        ),
+        "graph",
+    ),
     bind(&[key(KeyCode::BackTab)], "S-Tab", VIEWS, Command::FocusPrevious, "previous panel"),
     hinted(bind(&[char('z')], "z", VIEWS, Command::ToggleZoom, "panel to full screen"), "zoom"),
     hinted(
@@ -334,7 +365,14 @@ pub const BINDINGS: &[Binding] = &[
         bind(&[char('-')], "-", VIEWS, Command::WindowShorter, "graphs cover less time"),
         "shorter",
     ),
-    hinted(past(&[char('[')], "[", Past::By(-10), "10 seconds into the past"), "past"),
+    hinted(
+        step(&[key(KeyCode::Left)], "Left", Past::Step(-1), "the cursor one step into the past"),
+        "back in time",
+    ),
+    step(&[key(KeyCode::Right)], "Right", Past::Step(1), "the cursor one step towards now"),
+    bind(&[char('(')], "(", VIEWS, Command::Past(Past::Marker(-1)), "to the marker before"),
+    bind(&[char(')')], ")", VIEWS, Command::Past(Past::Marker(1)), "to the next marker, or to now"),
+    past(&[char('[')], "[", Past::By(-10), "10 seconds into the past"),
     past(&[char(']')], "]", Past::By(10), "10 seconds towards now"),
     past(&[char('{')], "{", Past::By(-60), "1 minute into the past"),
     past(&[char('}')], "}", Past::By(60), "1 minute towards now"),
@@ -354,6 +392,7 @@ pub const BINDINGS: &[Binding] = &[
     look_at(&[char('D')], "D", Scope::Graph, "pick the graph deployment (or :dgd NAME)"),
     look_at(&[char('n')], "n", Scope::Namespace, "pick the namespace (or :ns NAME)"),
     look_at(&[char('x')], "x", Scope::Context, "pick the Kubernetes context (or :ctx NAME)"),
+    bind(&[char('m')], "m", VIEWS, Command::ToggleMouse, "mouse on or off (Shift selects text)"),
     bind(&[char('e')], "e", VIEWS, Command::OpenExport, "write the view into a file"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
     bind(
@@ -378,7 +417,14 @@ pub const BINDINGS: &[Binding] = &[
         "down a page (Ctrl-D)",
     ),
     scroll(&[key(KeyCode::PageUp), control('u')], "PgUp", Scroll::PageUp, "up a page (Ctrl-U)"),
-    scroll(&[char('g'), key(KeyCode::Home)], "g", Scroll::Top, "to the first row (Home)"),
+    bind(
+        &[char('g'), key(KeyCode::Home)],
+        "g",
+        LISTS,
+        Command::Scroll(Scroll::Top),
+        "to the first row (Home)",
+    ),
+    bind(&[key(KeyCode::Home)], "Home", OVERVIEW, Command::Scroll(Scroll::Top), ""),
     scroll(
         &[char('G'), key(KeyCode::End)],
         "G",
@@ -403,6 +449,8 @@ pub const BINDINGS: &[Binding] = &[
     bind(&[control('z')], "Ctrl-Z", ALL, Command::Suspend, "suspend; `fg` continues"),
     hinted(bind(&[char('q')], "q", READ, Command::Quit, "quit (or Ctrl-C)"), "quit"),
     bind(&[control('c')], "Ctrl-C", ALL, Command::Quit, ""),
+    bind(&[key(KeyCode::Down)], "Down", LINE, Command::Scroll(Scroll::Down), ""),
+    bind(&[key(KeyCode::Up)], "Up", LINE, Command::Scroll(Scroll::Up), ""),
     bind(&[key(KeyCode::Enter)], "Enter", LINE, Command::Edit(Edit::Submit), "run the command"),
     bind(&[key(KeyCode::Tab)], "Tab", LINE, Command::Edit(Edit::Complete), "take the suggestion"),
     bind(&[key(KeyCode::Backspace)], "Backspace", TYPED, Command::Edit(Edit::Erase), ""),

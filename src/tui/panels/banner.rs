@@ -9,9 +9,9 @@ use ratatui::layout::Rect;
 
 use super::router;
 use crate::domain::{ClaimOf, Timestamp};
-use crate::snapshot::{FindingRow, Severity, Snapshot};
+use crate::snapshot::{CheckRow, CheckVerdict, Feed, FindingRow, Snapshot, Standing};
 use crate::tui::command::{Command, Copied};
-use crate::tui::findings::{self, Alert};
+use crate::tui::findings;
 use crate::tui::keymap::Keymap;
 use crate::tui::keymap::names::{told, with_keys};
 use crate::tui::text;
@@ -20,8 +20,10 @@ use crate::tui::widgets::canvas::{Canvas, Part, part};
 
 /// Columns that a box needs to say anything.
 const BOXED: u16 = 60;
-/// Columns from which on a box gives what mends it a second row.
-const ROOMY: u16 = 100;
+/// Rows of the screen from which on the verdict is a box.
+const BOXED_ROWS: u16 = 22;
+/// Rows of the screen from which on it says that nothing is wrong.
+const QUIET_ROWS: u16 = 14;
 /// Columns that a summary needs to say more than the finding's name.
 const TELLING: usize = 30;
 /// The label of what mends it.
@@ -36,61 +38,65 @@ const COPY: Command = Command::Copy(Copied::Fix);
 pub struct Rows {
     /// For what is wrong.
     pub open: u16,
-    /// For what was resolved.
-    pub resolved: u16,
+    /// For what was resolved, or for the verdict that nothing is wrong.
+    pub note: u16,
 }
 
 impl Rows {
     /// Returns how many there are together.
     pub const fn all(self) -> u16 {
-        self.open + self.resolved
+        self.open + self.note
     }
 }
 
 /// Returns the rows of the banner on a screen of that size.
-pub fn rows(alert: &Alert<'_>, screen: Rect, collapsed: bool) -> Rows {
+pub fn rows(snapshot: &Snapshot, screen: Rect, collapsed: bool) -> Rows {
+    let alert = findings::alert(snapshot);
     let open = match (alert.top, screen.height) {
         (None, _) => 0,
         (Some(_), _) if collapsed => 1,
-        (Some(top), 30..) if top.id == DECLARED && screen.width >= BOXED => {
-            boxed::whole(top, screen.width)
+        (Some(top), BOXED_ROWS..) if screen.width >= BOXED => {
+            boxed::height(top, snapshot, (screen.width, screen.height))
         }
-        (Some(top), 16..30) if top.id == DECLARED => 3,
-        (Some(top), 30..) if screen.width >= ROOMY && boxed::wraps(top, screen.width) => 5,
-        (Some(_), 30..) if screen.width >= BOXED => 4,
+        (Some(top), 16..) if top.id == DECLARED => 3,
         (Some(_), 16..) => 2,
         (Some(_), _) => 1,
     };
-    let room = open == 0 || screen.height >= 16;
-    Rows { open, resolved: u16::from(alert.resolved.is_some() && room) }
+    let said = alert.resolved.is_some() || open == 0;
+    let room = screen.height >= if open == 0 { QUIET_ROWS } else { 16 };
+    Rows { open, note: u16::from(said && room) }
 }
 
-/// Draws the banner into `area`, which may have fewer rows than wanted.
+/// Draws the banner into `area`, which may have fewer rows than wanted; `screen` has as many.
 pub fn draw(
     canvas: &mut Canvas<'_>,
     area: Rect,
     snapshot: &Snapshot,
     now: Timestamp,
-    (rows, collapsed): (Rows, bool),
+    (rows, collapsed, screen): (Rows, bool, u16),
     keys: &Keymap,
 ) {
     let alert = findings::alert(snapshot);
     let open = Rect { height: rows.open.min(area.height), ..area };
     if let Some(finding) = alert.top {
         let sizes = sizes(finding, snapshot, now, canvas.glyphs());
-        let banner = Banner { finding, more: alert.more, now, collapsed, keys, sizes };
+        let banner = Banner { finding, snapshot, more: alert.more, now, collapsed, keys, sizes };
         match open.height {
             0 => {}
             1 => banner.row(canvas, open),
-            2 | 3 => banner.rows(canvas, open),
-            4.. if finding.id == DECLARED => banner.spelt_out(canvas, open),
-            4.. => banner.boxed(canvas, open),
+            _ if screen >= BOXED_ROWS && open.width >= BOXED => banner.boxed(canvas, open, screen),
+            _ => banner.rows(canvas, open),
         }
     }
     let y = area.y + open.height;
     let rest = Rect { y, height: area.height - open.height, ..area };
-    if let Some(finding) = alert.resolved.filter(|_| !rest.is_empty()) {
-        resolved(canvas, rest, finding, snapshot);
+    if rest.is_empty() {
+        return;
+    }
+    match alert.resolved {
+        Some(finding) => resolved(canvas, rest, finding, snapshot),
+        None if alert.top.is_none() => quiet(canvas, rest, snapshot, now),
+        None => {}
     }
 }
 
@@ -128,40 +134,134 @@ fn sizes(
     ]
 }
 
-/// Draws what was mended, and since when.
+/// Draws what was resolved, how long it lasted, and what users feel of it.
 fn resolved(canvas: &mut Canvas<'_>, area: Rect, finding: &FindingRow, snapshot: &Snapshot) {
     let glyphs = canvas.glyphs();
-    let at = text::clock(finding.resolved.unwrap_or(snapshot.at));
-    let short = format!("{} RESOLVED {}", glyphs.ok, finding.id);
-    let long = format!("{short} {} at {at}Z", finding.name);
-    let shorter = format!("{short} at {at}Z");
-    let tree = growth(snapshot).filter(|_| finding.severity == Severity::Critical);
-    let tree = tree.map_or_else(String::new, |tree| format!(": {tree}"));
+    let ended = finding.resolved.unwrap_or(snapshot.at);
+    let (at, lasted) = (text::clock(ended), text::span(ended.since(finding.raised)));
+    let short = format!(" {} RESOLVED {}", glyphs.ok, finding.id);
+    let name = finding.name.replace('-', " ");
+    let whole = format!("{short} {name} at {at}Z after {lasted}");
+    let dot = format!(" {} ", glyphs.dot);
+    let better = gains(snapshot, glyphs);
+    let mut said = Vec::new();
+    for count in (1..=better.len()).rev() {
+        let better = better.get(..count).unwrap_or_default().join(&dot);
+        said.push(format!("{whole}{dot}{better}"));
+        said.push(format!("{short} after {lasted}{dot}{better}"));
+    }
+    said.extend([
+        whole,
+        format!("{short} at {at}Z after {lasted}"),
+        format!("{short} at {at}Z"),
+        short,
+    ]);
     let room = usize::from(area.width);
-    let said = [format!("{long}{tree}"), format!("{shorter}{tree}"), long, shorter, short];
     let fits = said.iter().find(|said| text::width(said) <= room).or(said.last());
     if let Some(said) = fits {
         canvas.put(area, 0, 0, said, Role::Resolved);
     }
 }
 
-/// Returns how large the tree is, and whether it grew over the last tenth of the window.
-fn growth(snapshot: &Snapshot) -> Option<String> {
-    let blocks = snapshot.tree.accepted_blocks;
-    if blocks == 0 {
-        return None;
+/// Draws the verdict while no finding is open: healthy, or not known, with what is missing.
+fn quiet(canvas: &mut Canvas<'_>, area: Rect, snapshot: &Snapshot, now: Timestamp) {
+    let glyphs = canvas.glyphs();
+    let (mark, word, role) = match snapshot.standing() {
+        Standing::Ok => (glyphs.ok, "HEALTHY", Role::Ok),
+        Standing::Unknown => (glyphs.unknown, "NOT KNOWN YET", Role::Unknown),
+        Standing::Warning | Standing::Critical => (glyphs.warn, "WARNING", Role::Warn),
+    };
+    let style = canvas.strong(role);
+    let x = canvas.put_styled(area, 0, 0, &format!(" {mark} {word}"), style);
+    let mut facts = facts(snapshot, glyphs);
+    facts.extend(demo_change(snapshot, now, glyphs));
+    let latest =
+        snapshot.past.iter().filter_map(|row| Some((row.resolved?, row))).max_by_key(|(at, _)| *at);
+    if let Some((at, row)) = latest {
+        facts.push(format!("last finding: {}, {} ago", row.id, text::span(now.since(at))));
     }
-    // Graphs that end in the past do not tell.
-    let points = &snapshot.series.tree_size.points;
-    let points = if snapshot.series.until.is_none() { points.as_slice() } else { &[] };
-    let before = points.iter().rev().nth(points.len() / 10).copied().flatten();
-    let grows = before.is_some_and(|before| blocks as f64 > before);
-    let grows = if grows { " and growing" } else { "" };
-    Some(format!("tree {} blocks{grows}", text::thousands(blocks)))
+    let dot = format!(" {} ", glyphs.dot);
+    let room = usize::from(area.width).saturating_sub(usize::from(x) + 2);
+    while facts.len() > 1 && text::width(&facts.join(&dot)) > room {
+        facts.pop();
+    }
+    let said = text::cut_words(&facts.join(&dot), room, glyphs.ellipsis);
+    canvas.put(area, x + 2, 0, &said, Role::Fg);
+}
+
+/// Returns what the verdict rests on: how many checks are clear, and what the others wait for.
+fn facts(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
+    let mut facts = Vec::new();
+    if let Some(behind) = snapshot.catching_up {
+        facts.push(format!("reading history, {} %", behind.percent()));
+    }
+    if let Some(why) = snapshot.tree.incomplete.first().filter(|_| snapshot.hears_events()) {
+        facts.push(format!("{} {}", glyphs.unknown, text::clean(why)));
+    }
+    if let Some(quiet) = snapshot.coverage.quiet.as_ref().filter(|quiet| quiet.idle) {
+        facts.push(format!("no traffic for {}", text::span(quiet.still)));
+    }
+    let clear = snapshot.checks.iter().filter(|check| check.verdict == CheckVerdict::Clear).count();
+    if snapshot.checks.is_empty() {
+        facts.push(String::from("no check has run yet"));
+    } else {
+        facts.push(format!("{clear} of {} checks clear", snapshot.checks.len()));
+    }
+    let missing = |check: &CheckRow| match &check.verdict {
+        CheckVerdict::Unknown { missing } => Some((check.id, text::clean(missing).into_owned())),
+        CheckVerdict::Clear | CheckVerdict::Found => None,
+    };
+    let mut waiting = snapshot.checks.iter().filter_map(missing);
+    let count = waiting.clone().count();
+    if let Some((id, missing)) = waiting.next() {
+        let need = if count == 1 { "needs" } else { "need" };
+        facts.push(format!("{count} {need} more data ({id}: {missing})"));
+    }
+    facts
+}
+
+/// Returns what the presenter of a demo changed last, with what users feel of it.
+fn demo_change(snapshot: &Snapshot, now: Timestamp, glyphs: &Glyphs) -> Option<String> {
+    let Feed::Demo(demo) = &snapshot.feed else { return None };
+    let change = demo.change.as_ref()?;
+    let better = gains(snapshot, glyphs);
+    let ago = text::span(now.since(change.at));
+    let said = format!("{} {ago} ago", change.what.replace('→', glyphs.leads_to));
+    Some(if better.is_empty() { said } else { format!("{said}: {}", better.join(", ")) })
+}
+
+/// Returns what users feel now beside what they felt before the last change, where that differs.
+pub(super) fn gains(snapshot: &Snapshot, glyphs: &Glyphs) -> Vec<String> {
+    let Some(before) = snapshot.before else { return Vec::new() };
+    let (now, arrow) = (snapshot.felt, glyphs.leads_to);
+    let mut said = Vec::new();
+    let mut share = |name: &str, was: Option<f64>, is: Option<f64>| {
+        if let (Some(was), Some(is)) = (was.map(text::whole_percent), is.map(text::whole_percent))
+            && was != is
+        {
+            said.push(format!("{name} {was} {arrow} {is} %"));
+        }
+    };
+    share("router finds", before.found, now.found);
+    share("cache hits", before.cached, now.cached);
+    let mut time = |name: &str, was: Option<f64>, is: Option<f64>, digits: usize| {
+        let (Some(was), Some(is)) = (was, is) else { return };
+        let (before, now) = (format!("{was:.digits$}"), format!("{is:.digits$}"));
+        // Less than two in a hundred is noise.
+        if before != now && (was - is).abs() > 0.02 * was.max(is) {
+            said.push(format!("{name} {before} {arrow} {now} s"));
+        }
+    };
+    let part = |pair: Option<[f64; 2]>, at: usize| pair.map(|pair| pair[at]);
+    time("TTFT p95", part(before.first_token, 1), part(now.first_token, 1), 2);
+    time("TTFT p50", part(before.first_token, 0), part(now.first_token, 0), 2);
+    time("ITL p50", part(before.inter_token, 0), part(now.inter_token, 0), 3);
+    said
 }
 
 struct Banner<'a> {
     finding: &'a FindingRow,
+    snapshot: &'a Snapshot,
     more: usize,
     now: Timestamp,
     collapsed: bool,
@@ -177,14 +277,23 @@ impl Banner<'_> {
     }
 
     fn recovers(&self) -> bool {
-        findings::mending(self.finding, self.now).is_some()
+        boxed::heals(self.finding)
+    }
+
+    /// Returns true where the fix can be tried.
+    fn applies_here(&self) -> bool {
+        matches!(&self.snapshot.feed, Feed::Demo(demo) if demo.steps_taken == 0 && !demo.fix.is_empty())
     }
 
     /// Returns mark and id, with the word between them where there is room.
     fn badge(&self, glyphs: &Glyphs) -> [String; 2] {
-        let severity = if self.recovers() { Severity::Warning } else { self.finding.severity };
-        let mark = findings::glyph(severity, glyphs);
-        let word = if self.recovers() { "RECOVERING" } else { findings::word(severity) };
+        let mark = if self.recovers() {
+            glyphs.healing
+        } else {
+            findings::glyph(self.finding.severity, glyphs)
+        };
+        let word =
+            if self.recovers() { "RECOVERING" } else { findings::word(self.finding.severity) };
         let id = self.finding.id;
         [format!("{mark} {word} {id}"), format!("{mark} {id}")]
     }

@@ -105,9 +105,15 @@ pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
     canvas.parts_right(area, 0, &right);
 }
 
-/// Draws which moment of the past the panels below show, between the oldest that is kept and now; `back`
-/// is what leads back to now.
-pub fn past(canvas: &mut Canvas<'_>, area: Rect, moment: [Timestamp; 3], back: &str) {
+/// Draws which moment of the past the screen shows, between the oldest that is kept and now, with the
+/// findings of `live`; `back` is what leads back to now.
+pub fn past(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    moment: [Timestamp; 3],
+    live: &Snapshot,
+    back: &str,
+) {
     let glyphs = canvas.glyphs();
     let [oldest, at, now] = moment;
     let ago = text::span(now.since(at));
@@ -115,8 +121,11 @@ pub fn past(canvas: &mut Canvas<'_>, area: Rect, moment: [Timestamp; 3], back: &
         part(format!(" {} PAST -{ago}", glyphs.pause), Role::Warn),
         part(format!("  {}Z ", text::clock(at)), Role::Title),
     ];
-    let rows = if area.width >= 100 { "  the rows above are of now" } else { "  above: now" };
-    let mut right = vec![part(rows, Role::Warn)];
+    let mut right = vec![part("  now:", Role::Muted)];
+    right.extend(counts(live, glyphs));
+    if let Some(top) = findings::alert(live).top {
+        right.push(part(format!(" {}", top.id), findings::role(top.severity)));
+    }
     right.extend([part(format!("  {back}"), Role::Key), part(" back to now ", Role::Fg)]);
     let x = canvas.parts(area, 0, 0, &left);
     let room = usize::from(area.width).saturating_sub(usize::from(x));
@@ -130,13 +139,13 @@ pub fn past(canvas: &mut Canvas<'_>, area: Rect, moment: [Timestamp; 3], back: &
         let total = now.since(oldest).as_secs_f64().max(1.0);
         let share = at.since(oldest).as_secs_f64() / total;
         let head = text::cells(share.clamp(0.0, 1.0) * (rule - 1) as f64).min(rule - 1);
-        let line = [
+        let scrubber = [
             part(format!(" {kept}"), Role::Muted),
             part(glyphs.rule.repeat(head), Role::Border),
             part(glyphs.head, Role::Key),
             part(glyphs.rule.repeat(rule - 1 - head), Role::Border),
         ];
-        canvas.parts(area, x, 0, &line);
+        canvas.parts(area, x, 0, &scrubber);
     }
     if width(&right) <= room {
         canvas.parts_right(area, 0, &right);
@@ -175,6 +184,38 @@ pub fn views(
     let Some((tabs, right)) = forms.iter().find(fits).or(forms.last()) else { return };
     canvas.parts(area, 0, 0, tabs);
     canvas.parts_right(area, 0, right);
+}
+
+/// Returns the view whose name stands at a column of the row of views; none beside the names. Names are as long
+/// as the row allows, as in [`views`].
+pub fn view_at(
+    columns: u16,
+    shown: View,
+    snapshot: &Snapshot,
+    window: Duration,
+    held: bool,
+    column: u16,
+) -> Option<View> {
+    let counts = counts(snapshot, Glyphs::UNICODE);
+    // What stands to the right is about as long as this.
+    let state = if held { 22 } else { 9 };
+    let right = text::width(&text::span(window)) + state;
+    let names: [fn(View) -> &'static str; 3] = [View::name, View::short, |_| ""];
+    let fits = |name: &&fn(View) -> &'static str| {
+        width(&tabs(shown, **name, &counts)) + right <= usize::from(columns)
+    };
+    let name = names.iter().find(fits).unwrap_or(&names[2]);
+    let mut end = 0;
+    for view in views::built().map(|view| view.name) {
+        end += format!("  {} {}", view.number(), name(view)).trim_end().len() + 1;
+        if view == View::Findings {
+            end += width(&counts);
+        }
+        if usize::from(column) < end {
+            return Some(view);
+        }
+    }
+    None
 }
 
 /// Returns the views by number and name, the one that is shown in brackets.

@@ -10,6 +10,8 @@ use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, part};
 
+/// Rows from which on the panel has a frame.
+const FRAMED: u16 = 4;
 /// Columns of the name of a kind.
 const KIND: usize = 6;
 
@@ -27,7 +29,11 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
             Role::Warn,
         )]
     };
-    let inner = scene.frame(canvas, area, PanelId::Events, "Events", notes);
+    let inner = if area.height < FRAMED {
+        canvas.clip(area)
+    } else {
+        scene.frame(canvas, area, PanelId::Events, "Events", notes)
+    };
     if events.is_empty() {
         canvas.put(inner, 0, 0, "nothing has happened yet", Role::Muted);
         return;

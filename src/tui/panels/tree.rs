@@ -3,7 +3,6 @@
 pub mod detail;
 mod row;
 pub(in crate::tui) mod sums;
-pub mod top;
 
 use ratatui::layout::Rect;
 use row::{Columns, Writer};

@@ -8,8 +8,8 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use cells::{Pen, name};
-use ratatui::layout::Rect;
+use cells::{Graphs, Pen, name};
+use ratatui::layout::{Position, Rect};
 use room::least;
 
 use super::{PanelId, Scene};
@@ -18,7 +18,7 @@ use crate::snapshot::{Gravity, PodRow, Snapshot, SourceRow, WorkerRow};
 use crate::tui::filter::{Filter, Target};
 use crate::tui::judge::{self, Named, State, Verdict};
 use crate::tui::text;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 use crate::tui::views::workers as view;
 use crate::tui::widgets::canvas::{Canvas, part};
 use crate::tui::widgets::table::{Column, Table};
@@ -34,9 +34,11 @@ const NAMED: usize = 18;
 /// Columns of the table from which on a worker that warms up says so in a word.
 const WARMING: usize = 60;
 /// Columns of the table from which on there is a word for each state.
-const WORDS: usize = 136;
+const WORDS: usize = 112;
 /// Cells of the bar beside KV%.
 const BAR: usize = 10;
+/// Cells of the course beside STORE/s.
+const COURSE: usize = 10;
 /// Width of ORPH% with room for the word.
 const ORPHANS: usize = 9;
 /// Columns of a node's name, at most.
@@ -72,13 +74,21 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let entries = entries(scene.snapshot, Sort::default());
     let count = entries.len();
     let (room, height) = inside(area, scene.framed);
-    let mut wanted = Col::usual();
+    let marked = if scene.look.overview.follows_worker { 2 } else { 0 };
+    let room = room.saturating_sub(marked);
+    let mut wanted = Col::essential();
     if room >= WORDS {
         wanted.insert(Col::State);
     }
-    let page = page(area, scene.framed, count);
+    let sums = !scene.framed;
+    let page = page(area, scene.framed, count, sums);
     let first = scene.look.first_worker.min(count.saturating_sub(page));
-    let table = table(canvas, scene, (&entries, first..first + page), &wanted, (room, height));
+    let total = has_total(height, count, sums);
+    let mut table = table(canvas, scene, (&entries, first..first + page), &wanted, (room, total));
+    if scene.look.overview.follows_worker {
+        let at = position(&entries, scene.look.workers.selected);
+        table.point_at(at.wrapping_sub(first), canvas.glyphs());
+    }
     let mut notes = vec![part(format!("worst first {}", canvas.glyphs().down), Role::Muted)];
     if count > page {
         let shown = format!("{}-{} of {count}  ", first + 1, (first + page).min(count));
@@ -105,9 +115,10 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if room >= WORDS && wanted == Col::usual() {
         wanted.insert(Col::State);
     }
-    let page = page(area, scene.framed, count);
+    let page = page(area, scene.framed, count, true);
     let first = selected / page * page;
-    let mut table = table(canvas, scene, (&entries, first..first + page), &wanted, (room, height));
+    let total = has_total(height, count, true);
+    let mut table = table(canvas, scene, (&entries, first..first + page), &wanted, (room, total));
     table.point_at(selected - first, canvas.glyphs());
     let glyphs = canvas.glyphs();
     let way = if state.sort.reversed { glyphs.up } else { glyphs.down };
@@ -135,11 +146,71 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     table.draw(canvas, inner, Table::names_fit(inner.height), 0);
 }
 
-/// Returns how many workers of `count` are seen at once in `area`.
-pub fn page(area: Rect, framed: bool, count: usize) -> usize {
+/// What is at a place of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hit {
+    /// A worker.
+    Row(WorkerRank),
+    /// The name of a column.
+    Header(Col),
+}
+
+/// Returns what is at a place of the screen, of the table in `area`; `chosen` is true for the table whose order
+/// can be chosen.
+pub fn hit(area: Rect, at: Position, chosen: bool, scene: &Scene<'_>) -> Option<Hit> {
+    let edge = u16::from(scene.framed);
+    let entries = if chosen {
+        listed(scene.snapshot, &scene.look.workers)
+    } else {
+        entries(scene.snapshot, Sort::default())
+    };
+    let (room, height) = inside(area, scene.framed);
+    let names = u16::from(Table::names_fit(height));
+    let y = at.y.checked_sub(area.y + edge)?;
+    if y < names {
+        return header(room, at.x.checked_sub(area.x + 2 * edge)?, &entries, scene)
+            .filter(|_| chosen);
+    }
+    let sums = chosen || !scene.framed;
+    let page = page(area, scene.framed, entries.len(), sums);
+    let first = if chosen {
+        position(&entries, scene.look.workers.selected) / page * page
+    } else {
+        scene.look.first_worker.min(entries.len().saturating_sub(page))
+    };
+    let row = usize::from(y - names);
+    let entry = entries.get(first + row).filter(|_| row < page)?;
+    Some(Hit::Row(entry.row.rank))
+}
+
+/// Returns the column whose name stands at `x` of the chosen table.
+fn header(room: usize, x: u16, entries: &[Entry<'_>], scene: &Scene<'_>) -> Option<Hit> {
+    // The mark beside the selected row takes two columns.
+    let mut x = usize::from(x.checked_sub(2)?);
+    let glyphs = Glyphs::UNICODE;
+    let state = &scene.look.workers;
+    let room = room.saturating_sub(2);
+    let plan = Plan::new(entries, &state.columns, room, scene, glyphs);
+    for (col, width) in plan.shown() {
+        if x <= width {
+            return col.sorts().then_some(Hit::Header(col));
+        }
+        x -= width + 1;
+    }
+    None
+}
+
+/// Returns how many workers of `count` are seen at once in `area`, of a table with or without sums.
+pub fn page(area: Rect, framed: bool, count: usize, sums: bool) -> usize {
     let (_, height) = inside(area, framed);
-    let total = (height >= 4 && count > 1).then(Vec::new);
+    let total = has_total(height, count, sums).then(Vec::new);
     Table { total, ..Table::default() }.page(height).max(1)
+}
+
+/// Returns true where a row of sums stands below the workers. The framed table of the overview has none: the
+/// figures above it say the same.
+const fn has_total(height: u16, count: usize, sums: bool) -> bool {
+    sums && height >= 4 && count > 1
 }
 
 /// Returns the columns and rows inside of the frame.
@@ -279,52 +350,91 @@ pub fn position(entries: &[Entry<'_>], selected: Option<WorkerRank>) -> usize {
     selected.and_then(of).unwrap_or(0)
 }
 
-/// Returns the table with its visible rows. All of them decide the widths, so that these stay while
+/// Which columns a table has, and how wide they are. All workers decide that, so that columns stay while
 /// somebody scrolls.
+struct Plan {
+    cols: Vec<Col>,
+    columns: Vec<Column>,
+    /// Positions of the columns that have room.
+    kept: Vec<usize>,
+    widths: Widths,
+    bar: bool,
+    course: bool,
+}
+
+impl Plan {
+    fn new(
+        entries: &[Entry<'_>],
+        wanted: &BTreeSet<Col>,
+        room: usize,
+        scene: &Scene<'_>,
+        glyphs: &'static Glyphs,
+    ) -> Self {
+        let mut cols: Vec<Col> =
+            Col::ALL.into_iter().filter(|col| is_shown(*col, wanted, scene)).collect();
+        let (mut widths, longest) = least(entries, room, glyphs);
+        if is_usual(wanted) && entries.iter().any(|entry| entry.row.node.is_some()) {
+            // Where it takes no room from anything else.
+            let whole = Widths { name: longest, ..widths };
+            let all = cols.iter().chain([&Col::Node]);
+            let all = all.map(|col| col.column(&whole, glyphs).width + 1);
+            if all.sum::<usize>() + BAR + COURSE <= room {
+                cols.push(Col::Node);
+            }
+        }
+        let least = widths.name;
+        let fitting = Table { columns: laid_out(&cols, &widths, glyphs), ..Table::default() };
+        let kept = fitting.fitting(room);
+        let used: usize = kept.iter().map(|&at| fitting.columns[at].width + 1).sum();
+        let mut spare = (room + 1).saturating_sub(used);
+        let place =
+            |wanted: Col| cols.iter().position(|col| *col == wanted).filter(|at| kept.contains(at));
+        let bar = place(Col::Kv).filter(|_| spare > BAR + longest - least);
+        if bar.is_some() {
+            spare -= BAR + 1;
+        }
+        let course = place(Col::Stores).filter(|_| spare > COURSE + longest - least);
+        if course.is_some() {
+            spare -= COURSE + 1;
+        }
+        widths.name = longest.min(least + spare);
+        let mut columns = laid_out(&cols, &widths, glyphs);
+        for (at, cells) in [(bar, BAR), (course, COURSE)] {
+            if let Some(column) = at.and_then(|at| columns.get_mut(at)) {
+                column.width += cells + 1;
+            }
+        }
+        let (bar, course) = (bar.is_some(), course.is_some());
+        Self { cols, columns, kept, widths, bar, course }
+    }
+
+    /// Returns the columns that have room, each with its width.
+    fn shown(&self) -> impl Iterator<Item = (Col, usize)> {
+        self.kept.iter().map(|&at| (self.cols[at], self.columns[at].width))
+    }
+}
+
+fn laid_out(cols: &[Col], widths: &Widths, glyphs: &Glyphs) -> Vec<Column> {
+    cols.iter().map(|col| col.column(widths, glyphs)).collect()
+}
+
+/// Returns the table with its visible rows.
 fn table(
     canvas: &Canvas<'_>,
     scene: &Scene<'_>,
     (entries, visible): (&[Entry<'_>], Range<usize>),
     wanted: &BTreeSet<Col>,
-    (room, height): (usize, u16),
+    (room, total): (usize, bool),
 ) -> Table {
     let glyphs = canvas.glyphs();
-    let mut cols: Vec<Col> =
-        Col::ALL.into_iter().filter(|col| is_shown(*col, wanted, scene)).collect();
-    let (mut widths, longest) = least(entries, room, glyphs);
-    if is_usual(wanted) && entries.iter().any(|entry| entry.row.node.is_some()) {
-        // Where it takes no room from anything else.
-        let whole = Widths { name: longest, ..widths };
-        let all = cols.iter().chain([&Col::Node]).map(|col| col.column(&whole, glyphs).width + 1);
-        if all.sum::<usize>() + BAR <= room {
-            cols.push(Col::Node);
-        }
-    }
-    let least = widths.name;
-    let columns = |widths: &Widths| -> Vec<Column> {
-        cols.iter().map(|col| col.column(widths, glyphs)).collect()
-    };
-    let mut fitting = Table { columns: columns(&widths), ..Table::default() };
-    let kept = fitting.fitting(room);
-    let used: usize = kept.iter().map(|&at| fitting.columns[at].width + 1).sum();
-    let mut spare = (room + 1).saturating_sub(used);
-    let kv = cols.iter().position(|col| *col == Col::Kv).filter(|at| kept.contains(at));
-    let bar = kv.filter(|_| spare > BAR + longest - least);
-    if bar.is_some() {
-        spare -= BAR + 1;
-    }
-    widths.name = longest.min(least + spare);
-    fitting.columns = columns(&widths);
-    if let Some(at) = bar {
-        fitting.columns[at].width += BAR + 1;
-    }
-    let bar = bar.is_some();
+    let plan = Plan::new(entries, wanted, room, scene, glyphs);
+    let Plan { cols, columns, widths, bar, course, .. } = plan;
     let (events, requests) =
         (scene.snapshot.hears_events(), scene.snapshot.router.tells_of_requests());
     let (name, sizes) = (widths.name, widths.sizes);
-    let pen = Pen { scene, glyphs, room, name, sizes, bar, events, requests };
+    let graphs = Graphs { bar, course };
+    let pen = Pen { scene, glyphs, room, name, sizes, graphs, events, requests };
     let cells = |entry: &Entry<'_>| cols.iter().map(|col| pen.cell(*col, entry)).collect();
-    let total = height >= 4 && entries.len() > 1;
     // Without a frame nothing else says that there are more.
     let unseen = if scene.framed { 0 } else { entries.len().saturating_sub(visible.len()) };
     let sum = |col: &Col| match col {
@@ -334,7 +444,7 @@ fn table(
     Table {
         rows: entries.iter().skip(visible.start).take(visible.len()).map(cells).collect(),
         total: total.then(|| cols.iter().map(sum).collect()),
-        ..fitting
+        columns,
     }
 }
 
@@ -343,6 +453,7 @@ fn is_shown(col: Col, wanted: &BTreeSet<Col>, scene: &Scene<'_>) -> bool {
     let snapshot = scene.snapshot;
     let says_something = match col {
         Col::Rank => snapshot.workers.iter().any(|row| row.rank.dp_rank.0 > 0),
+        Col::InFlight => snapshot.workers.iter().any(|row| row.in_flight.is_some()),
         Col::Held => snapshot.totals.held != snapshot.totals.accepted,
         _ => true,
     };
@@ -352,7 +463,8 @@ fn is_shown(col: Col, wanted: &BTreeSet<Col>, scene: &Scene<'_>) -> bool {
 /// Returns true while nobody chose columns.
 fn is_usual(wanted: &BTreeSet<Col>) -> bool {
     let usual = Col::usual();
-    wanted.iter().all(|col| *col == Col::State || usual.contains(col)) && wanted.is_superset(&usual)
+    wanted.iter().all(|col| *col == Col::State || usual.contains(col))
+        && wanted.is_superset(&Col::essential())
 }
 
 fn widest(entries: &[Entry<'_>], text: impl Fn(&Entry<'_>) -> String) -> usize {

@@ -5,6 +5,7 @@ use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Action, Edit};
 use crate::tui::keymap::names::with_keys;
 use crate::tui::line;
+use crate::tui::palette;
 use crate::tui::views;
 
 impl Shell {
@@ -53,30 +54,59 @@ impl Shell {
         }
     }
 
+    /// Returns the commands that fit what is typed; none while something else is open.
+    pub(super) fn palette(&self, snapshot: &Snapshot) -> Vec<palette::Entry> {
+        match &self.open {
+            Open::Line(typed) => {
+                palette::entries(typed, &self.themes, &self.look.tree.labels, snapshot)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn selected_entry(&self, snapshot: &Snapshot) -> Option<palette::Entry> {
+        let entries = self.palette(snapshot);
+        let last = entries.len().checked_sub(1)?;
+        entries.into_iter().nth(self.palette_at.min(last))
+    }
+
+    /// Changes what is looked for in the help.
+    fn edit_search(&mut self, edit: Edit) {
+        let Open::Help(search) = &mut self.open else { return };
+        match edit {
+            Edit::Insert(c) if line::has_room(&search.typed) => search.typed.push(c),
+            Edit::Erase => {
+                search.typed.pop();
+            }
+            Edit::Clear => search.typed.clear(),
+            Edit::Insert(_) | Edit::Complete | Edit::Submit => {}
+        }
+        search.at = 0;
+    }
+
     /// Changes the command line, or runs what it says.
     pub(super) fn edit(&mut self, edit: Edit, snapshot: &Snapshot) -> Option<Action> {
         if matches!(self.open, Open::Filter(_)) {
             self.edit_filter(edit);
             return None;
         }
-        if let Open::Help(search) = &mut self.open {
-            match edit {
-                Edit::Insert(c) if line::has_room(&search.typed) => search.typed.push(c),
-                Edit::Erase => {
-                    search.typed.pop();
-                }
-                Edit::Clear => search.typed.clear(),
-                Edit::Insert(_) | Edit::Complete | Edit::Submit => {}
-            }
-            search.at = 0;
+        if matches!(self.open, Open::Help(_)) {
+            self.edit_search(edit);
             return None;
         }
         let demo = matches!(snapshot.feed, Feed::Demo(_));
+        let selected = self.selected_entry(snapshot);
+        let walked = std::mem::take(&mut self.palette_at) > 0;
         let Open::Line(typed) = &mut self.open else { return None };
+        // An empty line closes, and what means something by itself is run as it stands.
+        let means = typed.trim().is_empty()
+            || line::scope(typed).is_some()
+            || line::parse(typed, &self.themes, demo).is_ok();
         if edit == Edit::Submit
-            && let Some(line) = line::taken(typed, &self.themes, demo)
+            && (walked || !means)
+            && let Some(entry) = &selected
         {
-            *typed = line;
+            entry.line.clone_into(typed);
         }
         match edit {
             Edit::Insert(c) if line::has_room(typed) => typed.push(c),
@@ -92,8 +122,8 @@ impl Shell {
                 *typed = scope::completed(typed, snapshot);
             }
             Edit::Complete => {
-                if let Some((first, _)) = line::suggestions(typed, &self.themes, demo).first() {
-                    first.clone_into(typed);
+                if let Some(entry) = &selected {
+                    entry.line.clone_into(typed);
                 }
             }
             Edit::Submit if line::scope(typed).is_some() => {

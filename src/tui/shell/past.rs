@@ -6,10 +6,17 @@ use std::time::Duration;
 use super::Shell;
 use crate::domain::Timestamp;
 use crate::snapshot::{Answer, Feed, RoutingDetail, Snapshot, WorkerRow};
-use crate::tui::command::Past;
+use crate::tui::command::{Action, Past, ReplayCommand};
 use crate::tui::layout::{self, Class};
+use crate::tui::markers;
 use crate::tui::text;
 use crate::tui::theme::Glyphs;
+use crate::tui::views::overview;
+
+/// A moment this near to the newest picture is now.
+const NOW: Duration = Duration::from_millis(1_500);
+/// Markers this near to the picture that is shown are where it is.
+const NEAR: Duration = Duration::from_millis(1_200);
 
 /// A picture that is held.
 #[derive(Clone, Debug)]
@@ -23,6 +30,11 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// Returns true for a picture of the past, false for one that was frozen.
+    pub(super) const fn is_past(&self) -> bool {
+        self.past
+    }
+
     /// Takes graphs, and answers that graphs are all of, from `live` where they are of its time.
     fn take(&mut self, live: &Snapshot) {
         if live.series.until != Some(self.picture.at) {
@@ -77,21 +89,54 @@ impl Shell {
         self.held.as_ref().is_some_and(|held| held.past)
     }
 
-    /// Shows another moment.
-    pub(super) fn go_back(&mut self, by: Past, live: &Snapshot) {
+    /// Shows another moment. A recording is wound there instead.
+    pub(super) fn go_back(&mut self, by: Past, live: &Snapshot) -> Option<Action> {
         let here = self.held.as_ref().map_or(live.at, |held| held.picture.at);
         let span = |seconds: i64| Duration::from_secs(seconds.unsigned_abs());
+        let by = match by {
+            Past::Step(steps) => {
+                let step = i64::try_from(overview::step(self.look.window)).unwrap_or(1);
+                Past::By(steps.saturating_mul(step))
+            }
+            Past::Marker(way) => self.marker(way, here, live)?,
+            by => by,
+        };
+        if matches!(live.feed, Feed::Replay(_)) {
+            return match by {
+                Past::By(seconds) => Some(Action::Replay(ReplayCommand::SeekBy(seconds))),
+                Past::At(at) => Some(Action::Replay(ReplayCommand::SeekTo(at))),
+                Past::Ago(_) | Past::Now | Past::Step(_) | Past::Marker(_) => {
+                    self.at_the_oldest(live);
+                    None
+                }
+            };
+        }
+        let newest = live.at.after(Duration::from_micros(1));
         let found = match by {
-            Past::Now => None,
+            Past::Now | Past::Step(_) | Past::Marker(_) => None,
+            Past::At(at) if live.at.since(at) < NOW => None,
+            Past::At(at) => match self.history.near(at, newest) {
+                None => {
+                    self.at_the_oldest(live);
+                    return None;
+                }
+                found => found,
+            },
             Past::By(seconds) if seconds > 0 => self.history.after(here.after(span(seconds))),
             Past::By(seconds) => match self.history.near(here.before(span(seconds)), here) {
-                None => return self.at_the_oldest(live),
+                None => {
+                    self.at_the_oldest(live);
+                    return None;
+                }
                 found => found,
             },
             Past::Ago(seconds) => {
                 let wanted = self.now(live).before(Duration::from_secs(seconds));
-                match self.history.near(wanted, live.at.after(Duration::from_micros(1))) {
-                    None => return self.at_the_oldest(live),
+                match self.history.near(wanted, newest) {
+                    None => {
+                        self.at_the_oldest(live);
+                        return None;
+                    }
                     found => found,
                 }
             }
@@ -102,6 +147,31 @@ impl Shell {
                 self.tell("too little room to say that this is the past", true);
             }
             Some(picture) => self.hold(&picture, live),
+        }
+        None
+    }
+
+    /// Returns the way to the next marker after `here`, or to the last one before; says so where there is none.
+    fn marker(&mut self, way: i64, here: Timestamp, live: &Snapshot) -> Option<Past> {
+        let markers = markers::of(live, Glyphs::UNICODE);
+        let mut times = markers.iter().map(|marker| marker.at);
+        // A picture is of the second in which something happened, or of one nearby.
+        let found = if way < 0 {
+            times.rfind(|at| at.after(NEAR) < here)
+        } else {
+            times.find(|at| *at > here.after(NEAR))
+        };
+        match (found, way) {
+            (Some(at), _) => Some(Past::At(at)),
+            (None, 0..) if self.is_past() => Some(Past::Now),
+            (None, 0..) => {
+                self.tell("no marker after this moment", false);
+                None
+            }
+            (None, _) => {
+                self.tell("no marker before this moment", false);
+                None
+            }
         }
     }
 

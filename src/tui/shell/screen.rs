@@ -10,7 +10,7 @@ use crate::tui::command::{Command, Edit, Past, View};
 use crate::tui::keymap::names::told;
 use crate::tui::layout;
 use crate::tui::line::{self, Sense};
-use crate::tui::overlay::{help, picker};
+use crate::tui::overlay::{help, palette, picker};
 use crate::tui::panels::tree::sums;
 use crate::tui::panels::{self, Look, PanelId, banner, bars, footer, status};
 use crate::tui::theme::{Glyphs, Role, Theme};
@@ -33,7 +33,9 @@ impl Shell {
         let rows = self.banner(area, live);
         let now = self.now(live);
         let collapsed = self.is_collapsed(live);
-        banner::draw(&mut canvas, layout.banner, live, now, (rows, collapsed), &self.keys);
+        let (verdict, time) = (self.verdict(live), self.verdict_time(live));
+        let form = (rows, collapsed, area.height);
+        banner::draw(&mut canvas, layout.banner, verdict, time, form, &self.keys);
         let held = self.held(live, theme.glyphs());
         let held = held.as_deref();
         let no_views = held.filter(|_| layout.views.is_empty() && layout.past.is_empty());
@@ -47,10 +49,11 @@ impl Shell {
             Feed::Demo(demo) => bars::demo(&mut canvas, layout.marker, demo, &self.keys),
         }
         let state = state(live, held, theme.glyphs());
-        bars::views(&mut canvas, layout.views, self.view, live, self.look.window, &state);
+        let window = self.look.window;
+        bars::views(&mut canvas, layout.views, self.view, self.verdict(live), window, &state);
         if let Some(moment) = self.moment(live) {
             let back = told(&self.keys, Command::Past(Past::Now));
-            bars::past(&mut canvas, layout.past, moment, &back);
+            bars::past(&mut canvas, layout.past, moment, live, &back);
         }
         self.panels(&mut canvas, live, &layout);
         match held.filter(|_| layout.status.is_empty() && layout.footer.height > 0) {
@@ -62,7 +65,11 @@ impl Shell {
         match &self.open {
             Open::Help(search) => help::draw(&mut canvas, area, &self.book(live), search),
             Open::Picker(picker) => picker::draw(&mut canvas, area, picker, &self.keys),
-            Open::Nothing | Open::Line(_) | Open::Filter(_) => {}
+            Open::Line(_) => {
+                let entries = self.palette(live);
+                palette::draw(&mut canvas, area, &entries, self.palette_at, &self.keys);
+            }
+            Open::Nothing | Open::Filter(_) => {}
         }
     }
 

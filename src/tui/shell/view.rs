@@ -5,6 +5,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::{Open, Shell};
+use crate::domain::Timestamp;
 use crate::snapshot::{self, Answer, Snapshot};
 use crate::tui::command::{Action, Command, Pick, View};
 use crate::tui::findings;
@@ -12,8 +13,12 @@ use crate::tui::keymap::names::with_keys;
 use crate::tui::keymap::{Feed, Focus};
 use crate::tui::layout::Layout;
 use crate::tui::overlay::help::{self, Book};
+use crate::tui::panels::timeline::Course;
 use crate::tui::panels::{self, PanelId, banner};
 use crate::tui::views::{self, Reply, Stage};
+
+/// Rows of the screen from which on a row says which moment of the past is shown, and what is wrong now.
+const PAST_ROWS: u16 = 8;
 
 impl Shell {
     /// Returns the focus of the view without anything over it.
@@ -96,7 +101,20 @@ impl Shell {
             newest @ Answer::Event(_) => newest,
             _ => &snapshot.answer,
         };
-        Stage { snapshot, now, layout, answer, held, past, age, keys }
+        let (live_at, timeline) = (live.at, self.timeline(live));
+        Stage { snapshot, now, layout, answer, held, past, age, keys, live_at, timeline }
+    }
+
+    /// Returns the course of time that the overview shows: up to now with a cursor in it, or to the moment at
+    /// which the picture was frozen.
+    fn timeline<'a>(&'a self, live: &'a Snapshot) -> Course<'a> {
+        let frozen = self.held.as_ref().filter(|held| !held.is_past());
+        let shown = frozen.map_or(live, |held| &held.picture);
+        let end = shown.series.until.unwrap_or(shown.at).min(live.at);
+        let still = frozen.is_some() || shown.series.until.is_some();
+        let age = if still { self.now(live).since(end) } else { Duration::ZERO };
+        let cursor = self.held.as_ref().filter(|held| held.is_past()).map(|held| held.picture.at);
+        Course { live: shown, series: &shown.series, end, age, cursor }
     }
 
     pub(super) fn show(&mut self, view: View) {
@@ -138,9 +156,23 @@ impl Shell {
         !self.collapsed.is_empty() && self.collapsed == findings::facts(live)
     }
 
-    /// Returns the rows of the banner, which tells of now even while a picture is held.
+    /// Returns the rows of the banner, which tells of the moment that is shown.
     pub(super) fn banner(&self, area: Rect, live: &Snapshot) -> banner::Rows {
-        banner::rows(&findings::alert(live), area, self.is_collapsed(live))
+        banner::rows(self.verdict(live), area, self.is_collapsed(live))
+    }
+
+    /// Returns the picture whose verdict is shown: the one of the past, or the newest, which a frozen picture
+    /// must not hide.
+    pub(super) fn verdict<'a>(&'a self, live: &'a Snapshot) -> &'a Snapshot {
+        // Without a row that says what is wrong now, the verdict of then would hide it.
+        let told = self.area().height >= PAST_ROWS;
+        if self.is_past() && told { self.shown(live) } else { live }
+    }
+
+    /// Returns the time that the ages of the verdict are counted from.
+    pub(super) fn verdict_time(&self, live: &Snapshot) -> Timestamp {
+        let told = self.area().height >= PAST_ROWS;
+        if self.is_past() && told { self.shown(live).at } else { self.now(live) }
     }
 }
 

@@ -106,6 +106,22 @@ pub(super) fn rgb(colour: Color) -> Option<[u8; 3]> {
     }
 }
 
+/// Returns the colour at `share` of the way from one to the other, 0 to 1.
+pub(super) fn between(from: [u8; 3], to: [u8; 3], share: f64) -> Color {
+    let share = share.clamp(0.0, 1.0);
+    let mix = |at: usize| {
+        let value = f64::from(from[at]) + (f64::from(to[at]) - f64::from(from[at])) * share;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between two bytes"
+        )]
+        let byte = value.round() as u8;
+        byte
+    };
+    Color::Rgb(mix(0), mix(1), mix(2))
+}
+
 /// Returns the style of a label on that ground, at a level. Without colours it is turned inside out.
 pub(super) fn label(ground: Color, level: Level) -> Style {
     let bold = Style::new().add_modifier(Modifier::BOLD);

@@ -52,6 +52,16 @@ pub struct Glyphs {
     pub fold: [&'static str; 2],
     /// How much of something a worker has: nothing, a part, all.
     pub presence: [&'static str; 3],
+    /// Fills of areas that colours do not tell apart.
+    pub fills: [&'static str; 3],
+    /// How much of something is somewhere: nothing, little, most, all.
+    pub heat: [&'static str; 4],
+    /// A part of a way that is done, and one that is not.
+    pub progress: [&'static str; 2],
+    /// A process that started.
+    pub restart: &'static str,
+    /// On its way to good.
+    pub healing: &'static str,
     /// A horizontal rule.
     pub rule: &'static str,
     /// The filled part of a gauge.
@@ -105,6 +115,11 @@ impl Glyphs {
         change: "Δ/s",
         fold: ["▾ ", "▸ "],
         presence: ["·", "▌", "█"],
+        fills: ["█", "░", "▒"],
+        heat: ["·", "▒", "▓", "█"],
+        progress: ["▰", "▱"],
+        restart: "↻",
+        healing: "◐",
         rule: "─",
         full: "█",
         empty: "░",
@@ -140,6 +155,11 @@ impl Glyphs {
         change: "d/s",
         fold: ["v ", "> "],
         presence: [".", "+", "#"],
+        fills: ["#", ":", "x"],
+        heat: [".", "+", "*", "#"],
+        progress: ["=", "."],
+        restart: "*",
+        healing: "*",
         rule: "-",
         full: "#",
         empty: ".",

@@ -1,12 +1,15 @@
-//! Is KV routing working? Workers, charts, the router, and what happened last.
+//! The deployment as a story: what is wrong, what users feel, what happened when, and to which worker.
+
+use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{Reply, Stage, View};
-use crate::snapshot::{Ask, ViewQuery};
-use crate::tui::command::{self, Command};
-use crate::tui::layout::{Class, Layout, Needs, TABLE, columns, table_rows, take_top};
-use crate::tui::panels::{Look, PanelId, events};
+use super::{Reply, Stage, View, moved};
+use crate::domain::TreeNode;
+use crate::snapshot::{Ask, TreeQuery, ViewQuery};
+use crate::tui::command::{self, Command, Scroll};
+use crate::tui::layout::{Class, Layout, Needs, columns, table_rows, take_top};
+use crate::tui::panels::{Look, PanelId, events, workers};
 use crate::tui::text;
 
 /// The view.
@@ -22,39 +25,155 @@ pub const VIEW: View = View {
     copy,
 };
 
-/// Columns from which on the prefixes that are used most are shown, too, and the columns of these.
-const WIDE: (u16, u16) = (160, 42);
+/// Columns from which on three panels stand side by side below the workers.
+const WIDE: u16 = 160;
+/// Rows of the table of workers besides these: names and frame.
+const TABLE: u16 = 3;
+/// Rows of the router's facts with the frame.
+const FACTS: u16 = 14;
+/// Rows of a map of prefixes, at least and at most.
+const MAP: (u16, u16) = (6, 20);
+/// Levels of the tree that the map shows.
+const LEVELS: u16 = 2;
 
-/// Workers up to which the table does not page where charts can give way to sparklines.
-const WHOLE: usize = 12;
-/// Rows that charts, and what stands below them, need at least.
-const BELOW: u16 = 15;
+/// A series that the timeline can show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shown {
+    /// Blocks that are stored, rejected and evicted.
+    #[default]
+    Blocks,
+    /// Cache hits.
+    Hits,
+    /// Time to first token.
+    FirstToken,
+    /// KV cache in use.
+    InUse,
+    /// Blocks in the index.
+    Index,
+    /// Decisions of routers.
+    Decisions,
+}
+
+impl Shown {
+    /// Every series, in the order in which the key walks them.
+    pub const ALL: [Self; 6] =
+        [Self::Blocks, Self::Hits, Self::FirstToken, Self::InUse, Self::Index, Self::Decisions];
+
+    /// Returns the next one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|shown| *shown == self).unwrap_or(0);
+        Self::ALL[(at + 1) % Self::ALL.len()]
+    }
+
+    /// Returns its title.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Blocks => "Blocks per second",
+            Self::Hits => "Cache hits %",
+            Self::FirstToken => "Time to first token, s",
+            Self::InUse => "KV cache in use %",
+            Self::Index => "Blocks in the index",
+            Self::Decisions => "Requests routed per second",
+        }
+    }
+
+    /// Returns the value at the top of its axis; none where it fits the data.
+    pub const fn top(self) -> Option<f64> {
+        match self {
+            Self::Hits | Self::InUse => Some(1.0),
+            Self::Blocks | Self::FirstToken | Self::Index | Self::Decisions => None,
+        }
+    }
+
+    /// Returns how its values are written.
+    pub const fn label(self) -> fn(f64) -> String {
+        match self {
+            Self::Hits | Self::InUse => text::whole_percent,
+            Self::FirstToken => |seconds| format!("{seconds:.2}"),
+            Self::Blocks | Self::Index | Self::Decisions => text::short,
+        }
+    }
+}
+
+/// What the view remembers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// The series of the timeline.
+    pub shown: Shown,
+    /// True once a worker was selected, so that the panel below tells of it.
+    pub follows_worker: bool,
+}
 
 /// Asks for the prefixes that are used most, where they are shown.
-fn ask(_: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
-    if let Some(area) = stage.layout.panel(PanelId::TopPrefixes) {
-        query.ask = Ask::Tree(Box::new(super::tree::hottest(area.height.into())));
+fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
+    if let Some(area) = stage.layout.panel(PanelId::HeatMap) {
+        query.ask = Ask::Tree(Box::new(TreeQuery {
+            spread: [(TreeNode::Root, LEVELS)].into(),
+            ..super::tree::hottest(area.height.into())
+        }));
+    }
+    // The timeline ends now, with a cursor in it, unless the moment is older than what it covers.
+    if let Some(then) = query.until {
+        let age = stage.live_at.since(then);
+        let slack = look.window / 10;
+        let fits = age + slack <= look.window;
+        query.until = if fits { None } else { Some(then.after(look.window / 2)) };
     }
 }
 
 /// Enter goes on where there is more about what is focused.
 fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
-    if command != Command::Open {
-        return Reply::Pass;
+    let focus = stage.layout.focus(look.focus);
+    match command {
+        Command::NextGraph => {
+            look.overview.shown = look.overview.shown.next();
+            Reply::Done
+        }
+        Command::Back if look.overview.follows_worker => {
+            look.overview.follows_worker = false;
+            Reply::Done
+        }
+        Command::Scroll(by) if focus == PanelId::Workers => select(look, by, stage),
+        Command::Open => {
+            let view = match focus {
+                PanelId::Workers | PanelId::Worker => {
+                    look.workers.opened = look.overview.follows_worker;
+                    command::View::Workers
+                }
+                PanelId::Timeline => command::View::Workers,
+                PanelId::Router | PanelId::Decisions => command::View::Routing,
+                PanelId::Events => command::View::Events,
+                PanelId::HeatMap => command::View::Tree,
+                _ => return Reply::Pass,
+            };
+            Reply::Go(view)
+        }
+        _ => Reply::Pass,
     }
-    let view = match stage.layout.focus(look.focus) {
-        // Graphs are sums over workers, whose pages have graphs of their own.
-        PanelId::Workers
-        | PanelId::Traffic
-        | PanelId::Usage
-        | PanelId::Growth
-        | PanelId::Trends => command::View::Workers,
-        PanelId::Router => command::View::Routing,
-        PanelId::Events => command::View::Events,
-        PanelId::TopPrefixes => command::View::Tree,
-        _ => return Reply::Pass,
+}
+
+/// Selects another worker; what is known of it stands below.
+fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
+    let entries = workers::entries(stage.snapshot, workers::Sort::default());
+    if entries.is_empty() {
+        return Reply::Done;
+    }
+    let area = stage.layout.panel(PanelId::Workers).unwrap_or_default();
+    let framed = stage.layout.framed;
+    let page = workers::page(area, framed, entries.len(), !framed);
+    let at = workers::position(&entries, look.workers.selected);
+    // The first key selects what the eye is on: the first row.
+    let at = if look.overview.follows_worker {
+        moved(at, by, page, entries.len() - 1)
+    } else {
+        moved(0, if by == Scroll::Down { Scroll::Top } else { by }, page, entries.len() - 1)
     };
-    if super::is_built(view) { Reply::Go(view) } else { Reply::Pass }
+    look.workers.selected = entries.get(at).map(|entry| entry.row.rank);
+    look.workers.first_line = 0;
+    look.overview.follows_worker = true;
+    look.first_worker = at / page.max(1) * page;
+    Reply::Done
 }
 
 /// Copies the last event shown, where events are focused.
@@ -70,78 +189,107 @@ fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
 
 fn arrange(layout: &mut Layout, rest: Rect, class: Class, needs: &Needs) {
     match class {
-        Class::Full if rest.height >= table_rows(needs.workers.min(WHOLE), TABLE) + BELOW => {
-            full(layout, rest, needs);
-        }
-        Class::Full | Class::Medium => medium(layout, rest, needs),
+        Class::Full => full(layout, rest, needs),
+        Class::Medium => medium(layout, rest, needs),
         Class::Compact => compact(layout, rest, needs),
         Class::Small | Class::Tiny => layout.panels.push((PanelId::Workers, rest)),
     }
 }
 
+/// Figures, the timeline over the whole width, workers, and what follows the selection.
 fn full(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
-    let wanted = table_rows(needs.workers, TABLE);
-    // Many workers page, so that half of the screen stays for the rest.
-    let most = rest.height.saturating_sub(BELOW).min((rest.height / 2).max(TABLE + 12));
-    let workers = take_top(&mut rest, wanted.min(most));
-    let wanted = rest.height / 20 * 9 + rest.height % 20 * 9 / 20;
-    let charts = take_top(&mut rest, wanted.clamp(8, 18));
+    let tall = if rest.height >= 22 { 3 } else { 1 };
+    let headline = take_top(&mut rest, tall);
+    let timeline = (rest.height / 10 * 3 + 1).clamp(7, 16);
+    let timeline = take_top(&mut rest, timeline);
+    // Many workers page, so that something stays below them.
+    let below = if rest.height >= 14 { 6 } else { 0 };
+    let most = rest.height.saturating_sub(below).min((rest.height / 2).max(TABLE + 3));
+    let workers = take_top(&mut rest, table_rows(needs.workers.max(2), TABLE).min(most));
     layout.panels.push((PanelId::Workers, workers));
-    if needs.usage && rest.width >= 160 && workers.height + charts.height + rest.height >= 40 {
-        let third = charts.width / 3;
-        let [left, middle] = [columns(charts, 0, third), columns(charts, third, third)];
-        layout.panels.push((PanelId::Traffic, left));
-        layout.panels.push((PanelId::Usage, middle));
-        layout.panels.push((PanelId::Growth, columns(charts, 2 * third, charts.width - 2 * third)));
-    } else {
-        let half = charts.width / 2;
-        layout.panels.push((PanelId::Traffic, columns(charts, 0, half)));
-        layout.panels.push((PanelId::Usage, columns(charts, half, charts.width - half)));
-    }
-    side_by_side(layout, rest);
-}
-
-fn side_by_side(layout: &mut Layout, rest: Rect) {
-    if rest.width >= WIDE.0 && rest.height >= 8 {
-        let both = rest.width - WIDE.1;
-        let half = both / 2;
-        layout.panels.push((PanelId::Router, columns(rest, 0, half)));
-        layout.panels.push((PanelId::TopPrefixes, columns(rest, half, WIDE.1)));
-        layout.panels.push((PanelId::Events, columns(rest, half + WIDE.1, both - half)));
+    layout.panels.push((PanelId::Timeline, timeline));
+    layout.panels.push((PanelId::Headline, headline));
+    if rest.height < 4 {
+        grow_last(layout, rest);
         return;
     }
+    let context = if needs.below.selected { PanelId::Worker } else { PanelId::Router };
+    if rest.width >= WIDE {
+        return beside(layout, rest, context, needs.below.prefixes);
+    }
+    if rest.height >= FACTS + MAP.0 && needs.below.prefixes {
+        let height = (rest.height - FACTS).min(MAP.1);
+        let map = take_top(&mut rest, height);
+        layout.panels.push((PanelId::HeatMap, map));
+    }
     let half = rest.width / 2;
-    layout.panels.push((PanelId::Router, columns(rest, 0, half)));
+    layout.panels.push((context, columns(rest, 0, half)));
     layout.panels.push((PanelId::Events, columns(rest, half, rest.width - half)));
 }
 
-fn medium(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
-    let wanted = table_rows(needs.workers, TABLE);
-    let most = rest.height.saturating_sub(10).max(TABLE);
-    let workers = take_top(&mut rest, wanted.min(most));
-    let most = rest.height.saturating_sub(4);
-    let trends = take_top(&mut rest, most.min(6));
-    layout.panels.push((PanelId::Workers, workers));
-    layout.panels.push((PanelId::Trends, trends));
-    if rest.width >= 100 {
-        side_by_side(layout, rest);
-        return;
+/// Gives rows that are too few for a panel to the workers above them.
+fn grow_last(layout: &mut Layout, rest: Rect) {
+    if let Some((_, area)) = layout.panels.iter_mut().find(|(id, _)| *id == PanelId::Workers) {
+        area.height += rest.height;
     }
-    if rest.height >= 20 {
-        let router = take_top(&mut rest, 14);
-        layout.panels.push((PanelId::Router, router));
+}
+
+/// What follows the selection, the map of prefixes where there are any, and events, side by side.
+fn beside(layout: &mut Layout, rest: Rect, context: PanelId, prefixes: bool) {
+    let side = if prefixes { rest.width / 10 * 3 } else { rest.width / 2 };
+    let middle = if prefixes { rest.width - 2 * side } else { 0 };
+    let mut left = columns(rest, 0, side);
+    if context == PanelId::Router && rest.height >= FACTS + 6 {
+        let facts = take_top(&mut left, FACTS);
+        layout.panels.push((context, facts));
+        layout.panels.push((PanelId::Decisions, left));
+    } else {
+        layout.panels.push((context, left));
+    }
+    if prefixes {
+        layout.panels.push((PanelId::HeatMap, columns(rest, side, middle)));
+    }
+    let last = rest.width - side - middle;
+    layout.panels.push((PanelId::Events, columns(rest, side + middle, last)));
+}
+
+/// The same in fewer columns or rows: figures in one row, and events without a frame where rows are short.
+fn medium(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
+    let headline = take_top(&mut rest, 1);
+    let workers = table_rows(needs.workers.max(2), TABLE);
+    let timeline = (rest.height / 3).clamp(5, 9);
+    let most = rest.height.saturating_sub(timeline).max(TABLE + 1);
+    let timeline = take_top(&mut rest, timeline);
+    let table = take_top(&mut rest, workers.min(most));
+    layout.panels.push((PanelId::Workers, table));
+    layout.panels.push((PanelId::Timeline, timeline));
+    layout.panels.push((PanelId::Headline, headline));
+    if rest.height >= FACTS + 6 || needs.below.selected && rest.height >= 8 {
+        let context = if needs.below.selected { PanelId::Worker } else { PanelId::Router };
+        let height = FACTS.min(rest.height.saturating_sub(3));
+        let facts = take_top(&mut rest, height);
+        layout.panels.push((context, facts));
+    }
+    if rest.height > 0 {
+        layout.panels.push((PanelId::Events, rest));
+    }
+}
+
+/// Figures in one row, every worker, and events with what is left.
+fn compact(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
+    let headline = take_top(&mut rest, 1);
+    let most = rest.height.saturating_sub(2);
+    let table = take_top(&mut rest, table_rows(needs.workers, 2).min(most));
+    layout.panels.push((PanelId::Workers, table));
+    layout.panels.push((PanelId::Headline, headline));
+    if rest.height >= 7 {
+        let timeline = take_top(&mut rest, 4);
+        layout.panels.push((PanelId::Timeline, timeline));
     }
     layout.panels.push((PanelId::Events, rest));
 }
 
-fn compact(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
-    // Names, then every worker, then the total if it fits.
-    let wanted = table_rows(needs.workers, 2);
-    let most = rest.height.saturating_sub(3);
-    let workers = take_top(&mut rest, wanted.min(most));
-    let trends = if rest.height >= 5 { 3 } else { 2 };
-    let trends = take_top(&mut rest, trends);
-    layout.panels.push((PanelId::Workers, workers));
-    layout.panels.push((PanelId::Trends, trends));
-    layout.panels.push((PanelId::Events, rest));
+/// Returns by how much one step of the cursor moves, where graphs cover `window`.
+pub fn step(window: Duration) -> u64 {
+    (window.as_secs() / 100).max(1)
 }

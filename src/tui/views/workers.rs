@@ -219,7 +219,7 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     let entries = table::listed(stage.snapshot, &look.workers);
     let at = table::position(&entries, look.workers.selected);
     let area = stage.layout.panel(PanelId::WorkerTable).unwrap_or_default();
-    let page = table::page(area, stage.layout.framed, entries.len());
+    let page = table::page(area, stage.layout.framed, entries.len(), true);
     let next = moved(at, by, page, entries.len().saturating_sub(1));
     look.workers.selected = entries.get(next).map(|entry| entry.row.rank);
     (look.workers.first_line, look.workers.first_figure) = (0, 0);

@@ -55,6 +55,16 @@ impl<'a> Canvas<'a> {
         self.theme.style(role)
     }
 
+    /// Returns the style of a role in bold.
+    pub fn strong(&self, role: Role) -> Style {
+        self.theme.strong(role)
+    }
+
+    /// Returns the style of a role between the ground, at 0, and its own colour, at 1.
+    pub fn shade(&self, role: Role, strength: f64) -> Style {
+        self.theme.shade(role, strength)
+    }
+
     /// Returns the part of `area` that exists.
     pub fn clip(&self, area: Rect) -> Rect {
         area.intersection(*self.buffer.area())

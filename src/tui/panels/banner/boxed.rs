@@ -1,102 +1,158 @@
-//! The banner as a box of four rows, or of five where what mends it is long.
+//! The verdict as a box: what is wrong, the whole fix, and what it costs; or how far healing has come.
 
 use ratatui::layout::Rect;
 
-use super::{Banner, COPY, FIX, TELLING};
-use crate::snapshot::FindingRow;
+use super::{Banner, COPY, FIX, gains};
+use crate::domain::{RESOLVED_AFTER, RolloutStage};
+use crate::snapshot::{FindingRow, RolloutRow, Snapshot};
 use crate::tui::command::Command;
 use crate::tui::findings;
+use crate::tui::graph::bar;
 use crate::tui::text;
-use crate::tui::theme::Role;
+use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
 /// Columns of a box that are not for its text.
 const AROUND: u16 = 4;
+/// Rows of a box that are not for its text.
+const EDGES: u16 = 2;
+/// Columns of the bar that fills until a finding is resolved.
+const BAR: usize = 10;
+/// Rows of text at most: a box is no page.
+const MOST: u16 = 7;
 
-/// Rows that a summary may take.
-const MOST_LINES: usize = 4;
-
-/// Returns true when what mends `finding` does not fit into one row of a box of `columns`.
-pub(super) fn wraps(finding: &FindingRow, columns: u16) -> bool {
-    let room = usize::from(columns.saturating_sub(AROUND)).saturating_sub(FIX.len() + 1);
-    finding.fix.as_ref().is_some_and(|fix| text::width(&text::clean(&fix.sentence)) > room)
+/// A paragraph of the box: a label, and a text that is wrapped.
+struct Said {
+    label: &'static str,
+    lines: Vec<String>,
+    role: Role,
 }
 
-/// Returns the rows of a box that shows the summary of `finding` whole, its effect, and what mends it.
-pub(super) fn whole(finding: &FindingRow, columns: u16) -> u16 {
-    let room = usize::from(columns.saturating_sub(AROUND));
-    let lines = text::wrap(&text::clean(&finding.summary), room).len();
-    AROUND + text::coordinate(lines.clamp(1, MOST_LINES))
+/// Returns the rows of the box of `finding` on a screen of that size.
+pub(super) fn height(
+    finding: &FindingRow,
+    snapshot: &Snapshot,
+    (columns, rows): (u16, u16),
+) -> u16 {
+    let lines: usize = said(finding, snapshot, (columns, rows), Glyphs::UNICODE)
+        .iter()
+        .map(|said| said.lines.len())
+        .sum();
+    text::coordinate(lines.max(1)) + EDGES
+}
+
+/// Returns the paragraphs, as many lines of each as there is room for. The fix is never shortened.
+fn said(
+    finding: &FindingRow,
+    snapshot: &Snapshot,
+    (columns, rows): (u16, u16),
+    glyphs: &Glyphs,
+) -> Vec<Said> {
+    let wide = usize::from(columns.saturating_sub(AROUND));
+    let paragraph = |label: &'static str, sentence: &str, role| Said {
+        label,
+        lines: text::wrap(&text::clean(sentence), wide.saturating_sub(indent(label))),
+        role,
+    };
+    let rollout = finding.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
+    let mut paragraphs = Vec::new();
+    if heals(finding) {
+        if let Some(progress) = rollout.and_then(progress) {
+            paragraphs.push(paragraph("", &progress, Role::Title));
+        }
+        let better = gains(snapshot, glyphs);
+        if !better.is_empty() {
+            paragraphs.push(paragraph(
+                "",
+                &better.join(&format!(" {} ", glyphs.dot)),
+                Role::Resolved,
+            ));
+        }
+        paragraphs.push(paragraph("WAS", &finding.summary, Role::Muted));
+    } else {
+        // The cause and what it does to requests, where both fit.
+        let both = format!("{} {}", finding.summary.trim_end(), finding.effect);
+        let roomy = rows >= 30 && !finding.effect.is_empty();
+        let cause = if roomy { both.as_str() } else { finding.summary.as_str() };
+        paragraphs.push(paragraph("", cause, Role::Title));
+        match &finding.fix {
+            Some(fix) => paragraphs.push(paragraph(FIX, &fix.sentence, Role::Fg)),
+            None if !roomy => paragraphs.push(paragraph("", &finding.effect, Role::Fg)),
+            None => {}
+        }
+        if let Some(progress) = rollout.and_then(progress) {
+            paragraphs.push(paragraph("SO FAR", &progress, Role::Warn));
+        }
+        let restarts = finding.fix.as_ref().map_or("", |fix| fix.restarts.as_str());
+        if !restarts.is_empty() && rows >= 30 {
+            paragraphs.push(paragraph("IMPACT", restarts, Role::Muted));
+        }
+    }
+    fit(paragraphs, (rows / 5).clamp(3, MOST).into(), wide, glyphs)
+}
+
+/// Takes lines away until no more than `most` are left: first whole paragraphs from the end, then lines of the
+/// cause. Those of the fix stay.
+fn fit(mut paragraphs: Vec<Said>, most: usize, wide: usize, glyphs: &Glyphs) -> Vec<Said> {
+    let count = |all: &[Said]| all.iter().map(|said| said.lines.len()).sum::<usize>();
+    while count(&paragraphs) > most {
+        let last = paragraphs.iter().rposition(|said| said.label != FIX).unwrap_or(0);
+        if last > 0 {
+            paragraphs.remove(last);
+            continue;
+        }
+        let Some(first) = paragraphs.first_mut().filter(|said| said.lines.len() > 1) else { break };
+        let rest = first.lines.pop().unwrap_or_default();
+        if let Some(end) = first.lines.last_mut() {
+            *end = text::cut_words(&format!("{end} {rest}"), wide, glyphs.ellipsis);
+        }
+    }
+    paragraphs
+}
+
+fn indent(label: &str) -> usize {
+    if label.is_empty() { 0 } else { text::width(label) + 1 }
+}
+
+/// Returns true once a finding heals: nothing shows it any more, or pods restart with the fix.
+pub(super) fn heals(finding: &FindingRow) -> bool {
+    let rollout = finding.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
+    let restarts = rollout.is_some_and(|rollout| rollout.stage >= RolloutStage::Restarting);
+    finding.resolved.is_none() && (finding.mending.is_some() || restarts)
+}
+
+/// Returns how far a fix has come, in a sentence; none while it is not applied.
+fn progress(rollout: &RolloutRow) -> Option<String> {
+    let mut said = rollout.text()?;
+    if let Some(first) = said.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    if !rollout.waiting.is_empty() {
+        said.extend(["; still to restart: ", &rollout.waiting.join(", ")]);
+    }
+    Some(said + ".")
 }
 
 impl Banner<'_> {
-    /// Every sentence in a row of its own, the summary in as many as it takes.
-    pub(super) fn spelt_out(&self, canvas: &mut Canvas<'_>, area: Rect) {
-        let (area, inner) = self.open(canvas, area);
-        let (room, mark) = (usize::from(inner.width), canvas.glyphs().ellipsis);
-        let last = area.height.saturating_sub(3);
-        let summary = self.summary();
-        let mut rest = summary.as_str();
-        for y in 1..last {
-            let first = text::wrap(rest, room).into_iter().next().unwrap_or_default();
-            let whole = y + 1 < last && rest.starts_with(&first);
-            let said = if whole { first } else { text::cut_words(rest, room, mark) };
-            canvas.put(inner, 0, y, &said, Role::Title);
-            rest = rest.get(said.len()..).unwrap_or_default().trim_start();
-        }
-        let effect = text::clean(&self.finding.effect);
-        canvas.put(inner, 0, last, &text::cut_words(&effect, room, mark), Role::Fg);
-        let (label, said) = self.remedy(true);
-        let x = Self::label(canvas, inner, 0, last + 1, label);
-        let left = room.saturating_sub(x.into());
-        let x = canvas.put(inner, x, last + 1, &text::cut_words(&said, left, mark), Role::Fg);
-        self.restarts(canvas, inner, x, last + 1);
-        self.foot(canvas, area);
-    }
-
-    /// Draws the box and its first row. Returns it, and what is inside.
-    fn open(&self, canvas: &mut Canvas<'_>, area: Rect) -> (Rect, Rect) {
+    /// Draws the box.
+    pub(super) fn boxed(&self, canvas: &mut Canvas<'_>, area: Rect, rows: u16) {
         let area = canvas.clip(area);
         self.edges(canvas, area);
         self.head(canvas, area);
-        (area, Rect { x: area.x + 2, width: area.width - AROUND, ..area })
-    }
-
-    /// Says what restarts, where there is room for it.
-    fn restarts(&self, canvas: &mut Canvas<'_>, inner: Rect, x: u16, y: u16) {
-        let restarts = self.finding.fix.as_ref().map(|fix| text::clean(&fix.restarts).into_owned());
-        if let Some(restarts) = restarts.filter(|said| !said.is_empty()) {
-            let said = format!("  restarts: {restarts}");
-            if usize::from(x) + text::width(&said) <= usize::from(inner.width) {
-                canvas.put(inner, x, y, &said, Role::Muted);
+        let inner = Rect { x: area.x + 2, width: area.width - AROUND, ..area };
+        let paragraphs = said(self.finding, self.snapshot, (area.width, rows), canvas.glyphs());
+        let mut y = 1;
+        for said in &paragraphs {
+            let indent = text::coordinate(indent(said.label));
+            canvas.put(inner, 0, y, said.label, Role::Key);
+            for line in &said.lines {
+                if y + 1 >= area.height {
+                    break;
+                }
+                canvas.put(inner, indent, y, line, said.role);
+                y += 1;
             }
         }
-    }
-
-    /// Four rows, or five: a box with everything.
-    pub(super) fn boxed(&self, canvas: &mut Canvas<'_>, area: Rect) {
-        let (area, inner) = self.open(canvas, area);
-        let (room, mark) = (usize::from(inner.width), canvas.glyphs().ellipsis);
-        let (summary, effect) = (self.summary(), text::clean(&self.finding.effect).into_owned());
-        let both = text::width(&summary) + 1 + text::width(&effect) <= room;
-        let x = canvas.put(inner, 0, 1, &text::cut_words(&summary, room, mark), Role::Title);
-        let left = room.saturating_sub(usize::from(x) + 1);
-        if both || left >= TELLING {
-            canvas.put(inner, x + 1, 1, &text::cut_words(&effect, left, mark), Role::Fg);
-        }
-        let (label, said) = self.remedy(both);
-        let x = Self::label(canvas, inner, 0, 2, label);
-        let left = room.saturating_sub(x.into());
-        let first = text::wrap(&said, left).into_iter().next().unwrap_or_default();
-        let (x, y) = match said.strip_prefix(&first) {
-            Some(rest) if area.height > 4 && !rest.is_empty() => {
-                canvas.put(inner, x, 2, &first, Role::Fg);
-                let rest = text::cut_words(rest.trim_start(), left, mark);
-                (canvas.put(inner, x, 3, &rest, Role::Fg), 3)
-            }
-            _ => (canvas.put(inner, x, 2, &text::cut_words(&said, left, mark), Role::Fg), 2),
-        };
-        self.restarts(canvas, inner, x, y);
         self.foot(canvas, area);
     }
 
@@ -116,38 +172,66 @@ impl Banner<'_> {
         canvas.put(area, 0, area.height - 1, &bottom, role);
     }
 
-    /// The upper edge: what it is, how sure that is, and for how long.
+    /// The upper edge: what it is, and how sure that is and for how long, or how far healing has come.
     fn head(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let glyphs = canvas.glyphs();
         let [badge, _] = self.badge(glyphs);
         let x = canvas.badge(area, 2, 0, &format!(" {badge} "), self.role());
-        let age = part(format!("{} ", self.age()), Role::Fg);
-        let bar = part(format!(" {} ", glyphs.bar), Role::Border);
-        let grade = |said: String| part(format!(" {said}"), self.role());
-        let long = [grade(findings::grade(self.finding)), bar.clone(), age.clone()];
-        let short = [grade(self.finding.grade.name().to_owned()), bar, age.clone()];
-        let name = format!(" {} ", self.finding.name);
+        let name = format!(" {} ", self.finding.name.replace('-', " "));
         let room = usize::from(area.width.saturating_sub(x + 3));
-        let both = |right: &[Part]| text::width(&name) + width(right) <= room;
-        let right: &[Part] = if both(&long) {
-            &long
-        } else if both(&short) {
-            &short
-        } else {
-            &[]
-        };
+        let right = self
+            .head_right(glyphs)
+            .into_iter()
+            .find(|right| text::width(&name) + width(right) <= room)
+            .unwrap_or_default();
         canvas.put(area, x, 0, &name, Role::Title);
         if !right.is_empty() {
-            let start = area.width - 2 - text::coordinate(width(right));
-            canvas.parts(area, start, 0, right);
+            let start = area.width - 2 - text::coordinate(width(&right));
+            canvas.parts(area, start, 0, &right);
         }
+    }
+
+    /// Returns what stands to the right of the upper edge, from the longest to the shortest.
+    fn head_right(&self, glyphs: &'static Glyphs) -> Vec<Vec<Part>> {
+        let role = self.role();
+        if let Some(since) = self.finding.mending.filter(|_| self.finding.resolved.is_none()) {
+            let (clean, all) = (self.now.since(since).min(RESOLVED_AFTER), RESOLVED_AFTER);
+            let (clean, all) = (clean.as_secs(), all.as_secs());
+            let filled = usize::try_from(clean).unwrap_or(0);
+            let total = usize::try_from(all).unwrap_or(1);
+            let bar = bar::progress(filled, total, BAR, glyphs);
+            let long = format!(" no new evidence for {clean} of {all} s ");
+            return vec![
+                vec![part(long.clone(), role), part(format!("{bar} "), Role::Resolved)],
+                vec![part(long, role)],
+                vec![part(format!(" {clean} of {all} s "), role)],
+            ];
+        }
+        let rollout = self.finding.fix.as_ref().and_then(|fix| fix.rollout.as_ref());
+        if let Some(rollout) = rollout.filter(|_| heals(self.finding)) {
+            let bar =
+                bar::progress(rollout.restarted, rollout.pods, rollout.pods.clamp(3, BAR), glyphs);
+            let said = format!(" {} of {} pods restarted ", rollout.restarted, rollout.pods);
+            return vec![
+                vec![part(said.clone(), role), part(format!("{bar} "), Role::Resolved)],
+                vec![part(said, role)],
+            ];
+        }
+        let age = part(format!(" ACTIVE {} ", self.age()), Role::Fg);
+        let dot = part(glyphs.dot, Role::Border);
+        let grade = |said: String| part(format!(" {said} "), role);
+        vec![
+            vec![age.clone(), dot.clone(), grade(findings::grade(self.finding))],
+            vec![age.clone(), dot, grade(self.finding.grade.name().to_owned())],
+            vec![age],
+        ]
     }
 
     /// The lower edge: keys, and how much more there is.
     fn foot(&self, canvas: &mut Canvas<'_>, area: Rect) {
         let y = area.height - 1;
         let mut keys: Vec<[Part; 2]> = Vec::new();
-        if let Some(fix) = &self.finding.fix {
+        if let Some(fix) = self.finding.fix.as_ref().filter(|_| !heals(self.finding)) {
             let what = match (&fix.kubectl, &fix.yaml) {
                 (Some(_), _) => "copy commands",
                 (None, Some(_)) => "copy fix",
@@ -155,10 +239,11 @@ impl Banner<'_> {
             };
             keys.push(self.key(COPY, what));
         }
-        keys.extend([
-            self.key(Command::TopFinding, "evidence"),
-            self.key(Command::ToggleBanner, "collapse"),
-        ]);
+        keys.push(self.key(Command::TopFinding, "evidence"));
+        if self.applies_here() {
+            keys.push(self.key(Command::DemoFix, "apply in the simulation"));
+        }
+        keys.push(self.key(Command::ToggleBanner, "collapse"));
         let mut others = self.others(true);
         if !others.is_empty() {
             others.insert(0, part(" ", Role::Fg));
@@ -171,7 +256,7 @@ impl Banner<'_> {
         }
         let x = keys.iter().fold(2, |x, key| {
             let x = canvas.parts(area, x, y, key);
-            canvas.put(area, x, y, "  ", Role::Fg)
+            canvas.put(area, x, y, " ", Role::Fg)
         });
         let start = area.width.saturating_sub(2 + text::coordinate(width(&others)));
         if start >= x {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::columns::Col;
-use super::{BAR, Entry, WARMING};
+use super::{BAR, COURSE, Entry, WARMING};
 use crate::domain::Tier;
 use crate::snapshot::{Sourced, WorkerRow};
 use crate::tui::judge::{self, State};
@@ -11,10 +11,19 @@ use crate::tui::panels::Scene;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Part, part};
-use crate::tui::widgets::gauge;
+use crate::tui::widgets::{gauge, sparkline};
 
 /// Endpoints are scraped every 5 s; what is older than three scrapes is dimmed.
 const FRESH: Duration = Duration::from_secs(15);
+
+/// Which columns have a graph beside their number.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Graphs {
+    /// A bar beside KV%.
+    pub(super) bar: bool,
+    /// The course of the last minutes beside STORE/s.
+    pub(super) course: bool,
+}
 
 /// What cells are written with.
 #[derive(Clone, Copy)]
@@ -27,8 +36,8 @@ pub(super) struct Pen<'a> {
     pub(super) name: usize,
     /// Columns of the block sizes.
     pub(super) sizes: usize,
-    /// True where KV% has a bar beside it.
-    pub(super) bar: bool,
+    /// Which columns have a graph beside their number.
+    pub(super) graphs: Graphs,
     /// True when KV events would be seen if there were any, so that 0 is a count.
     pub(super) events: bool,
     /// True when routers tell what they routed.
@@ -63,13 +72,14 @@ impl Pen<'_> {
             Col::Cached => plain(text::count(row.accepted)),
             Col::Held => plain(text::count(row.held)),
             Col::Change => self.known(row.change.map(text::signed)),
-            Col::Kv => self.by_age(row.kv_utilization.as_ref(), |used| self.usage(used)),
-            Col::Stores => plain(text::short(rates.stored_blocks)),
+            Col::Kv => self.by_age(row.kv_utilization.as_ref(), |it| self.usage(it, row.kv_lately)),
+            Col::Stores => self.stores(row, rates.stored_blocks),
             Col::Evicts => plain(text::short(rates.removals)),
             Col::Orphans => self.orphans(entry),
             Col::Hits => {
                 self.by_age(row.hit_rate.as_ref(), |rate| self.known(rate.map(text::whole_percent)))
             }
+            Col::InFlight => count(row.in_flight),
             Col::Routed => plain(text::short(row.routed_per_second)),
             Col::Overlap => short(row.mean_overlap),
             Col::Last => self.known(row.last_event.map(|at| self.scene.age(at))),
@@ -116,7 +126,7 @@ impl Pen<'_> {
                 let sum = changes.reduce(|a, b| Some(a? + b?)).flatten();
                 self.known(sum.map(text::signed))
             }
-            Col::Kv => self.usage(totals.kv_utilization),
+            Col::Kv => self.usage(totals.kv_utilization, None),
             Col::Stores => plain(text::short(rates.stored_blocks)),
             Col::Evicts => plain(text::short(rates.removals)),
             Col::Orphans => match (self.scene.orphans(), self.scene.orphan_share()) {
@@ -137,6 +147,7 @@ impl Pen<'_> {
             Col::Disk => plain(self.tier(Tier::Disk)),
             // Sums where every worker reports one.
             Col::Active => self.sum(|row| row.used_blocks.as_ref().map(|used| used.value)),
+            Col::InFlight => self.sum(|row| row.in_flight),
             Col::Total => self.sum(|row| row.capacity_blocks.as_ref().map(|room| room.value)),
             Col::Decode => self.sum(|row| row.load.as_ref().map(|load| load.value.decode_blocks)),
             Col::Mark
@@ -188,16 +199,29 @@ impl Pen<'_> {
         if old { Part { role: Role::Muted, ..part } } else { part }
     }
 
-    fn usage(&self, share: Option<f64>) -> Part {
+    /// Writes a share of KV blocks in use, in the colour of what the worker is judged by: the use that lasted.
+    fn usage(&self, share: Option<f64>, lately: Option<f64>) -> Part {
+        let role = |share: f64| gauge::role(lately.unwrap_or(share));
         match share {
             None => self.known(None),
-            Some(share) if self.bar => {
+            Some(share) if self.graphs.bar => {
                 let percent = text::whole_percent(share);
                 let bar = gauge::bar(share, BAR, self.glyphs);
-                part(format!("{bar} {percent:>3}%"), gauge::role(share))
+                part(format!("{bar} {percent:>3}%"), role(share))
             }
-            Some(share) => part(text::whole_percent(share), gauge::role(share)),
+            Some(share) => part(text::whole_percent(share), role(share)),
         }
+    }
+
+    /// Writes blocks stored per second, with their course over the last minutes where there is room.
+    fn stores(&self, row: &WorkerRow, rate: f64) -> Part {
+        let rate = text::short(rate);
+        if !self.graphs.course {
+            return part(rate, Role::Fg);
+        }
+        let points = &row.stored_lately.points;
+        let course = sparkline::cells(points, COURSE, sparkline::largest(points, 1.0), self.glyphs);
+        part(format!("{course} {rate:>7}"), Role::Fg)
     }
 
     fn block_size(&self, entry: &Entry<'_>) -> Part {

@@ -39,6 +39,8 @@ pub enum Col {
     Orphans,
     /// Hit rate.
     Hits,
+    /// Requests in flight.
+    InFlight,
     /// Requests routed per second.
     Routed,
     /// Mean overlap.
@@ -88,7 +90,7 @@ pub struct Widths {
 
 impl Col {
     /// Every column, in the order of the table.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Mark,
         Self::Name,
         Self::State,
@@ -103,6 +105,7 @@ impl Col {
         Self::Evicts,
         Self::Orphans,
         Self::Hits,
+        Self::InFlight,
         Self::Routed,
         Self::Overlap,
         Self::Last,
@@ -125,6 +128,25 @@ impl Col {
         Self::ALL.into_iter().filter(|col| *col <= Self::Last && *col != Self::State).collect()
     }
 
+    /// Returns the columns of the overview: what says how a worker is doing, with room for graphs.
+    pub fn essential() -> BTreeSet<Self> {
+        [
+            Self::Mark,
+            Self::Name,
+            Self::Rank,
+            Self::Size,
+            Self::Cached,
+            Self::Kv,
+            Self::Stores,
+            Self::Orphans,
+            Self::Hits,
+            Self::InFlight,
+            Self::Routed,
+            Self::Last,
+        ]
+        .into()
+    }
+
     /// Returns its title and what it means.
     pub const fn says(self) -> (&'static str, &'static str) {
         match self {
@@ -142,6 +164,7 @@ impl Col {
             Self::Evicts => ("EVICT/s", "blocks removed per second, over 10 s"),
             Self::Orphans => ("ORPH%", "stores kvtop's mirror refuses: parent unknown, over 1 min"),
             Self::Hits => ("HIT%", "share of prompt tokens found in the engine's cache"),
+            Self::InFlight => ("INFLIGHT", "requests that it runs or holds in its queue"),
             Self::Routed => ("ROUTED/s", "requests routed to it per second, over 1 min"),
             Self::Overlap => ("OVLP", "mean overlap in blocks of the requests routed to it"),
             Self::Last => ("LAST", "age of its last KV event"),
@@ -182,6 +205,7 @@ impl Col {
                 | Self::Stores
                 | Self::Evicts
                 | Self::Hits
+                | Self::InFlight
                 | Self::Routed
                 | Self::Overlap
                 | Self::Unknown
@@ -224,6 +248,7 @@ impl Col {
             Self::Evicts => (7, 20),
             Self::Orphans => (widths.orphans, 30),
             Self::Hits => (5, 6),
+            Self::InFlight | Self::Role => (8, 10),
             Self::Routed => (8, 2),
             Self::Overlap => (6, 4),
             Self::Last => (4, 8),
@@ -231,7 +256,6 @@ impl Col {
             Self::Host | Self::Disk | Self::EventId | Self::Gaps => (7, 11),
             Self::Restarts => (8, 11),
             Self::Age => (4, 11),
-            Self::Role => (8, 10),
             Self::Node => (widths.node, 10),
         };
         let left = matches!(self, Self::Mark | Self::Name | Self::State | Self::Role | Self::Node);
@@ -266,6 +290,7 @@ impl Col {
             Self::Evicts => Some(rates.removals),
             Self::Orphans => row.orphan_share,
             Self::Hits => row.hit_rate.as_ref().map(|rate| rate.value),
+            Self::InFlight => row.in_flight.and_then(count),
             Self::Routed => Some(row.routed_per_second),
             Self::Overlap => row.mean_overlap,
             Self::Last => row.last_event.map(|at| at.0 as f64),

@@ -1,0 +1,75 @@
+//! How a deployment is: the one judgement behind the screen's verdict and the exit code of `check`.
+
+use super::{CheckRow, CheckVerdict, FindingRow, Severity, Snapshot};
+use crate::domain::Stake;
+
+/// Stores that a router must have refused before that is a sign.
+const REFUSALS: u64 = 20;
+/// Fewer are a sign too, where they are one in so many of the stores that were seen.
+const ONE_IN: u64 = 20;
+
+/// How a deployment is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing is wrong.
+    Ok,
+    /// Something should be repaired.
+    Warning,
+    /// Routing does not do what it is there for.
+    Critical,
+    /// It cannot be told.
+    Unknown,
+}
+
+impl Snapshot {
+    /// Returns how the deployment is.
+    pub fn standing(&self) -> Standing {
+        let open = || self.findings.iter().filter(|finding| finding.resolved.is_none());
+        let quiet = self.coverage.quiet.is_some();
+        let unjudged =
+            self.is_unjudged(Stake::Core) && !quiet || self.refuses_for_unknown_reasons();
+        let sight = self.check_with(Stake::Sight).map(|check| check.id);
+        let blind = open().any(|finding| Some(finding.id) == sight);
+        if open().any(|finding| finding.severity == Severity::Critical) {
+            Standing::Critical
+        } else if unjudged || self.is_unread() || blind {
+            Standing::Unknown
+        } else if open().any(FindingRow::counts) {
+            Standing::Warning
+        } else if self.ledger.hole.is_some() {
+            Standing::Unknown
+        } else {
+            Standing::Ok
+        }
+    }
+
+    /// Returns the check on which so much depends.
+    fn check_with(&self, stake: Stake) -> Option<&CheckRow> {
+        self.checks.iter().find(|check| check.stake == stake)
+    }
+
+    /// Returns true while the check on which so much depends cannot tell.
+    fn is_unjudged(&self, stake: Stake) -> bool {
+        let verdict = self.check_with(stake).map(|check| &check.verdict);
+        verdict.is_none_or(|verdict| matches!(verdict, CheckVerdict::Unknown { .. }))
+    }
+
+    /// Returns true while history that could be read is not read yet: without it counts are too low.
+    pub fn is_unread(&self) -> bool {
+        self.catching_up.is_some() || self.sources.iter().any(|row| row.pending)
+    }
+
+    /// Returns true when routers refuse stores and it cannot be told why.
+    pub fn refuses_for_unknown_reasons(&self) -> bool {
+        let (warnings, stores) = (self.coverage.refusals, self.coverage.stores);
+        let notable = warnings >= REFUSALS || (warnings > 0 && warnings * ONE_IN >= stores);
+        notable && self.is_unjudged(Stake::History)
+    }
+}
+
+impl FindingRow {
+    /// Returns true when it decides how the deployment is: more than a note, and not merely advice.
+    pub fn counts(&self) -> bool {
+        self.severity > Severity::Info && !self.advisory
+    }
+}

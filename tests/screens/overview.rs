@@ -1,0 +1,363 @@
+//! The overview: verdict, figures, timeline, and what follows the selection.
+
+use std::time::Duration;
+
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use kvtop::domain::Role as PodRole;
+use kvtop::simulator::Scenario;
+use kvtop::snapshot::{DemoChange, DemoState, Feed, Felt, PodRow, Snapshot, Standing};
+use kvtop::tui::command::{Action, Command, Edit, Past, Scroll, View};
+use kvtop::tui::graph::gallery;
+use kvtop::tui::markers;
+use kvtop::tui::theme::{Glyphs, Level, Themes};
+use kvtop::tui::widgets::canvas::Canvas;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+use super::views::Seat;
+use super::{draw, shell, text};
+use crate::support::findings;
+use crate::support::pictures::{NOW, healthy, mismatch};
+
+const SIZES: [(u16, u16); 4] = [(80, 24), (120, 36), (200, 60), (60, 12)];
+
+/// Returns the words of a screen, frames left out.
+fn words(screen: &str) -> String {
+    let plain = screen.replace(['║', '│', '\n'], " ");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn line<'a>(screen: &'a str, wanted: &str) -> &'a str {
+    screen.lines().find(|line| line.contains(wanted)).unwrap_or_default()
+}
+
+#[test]
+fn the_fix_is_whole_wherever_there_is_a_box() {
+    let mut picture = findings::mismatch();
+    let fix = picture.findings[0].fix.as_mut().unwrap();
+    fix.sentence = String::from(
+        "In --override-engine-args of TrtllmWorker, change tokens_per_block from 16 to 32, then do a \
+         rolling restart of the three workers, one at a time, so that caches refill in between.",
+    );
+    let wanted = fix.sentence.clone();
+    for width in [60, 80, 100, 120, 200] {
+        for height in [22, 24, 30, 36, 60] {
+            let screen = draw(&mut shell(), &picture, (width, height));
+            assert!(words(&screen).contains(&wanted), "{width}x{height}\n{screen}");
+            assert!(screen.contains("✗ w0"), "{width}x{height}\n{screen}");
+        }
+    }
+}
+
+#[test]
+fn the_verdict_has_four_states() {
+    let active = draw(&mut shell(), &findings::mismatch(), (120, 36));
+    assert!(active.contains("CRITICAL KVT001") && active.contains("ACTIVE"), "{active}");
+
+    let mut recovering = findings::mismatch();
+    recovering.findings[0].mending = Some(NOW.before(Duration::from_secs(18)));
+    recovering.felt = Felt { cached: Some(0.64), found: Some(0.9), ..recovering.felt };
+    recovering.before = Some(Felt { cached: Some(0.11), found: Some(0.0), ..recovering.felt });
+    for size in [(80, 24), (120, 36), (200, 60)] {
+        let screen = draw(&mut shell(), &recovering, size);
+        assert!(screen.contains("◐ RECOVERING KVT001"), "{screen}");
+        assert!(screen.contains("18 of 30 s"), "{screen}");
+        assert!(screen.contains("cache hits 11 → 64 %"), "{screen}");
+        assert!(!screen.contains("CRITICAL"), "{screen}");
+    }
+    assert!(draw(&mut shell(), &recovering, (120, 36)).contains("▰▰▰▰▰▰▱▱▱▱"));
+
+    let mut resolved = findings::resolved();
+    resolved.before = Some(Felt { cached: Some(0.11), ..Felt::default() });
+    let screen = draw(&mut shell(), &resolved, (120, 36));
+    let said = line(&screen, "RESOLVED");
+    assert!(said.contains("✓ RESOLVED") && said.contains(" after "), "{screen}");
+    assert!(said.contains("cache hits 11 → 93 %"), "{screen}");
+
+    let mut well = healthy();
+    well.checks = findings::resolved().checks;
+    well.checks.retain(|check| check.verdict == kvtop::snapshot::CheckVerdict::Clear);
+    let screen = draw(&mut shell(), &well, (120, 36));
+    let count = well.checks.len();
+    let good = well.standing() == Standing::Ok;
+    let wanted = if good { "✓ HEALTHY" } else { "NOT KNOWN YET" };
+    assert!(
+        line(&screen, wanted).contains(&format!("{count} of {count} checks clear")),
+        "{screen}"
+    );
+}
+
+#[test]
+fn what_is_not_judged_is_never_called_healthy() {
+    for picture in [Snapshot::default(), findings::unknown_only()] {
+        let screen = draw(&mut shell(), &picture, (120, 36));
+        assert!(!screen.contains("HEALTHY") && screen.contains("NOT KNOWN YET"), "{screen}");
+    }
+}
+
+#[test]
+fn figures_stand_on_every_screen_and_tell_what_was_before() {
+    let mut picture = healthy();
+    for size in SIZES {
+        let screen = draw(&mut shell(), &picture, size);
+        assert!(screen.contains("93 %") && screen.contains("0.31 / 0.55 s"), "{size:?}\n{screen}");
+    }
+    picture.before =
+        Some(Felt { cached: Some(0.84), first_token: Some([0.36, 0.67]), ..Felt::default() });
+    let screen = draw(&mut shell(), &picture, (160, 45));
+    assert!(screen.contains("84 → 93 %"), "{screen}");
+    assert!(screen.contains("0.36 / 0.67 → 0.31 / 0.55 s"), "{screen}");
+}
+
+#[test]
+fn one_key_walks_the_series_of_the_timeline() {
+    let (mut shell, picture) = (shell(), healthy());
+    let titles =
+        ["Cache hits %", "Time to first token", "KV cache in use %", "Blocks in the index"];
+    for title in titles {
+        shell.update(Command::NextGraph, &picture);
+        let screen = draw(&mut shell, &picture, (120, 36));
+        assert!(line(&screen, "other series").contains(title), "{screen}");
+    }
+    shell.update(Command::NextGraph, &picture);
+    shell.update(Command::NextGraph, &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("Blocks per second"));
+}
+
+#[test]
+fn the_panel_below_follows_the_selected_worker() {
+    let (mut shell, picture) = (shell(), healthy());
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("Router frontend-rmjwp"));
+    shell.update(Command::Scroll(Scroll::Down), &picture);
+    shell.update(Command::Scroll(Scroll::Down), &picture);
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("─ w1 trtllmworker-0-m4q9d ─"), "{screen}");
+    assert!(line(&screen, " w1 trtllm").contains('▌') || screen.contains("▌ ✓ w1"), "{screen}");
+    shell.update(Command::Open, &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("[2 Workers]"));
+    shell.update(Command::Show(View::Overview), &picture);
+    shell.update(Command::Back, &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("Router frontend-rmjwp"));
+}
+
+#[test]
+fn workers_that_start_together_are_one_marker_and_the_time_before_kvtop_has_none() {
+    let mut picture = healthy();
+    let ago = |seconds: u64| Some(NOW.before(Duration::from_secs(seconds)));
+    let pod = |name: &str, role, started| PodRow {
+        name: name.to_owned(),
+        role,
+        started,
+        ..PodRow::default()
+    };
+    picture.pods = vec![
+        pod("frontend-rmjwp", PodRole::Frontend, ago(300)),
+        pod("trtllmworker-0-m4q9d", PodRole::Worker, ago(200)),
+        pod("trtllmworker-0-x7k2p", PodRole::Worker, ago(210)),
+    ];
+    let change =
+        DemoChange { at: NOW.before(Duration::from_secs(60)), what: "80 → 90 users".into() };
+    picture.feed = Feed::Demo(DemoState { change: Some(change), ..DemoState::default() });
+    let said = |picture: &Snapshot| {
+        let marks = markers::of(picture, Glyphs::UNICODE);
+        marks.into_iter().map(|mark| mark.text).collect::<Vec<_>>()
+    };
+    assert_eq!(said(&picture), ["router started", "2 workers started", "80 → 90 users"]);
+    let screen = draw(&mut shell(), &picture, (120, 36));
+    assert!(line(&screen, "2 workers started").contains("80 → 90 users"), "{screen}");
+
+    picture.since = NOW.before(Duration::from_secs(205));
+    assert_eq!(said(&picture), ["w1 started", "80 → 90 users"]);
+}
+
+#[test]
+fn the_whole_screen_shows_the_moment_under_the_cursor() {
+    let mut shell = shell();
+    let before = findings::mismatch();
+    let after = |seconds: u64| Snapshot {
+        at: NOW.after(Duration::from_secs(seconds)),
+        frames: before.frames + seconds,
+        ..healthy()
+    };
+    shell.note_picture(&before);
+    for second in 1..60 {
+        shell.note_picture(&after(second));
+    }
+    let live = after(60);
+    assert!(!draw(&mut shell, &live, (120, 36)).contains("KVT001"));
+
+    shell.update(Command::Past(Past::At(NOW)), &live);
+    let screen = draw(&mut shell, &live, (120, 36));
+    assert!(screen.contains("CRITICAL KVT001"), "the verdict of then\n{screen}");
+    assert!(line(&screen, "PAST").contains("now:"), "{screen}");
+    assert!(screen.contains("14:39:02"), "{screen}");
+
+    shell.update(Command::Past(Past::Step(1)), &live);
+    assert!(!draw(&mut shell, &live, (120, 36)).contains("CRITICAL KVT001"));
+    shell.update(Command::Past(Past::Now), &live);
+    assert!(!draw(&mut shell, &live, (120, 36)).contains("PAST"));
+}
+
+#[test]
+fn a_recording_is_wound_to_markers_and_by_the_cursor() {
+    let (mut shell, mut picture) = (shell(), findings::mismatch());
+    picture.feed = Feed::Replay(kvtop::snapshot::Playback::default());
+    let seek = |action: Option<Action>| match action {
+        Some(Action::Replay(command)) => format!("{command:?}"),
+        other => format!("{other:?}"),
+    };
+    let to = shell.update(Command::Past(Past::Marker(-1)), &picture);
+    assert!(seek(to).starts_with("SeekTo"), "the finding was raised before");
+    let step = shell.update(Command::Past(Past::Step(-1)), &picture);
+    assert_eq!(seek(step), "SeekBy(-3)");
+}
+
+fn mouse(kind: MouseEventKind, column: u16, row: u16) -> MouseEvent {
+    MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }
+}
+
+/// Returns where `wanted` begins on the screen.
+fn place(screen: &str, wanted: &str) -> (u16, u16) {
+    let found = screen.lines().enumerate().find_map(|(y, line)| {
+        let at = line.find(wanted)?;
+        Some((line[..at].chars().count(), y))
+    });
+    let (x, y) = found.unwrap_or_else(|| panic!("no {wanted}\n{screen}"));
+    (u16::try_from(x).unwrap(), u16::try_from(y).unwrap())
+}
+
+#[test]
+fn the_mouse_reaches_tabs_rows_headers_the_wheel_and_the_timeline() {
+    const CLICK: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
+    let (mut shell, picture) = (shell(), healthy());
+    let screen = draw(&mut shell, &picture, (120, 36));
+    for (name, tab) in
+        [("2 Workers", "[2 Workers]"), ("4 Routing", "[4 Routing]"), ("6 Findings", "[6 Findings")]
+    {
+        let (x, y) = place(&screen, name);
+        shell.point(mouse(CLICK, x + 3, y), &picture);
+        let shown = draw(&mut shell, &picture, (120, 36));
+        assert!(shown.contains(tab), "{shown}");
+    }
+    shell.update(Command::Show(View::Overview), &picture);
+
+    let (x, y) = place(&screen, "w1 trtllm");
+    shell.point(mouse(CLICK, x, y), &picture);
+    let shown = draw(&mut shell, &picture, (120, 36));
+    assert!(shown.contains("─ w1 trtllmworker-0-m4q9d ─"), "{shown}");
+    shell.point(mouse(CLICK, x, y), &picture);
+    assert!(
+        draw(&mut shell, &picture, (120, 36)).contains("[2 Workers]"),
+        "a second click opens it"
+    );
+    shell.update(Command::Back, &picture);
+
+    let table = draw(&mut shell, &picture, (120, 36));
+    let (x, y) = place(&table, "CACHED");
+    shell.point(mouse(CLICK, x + 1, y), &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("sort: CACHED▼"));
+    shell.point(mouse(CLICK, x + 1, y), &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("sort: CACHED▲"));
+
+    shell.update(Command::Show(View::Overview), &picture);
+    for second in 0..120 {
+        let at = NOW.before(Duration::from_secs(120 - second));
+        shell.note_picture(&Snapshot { at, frames: second, ..healthy() });
+    }
+    let screen = draw(&mut shell, &picture, (120, 36));
+    let (x, y) = place(&screen, "now ");
+    shell.point(mouse(CLICK, x - 20, y - 2), &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("PAST -"));
+    shell.point(mouse(MouseEventKind::Drag(MouseButton::Left), x + 2, y - 2), &picture);
+    assert!(!draw(&mut shell, &picture, (120, 36)).contains("PAST -"), "the right end is now");
+
+    let (x, y) = place(&screen, "─ Events");
+    shell.point(mouse(MouseEventKind::ScrollUp, x + 3, y + 2), &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("newer below"));
+}
+
+#[test]
+fn the_palette_lists_what_fits_and_arrows_walk_it() {
+    let (mut shell, picture) = (shell(), healthy());
+    shell.update(Command::OpenLine, &picture);
+    for letter in "thdk".chars() {
+        shell.update(Command::Edit(Edit::Insert(letter)), &picture);
+    }
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("─ Commands ─") && screen.contains("theme dark"), "{screen}");
+    shell.update(Command::Edit(Edit::Submit), &picture);
+    assert_eq!(shell.theme(), "dark");
+
+    shell.update(Command::OpenLine, &picture);
+    for letter in "view".chars() {
+        shell.update(Command::Edit(Edit::Insert(letter)), &picture);
+    }
+    shell.update(Command::Scroll(Scroll::Down), &picture);
+    let screen = draw(&mut shell, &picture, (120, 36));
+    assert!(screen.contains("▌ view workers"), "{screen}");
+    shell.update(Command::Edit(Edit::Submit), &picture);
+    assert!(draw(&mut shell, &picture, (120, 36)).contains("[2 Workers]"));
+}
+
+#[test]
+fn no_panel_of_a_large_screen_is_mostly_empty() {
+    for scenario in [Scenario::GtcDemo, Scenario::Healthy] {
+        let mut seat = Seat::of_scenario(scenario, (200, 60));
+        let screen = seat.screen();
+        let blank = screen.lines().filter(|line| {
+            let inside = line.replace(['│', '║'], " ");
+            !line.trim().is_empty() && inside.trim().is_empty()
+        });
+        assert!(blank.count() <= 3, "{}\n{screen}", scenario.name());
+        for panel in ["Events", "Workers", "Blocks per second", "Decisions"] {
+            assert!(screen.contains(panel), "{panel}\n{screen}");
+        }
+        // Where nothing is cached there is nothing to map.
+        let cached = scenario == Scenario::Healthy;
+        assert_eq!(screen.contains("Who caches what"), cached, "{screen}");
+        insta::assert_snapshot!(format!("overview_{}_200x60", scenario.name()), screen);
+    }
+}
+
+#[test]
+fn every_graph_in_every_mode() {
+    let modes = [
+        ("truecolour", "dark", Level::True, Glyphs::UNICODE),
+        ("256", "dark", Level::TwoHundred, Glyphs::UNICODE),
+        ("16", "terminal", Level::Sixteen, Glyphs::UNICODE),
+        ("mono", "terminal", Level::Mono, Glyphs::UNICODE),
+        ("ascii", "terminal", Level::Mono, Glyphs::ASCII),
+    ];
+    let (width, height) = gallery::SIZE;
+    let area = Rect::new(0, 0, width, height);
+    for (name, theme, level, glyphs) in modes {
+        let theme = Themes::default().theme(theme, level, glyphs).unwrap();
+        let mut buffer = Buffer::empty(area);
+        let mut canvas = Canvas::new(&mut buffer, &theme);
+        canvas.clear(area);
+        gallery::draw(&mut canvas, area);
+        let said = text(&buffer);
+        assert!(name != "ascii" || said.is_ascii(), "{said}");
+        insta::assert_snapshot!(format!("gallery_{name}"), said);
+    }
+}
+
+#[test]
+fn a_demo_names_its_load_and_what_the_last_change_did() {
+    let mut picture = mismatch();
+    picture.findings = Vec::new();
+    let change =
+        DemoChange { at: NOW.before(Duration::from_secs(40)), what: "80 → 90 users".into() };
+    picture.feed = Feed::Demo(DemoState {
+        scenario: String::from("gtc-demo"),
+        users: Some(90),
+        mode: "kv",
+        workers: 3,
+        change: Some(change),
+        ..DemoState::default()
+    });
+    picture.before = Some(Felt { cached: Some(0.90), ..Felt::default() });
+    let screen = draw(&mut shell(), &picture, (160, 45));
+    assert!(screen.contains("<> 90 users  R kv routing  W 3 workers"), "{screen}");
+    assert!(screen.contains("80 → 90 users 40s ago: cache hits 90 → 93 %"), "{screen}");
+}
