@@ -13,7 +13,7 @@ fn a_roll_of_workers_is_neither_imbalance_nor_pressure() {
         let mut simulation = Simulation::new(scenario, 2, START);
         let mut watch = Watch::new();
         let mut last = None;
-        for seconds in (0..=450_u64).step_by(10) {
+        for seconds in (0..=520_u64).step_by(10) {
             let at = START.after(Duration::from_secs(seconds));
             if seconds == 40 {
                 simulation.fix();
