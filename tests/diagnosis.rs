@@ -24,7 +24,15 @@ use std::time::Duration;
 use kvtop::domain::{Severity, Timestamp};
 use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::Frame;
+use kvtop::simulator::Scenario;
 use kvtop::snapshot::{Ask, FindingRow, Snapshot, ViewQuery};
+
+/// Returns the scenarios that are watched for long: the fleets are the measured deployment again, several times as
+/// slow.
+fn judged() -> impl Iterator<Item = Scenario> {
+    let is_fleet = |one: &Scenario| matches!(one, Scenario::Fleet8 | Scenario::Fleet16);
+    Scenario::ALL.into_iter().filter(move |one| !is_fleet(one))
+}
 
 /// 2026-02-16T14:38:53Z.
 pub(crate) const START: Timestamp = Timestamp(1_771_252_733_000_000);

@@ -163,7 +163,7 @@ async fn a_config_map_that_changes_is_not_what_a_running_pod_was_started_with() 
     borrow(&it, &json!([{ "configMapRef": { "name": "router-env" } }]), &[]);
     let mut pty = screen(&it);
     let declared = |size: &str| {
-        let size = format!("KV block size ({size})");
+        let size = format!("declared {size}");
         move |screen: &str| screen.contains(&size)
     };
     pty.wait_for("the declared size", declared("16"));

@@ -3,7 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::names::{action, is_free};
-use super::{BINDINGS, Binding, Focus, Key};
+
+use super::{BINDINGS, Binding, Context, Focus, Key};
 use crate::tui::command::{Command, Edit};
 use crate::tui::views;
 
@@ -57,8 +58,14 @@ impl Keymap {
     /// Returns a key of action `name` that has another meaning somewhere, and which.
     fn clash(&self, name: &str) -> Option<(Key, String)> {
         for focus in Focus::all() {
+            // A key of the demo gives way to one that the user chose.
+            let counts = |binding: &&Binding| {
+                action(binding.command) == name
+                    || binding.contexts.iter().any(|context| *context != Context::Demo)
+            };
             let held: Vec<(Key, String)> = self
                 .bindings(focus)
+                .filter(counts)
                 .flat_map(|binding| binding.keys.iter().map(|key| (*key, action(binding.command))))
                 .collect();
             let own = held.iter().filter(|(_, action)| action == name);
@@ -152,6 +159,12 @@ mod tests {
         let map = Keymap::with(&[change("quit", &[])]).unwrap();
         assert_eq!(press(&map, "q"), None);
         assert_eq!(press(&map, "Ctrl-C"), Some(Command::Quit), "the way out stays");
+    }
+
+    #[test]
+    fn keys_of_the_demo_give_way_to_those_of_the_user() {
+        let map = Keymap::with(&[change("toggle-freeze", &["R"])]).unwrap();
+        assert_eq!(press(&map, "R"), Some(Command::ToggleFreeze));
     }
 
     #[test]
