@@ -187,7 +187,7 @@ pub fn views(
 }
 
 /// Returns the view whose name stands at a column of the row of views; none beside the names. Names are as long
-/// as the row allows, as in [`views`].
+/// as the row allows, as in [`views()`].
 pub fn view_at(
     columns: u16,
     shown: View,
