@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::diagnosis::rules::generated;
+use crate::support::bless;
 use crate::support::pty::Pty;
 use crate::support::{fixture, scratch};
 
@@ -210,7 +210,7 @@ fn thresholds_move_the_lines_of_rules() {
 
 #[test]
 fn the_reference_of_settings_is_generated() {
-    generated(Path::new("docs/reference/config.md"), &kvtop::run::settings::manual());
+    bless::page("docs/reference/config.md", &kvtop::run::settings::manual());
 }
 
 #[test]

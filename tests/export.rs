@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::config::kvtop;
-use crate::diagnosis::rules::generated;
+use crate::support::bless;
 use crate::support::pty::Pty;
 use crate::support::{fixture, scratch};
 
@@ -26,7 +26,7 @@ fn the_images_of_the_documentation_are_up_to_date() {
     ];
     for (name, arguments) in images {
         let image = drawn(&[arguments, &["-o", "svg"]].concat());
-        generated(&Path::new("docs/images").join(format!("{name}.svg")), &image);
+        bless::page(Path::new("docs/images").join(format!("{name}.svg")), &image);
     }
 }
 

@@ -9,6 +9,7 @@ use kvtop::frame::Frame;
 use kvtop::record::{Header, RecordWriter};
 use kvtop::simulator::{Scenario, Simulation};
 
+use crate::support::bless;
 use crate::support::scratch;
 
 /// 12:00 on 21 November 2026.
@@ -64,9 +65,13 @@ fn the_investigation_quotes_what_the_binary_says() {
             assert!(simulation.fix());
         }
     }
-    if std::env::var_os("KVTOP_BLESS").is_some() {
+    if bless::wanted() {
         std::fs::write(&path, page).unwrap();
         return;
     }
-    assert!(stale.is_empty(), "stale, bless it with KVTOP_BLESS=1:\n{}", stale.join("\n"));
+    assert!(
+        stale.is_empty(),
+        "stale: run tests/bless and look at the difference:\n{}",
+        stale.join("\n")
+    );
 }

@@ -7,7 +7,7 @@ use kvtop::run::manual;
 use kvtop::tui::keymap::Keymap;
 
 use crate::config::kvtop;
-use crate::diagnosis::rules::generated;
+use crate::support::bless;
 use crate::support::scratch;
 
 #[test]
@@ -16,7 +16,7 @@ fn manual_pages_are_up_to_date() {
     let pages = manual::pages().unwrap();
     assert!(pages.len() > 10, "{}", pages.len());
     for (name, text) in &pages {
-        generated(&folder.join(format!("{name}.1")), text);
+        bless::page(folder.join(format!("{name}.1")), text);
     }
     let known: Vec<PathBuf> =
         pages.iter().map(|(name, _)| folder.join(format!("{name}.1"))).collect();
@@ -32,7 +32,7 @@ fn manual_pages_are_up_to_date() {
 fn completions_are_up_to_date() {
     let files = [(Shell::Bash, "kvtop.bash"), (Shell::Zsh, "_kvtop"), (Shell::Fish, "kvtop.fish")];
     for (shell, name) in files {
-        generated(&Path::new("docs/completions").join(name), &manual::completion(shell));
+        bless::page(Path::new("docs/completions").join(name), &manual::completion(shell));
     }
 }
 
@@ -40,10 +40,10 @@ fn completions_are_up_to_date() {
 fn the_reference_of_keys_is_generated() {
     let table = manual::key_list(KeysFormat::Md, &Keymap::default());
     let page = format!(
-        "# Keys\n\nGenerated from the table of keys (`KVTOP_BLESS=1 cargo test` rewrites it); \
+        "# Keys\n\nGenerated from the table of keys (`tests/bless` rewrites it); \
          `kvtop keys` prints the same,\nwith those of the config file, and `?` those of the view that is shown.\n\n{table}"
     );
-    generated(Path::new("docs/reference/keys.md"), &page);
+    bless::page("docs/reference/keys.md", &page);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What tests share.
 
 pub(crate) mod aged_stream;
+pub(crate) mod bless;
 pub(crate) mod deployment;
 pub(crate) mod endpoint;
 pub(crate) mod etcd;

@@ -1,8 +1,6 @@
 //! The tour of the demo, in a pseudo-terminal and as a script.
 
-use std::path::Path;
-
-use crate::diagnosis::rules::generated;
+use crate::support::bless;
 use crate::support::pty::Pty;
 
 /// The part of docs/DEMO.md above the table of the bench.
@@ -27,7 +25,7 @@ reaches its batch limit while the others have room.
 fn the_script_of_the_demo_is_that_of_the_tour() {
     let table = include_str!("bench/twin/table.md");
     let page = format!("{}\n{SIMULATED}\n{table}", kvtop::tui::tour::script());
-    generated(Path::new("docs/DEMO.md"), &page);
+    bless::page("docs/DEMO.md", &page);
 }
 
 #[test]

@@ -126,7 +126,7 @@ pub(super) fn shown(kind: Kind, value: &str) -> String {
 pub fn manual(thresholds: &[Threshold]) -> String {
     let mut page = String::from(
         "# Configuration\n\n\
-         Generated from the settings (`KVTOP_BLESS=1 cargo test` rewrites it).\n\n\
+         Generated from the settings (`tests/bless` rewrites it).\n\n\
          Settings come from, later ones winning: defaults, the config file, `KVTOP_*` variables, \
          flags.\nThe file is `$XDG_CONFIG_HOME/kvtop/config.toml`, else \
          `~/.config/kvtop/config.toml`; `--config FILE` or\n`KVTOP_CONFIG` name another. An unknown \

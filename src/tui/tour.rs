@@ -330,7 +330,7 @@ terminal to show: `kvtop snapshot --demo gtc-demo --for 2m -o svg > slide.svg`.
 pub fn script() -> String {
     let mut page = String::from(
         "# The demo, step by step\n\n\
-         Generated from the steps of the tour (`KVTOP_BLESS=1 cargo test` rewrites it).\n\n\
+         Generated from the steps of the tour (`tests/bless` rewrites it).\n\n\
          ```\nkvtop demo --tour              # three workers and 80 users, with block sizes that differ\n\
          kvtop demo fleet-16 --tour     # the same tour of any other scenario\n```\n\n\
          A strip beside the view tells what this page tells. `N` goes on, `B` goes back, `Q` ends the \

@@ -9,6 +9,7 @@ use kvtop::simulator::{Hashing, PublisherKind, Scenario, SimConfig, Simulation, 
 use kvtop::wire::encode::Family;
 
 use super::{START, Watch, critical, wrong};
+use crate::support::bless;
 
 /// Seeds for each fault.
 const SEEDS: u64 = 20;
@@ -165,7 +166,7 @@ fn called(fault: &Fault, seed: u64) -> (String, Option<u64>) {
 fn every_simulated_fault_is_named_within_a_minute() {
     let mut page = String::from(
         "# How well kvtop tells faults apart\n\nWritten by `tests/diagnosis/detection.rs` \
-         (`KVTOP_BLESS=1 cargo test diagnosis` rewrites it). Each fault is simulated with 20 seeds, some \
+         (`tests/bless diagnosis` rewrites it). Each fault is simulated with 20 seeds, some \
          with history and some as a late attach, and looked at every 10 simulated seconds for a minute. A \
          row says what stood on top; `–` is nothing worse than a note.\n\n",
     );
@@ -206,5 +207,5 @@ fn every_simulated_fault_is_named_within_a_minute() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/DIAGNOSIS.md");
     let known = std::fs::read_to_string(file).unwrap_or_default();
     page.extend(known.find("\n## The story").map(|at| &known[at..]));
-    super::rules::generated(Path::new("docs/DIAGNOSIS.md"), &page);
+    bless::page("docs/DIAGNOSIS.md", &page);
 }

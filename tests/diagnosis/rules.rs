@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::Path;
 
+use crate::support::bless;
 use kvtop::diagnose::{
     AdvertisedPlane, Evidence, Ground, PlaneEvidence, RULES, Regret, RouterKind, Setting,
     SizeClaim, TreeEvidence, Unheard, Verdict,
@@ -13,16 +13,6 @@ use kvtop::domain::{
 };
 use kvtop::lint::CHECKS;
 use kvtop::model::Overlaps;
-
-/// Compares a generated page with the committed one, or rewrites it with `KVTOP_BLESS=1`.
-pub(crate) fn generated(path: &Path, page: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    if std::env::var_os("KVTOP_BLESS").is_some() {
-        std::fs::write(&file, page).unwrap();
-    }
-    let known = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(known == page, "{} is stale: run KVTOP_BLESS=1 cargo test", path.display());
-}
 
 #[test]
 fn ids_are_unique_and_explanations_refer_to_rules() {
@@ -41,7 +31,7 @@ fn ids_are_unique_and_explanations_refer_to_rules() {
 #[test]
 fn the_reference_of_findings_is_generated_from_the_rules() {
     let mut page = String::from(
-        "# Findings\n\nGenerated from the rules (`KVTOP_BLESS=1 cargo test` rewrites it); \
+        "# Findings\n\nGenerated from the rules (`tests/bless` rewrites it); \
          `kvtop explain KVT001` prints the same. Ids are never reused.\n",
     );
     let mut rules: Vec<_> = RULES.to_vec();
@@ -65,7 +55,7 @@ fn the_reference_of_findings_is_generated_from_the_rules() {
         let about = check.about.replace('\n', "\n\n");
         writeln!(page, "\n## {} {}\n\n{about}", check.id, check.name).unwrap();
     }
-    generated(Path::new("docs/reference/findings.md"), &page);
+    bless::page("docs/reference/findings.md", &page);
 }
 
 /// A deployment of two workers that is well in every respect.

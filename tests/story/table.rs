@@ -1,5 +1,6 @@
 //! The table of the story: step, face, fresh or watching, verdict, seconds.
 
+use crate::support::bless;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -30,7 +31,7 @@ const BEGIN: &str = "<!-- story: begin -->";
 const END: &str = "<!-- story: end -->";
 
 /// Prints the rows, fails for wrong ones, and compares the verdicts with the table in docs/DIAGNOSIS.md, which
-/// `KVTOP_BLESS` writes.
+/// `tests/bless` writes.
 #[expect(clippy::print_stderr, reason = "the seconds are for people")]
 pub(super) fn judge(rows: &[Row]) {
     let mut failures = String::new();
@@ -52,7 +53,7 @@ fn compare(rows: &[Row]) {
     let text = std::fs::read_to_string(&path).unwrap();
     let Some((before, rest)) = text.split_once(BEGIN) else { return };
     let (old, after) = rest.split_once(END).unwrap();
-    if std::env::var_os("KVTOP_BLESS").is_some() {
+    if bless::wanted() {
         let table = drawn(rows);
         std::fs::write(&path, format!("{before}{BEGIN}\n{table}{END}{after}")).unwrap();
         return;
