@@ -36,7 +36,7 @@ const SYSTEM_PORT: u16 = 9090;
 
 /// The note for `--deep` without an engine to connect to.
 const NO_ENGINE: &str = "--deep has no effect: no engine has an event socket (vLLM and SGLang need \
-                         --kv-events-config; vLLM up to 1.0 has one by default; TensorRT-LLM has none)";
+                         {flag::KV_EVENTS_CONFIG}; vLLM up to 1.0 has one by default; TensorRT-LLM has none)";
 
 /// The objects of a namespace.
 #[derive(Clone, Debug, Default)]
@@ -153,7 +153,7 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
     if choice.deep {
         wanted.zmq.extend(zmq::engines(&pods));
         if !pods.iter().any(|pod| pod.engine_events.is_some()) {
-            wanted.notes.push(NO_ENGINE.to_owned());
+            wanted.notes.push(crate::dynamo::fill(NO_ENGINE));
         }
     }
     wanted.nats = nats::target(&pods, alone, &mut wanted.notes);

@@ -23,7 +23,6 @@ pub use fix::{
     Rendered, Restart, SizesInUse,
 };
 pub use hysteresis::{Check, Diagnosis, Raised};
-pub use knobs::ROUTER_MODES;
 pub use objectives::Objectives;
 pub use rules::RULES;
 pub use thresholds::{Key, ThresholdError, Thresholds};
@@ -39,8 +38,13 @@ pub trait Rule: Sync {
     /// Returns its public name, such as `block-size-mismatch`.
     fn name(&self) -> &'static str;
 
-    /// Returns the description: meaning, detection and fix, one paragraph a line.
+    /// Returns the description, with placeholders for Dynamo's names (see [`crate::dynamo::fill`]).
     fn about(&self) -> &'static str;
+
+    /// Returns the description: meaning, detection and fix.
+    fn documentation(&self) -> String {
+        crate::dynamo::fill(self.about())
+    }
 
     /// Returns the ids of findings that are consequences of this one, and are not shown beside it.
     fn explains(&self) -> &'static [&'static str] {

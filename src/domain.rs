@@ -47,4 +47,4 @@ pub use tree::{
 };
 pub use unit::{BlockSize, Timestamp, thousands};
 pub use variables::{ConfigMap, ConfigMapUse, ConfigMaps, VariableKeys, Variables};
-pub use version::{EVENTS_BY_ZMQ, Release, Releases, VersionSign};
+pub use version::{Release, Releases, VersionSign};

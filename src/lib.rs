@@ -4,7 +4,8 @@
 //!
 //! - [`source`] receives bytes and emits [`frame`]s; [`record`] keeps and replays them;
 //!   [`simulator`] makes the frames of a cluster that does not exist;
-//! - [`wire`] turns frames into facts, written in the words of [`domain`];
+//! - [`wire`] turns frames into facts, written in the words of [`domain`]; [`dynamo`] lists the names that
+//!   Dynamo gives to things, by release;
 //! - [`mirror`] replays the router's index, [`model`] keeps everything else that was established,
 //!   [`metrics`] derives series;
 //! - [`diagnose`] says what is wrong, how sure that is, and what mends it;
@@ -23,6 +24,7 @@ pub mod config;
 pub mod diagnose;
 pub mod domain;
 pub mod draw;
+pub mod dynamo;
 pub mod engine;
 pub mod exit;
 pub mod frame;

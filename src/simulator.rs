@@ -271,8 +271,8 @@ impl Simulation {
     }
 
     /// Returns what [`Simulation::fix`] does, none where there is nothing to repair.
-    pub fn fix_text(&self) -> Option<&'static str> {
-        self.config.scenario.fix_text()
+    pub fn fix_text(&self) -> Option<String> {
+        self.config.scenario.fix_text().map(crate::dynamo::fill)
     }
 
     /// Returns the time from which on frames are live.

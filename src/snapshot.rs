@@ -123,7 +123,7 @@ impl Snapshot {
     }
 
     /// Returns true when NATS is all that is listened to, and no KV event came for 10 s: nothing tells
-    /// a deployment that is idle from one that publishes over ZMQ ([`crate::domain::EVENTS_BY_ZMQ`]).
+    /// a deployment that is idle from one that publishes over ZMQ (`EVENTS_BY_ZMQ` of `dynamo::plane`).
     pub fn is_silent_on_nats(&self) -> bool {
         let others = ["zmq", "etcd", "discovery", "kubernetes", "simulator"];
         let nats = |row: &SourceRow| row.name == "nats" && row.state == SourceState::Live;

@@ -23,9 +23,10 @@ mod text;
 mod version_sign;
 
 use crate::domain::{ConfigMaps, Fact, KvBatch, Release, Releases};
+use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 
-pub use kube_object::{RouterSetting, backend_of_image, router_settings};
+pub use kube_object::backend_of_image;
 pub use prometheus_text::kept_of_scrape;
 pub use readable::readable;
 pub use router_log::{begins_log_entry, described_log_line, kept_of_log_line};
@@ -195,9 +196,9 @@ fn is_health(frame: &Frame) -> bool {
 /// KV events in JSON are bodies of a `JetStream` stream `…-kv-events`, seen live or read back.
 fn is_kv_json(frame: &Frame) -> bool {
     match &frame.origin {
-        Origin::Jetstream { subject, .. } => subject.ends_with("kv-events"),
+        Origin::Jetstream { subject, .. } => subject.ends_with(plane::KV_EVENTS),
         Origin::Nats { subject, .. } => {
-            subject.ends_with(".kv-events")
+            subject.ends_with(plane::KV_EVENTS_SUBJECT_END)
                 && whole(frame).is_ok_and(|body| body.trim_ascii_start().first() == Some(&b'{'))
         }
         _ => false,

@@ -32,6 +32,7 @@ mod logs;
 mod manual;
 mod memory;
 mod metrics;
+mod names;
 mod nats;
 mod recordings;
 mod scenarios;

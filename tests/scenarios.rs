@@ -37,7 +37,7 @@ fn picture(scenario: Scenario, seconds: u64) -> Snapshot {
         scenario: scenario.name().to_owned(),
         about: simulation.about().to_owned(),
         fixed: false,
-        fix: simulation.fix_text().unwrap_or_default().to_owned(),
+        fix: simulation.fix_text().unwrap_or_default(),
         steps_taken: 0,
         users: simulation.steering().users,
         mode: simulation.steering().mode.name(),

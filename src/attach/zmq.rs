@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::{Choice, Seen, has_started};
 use crate::domain::{Advertised, Channel, Pod, Transport};
+use crate::dynamo::{plane, variable};
 
 /// Topics that kvtop reads, the most important first. Each has a socket of its own.
-const TOPICS: [&str; 4] = ["kv-events", "kv_metrics", "active_sequences_events", "kv-hit-rate"];
+const TOPICS: [&str; 4] = [plane::KV_EVENTS, plane::LOAD, plane::ACTIVE_SEQUENCES, plane::HIT_RATE];
 
 /// A ZMQ socket to subscribe to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +68,12 @@ pub fn published(seen: &Seen<'_>, pods: &[&Pod], choice: &Choice) -> Vec<ZmqTarg
                 broker: true,
                 events: true,
                 engine: false,
-                from: format!("broker, by DYN_ZMQ_BROKER_URL of pod {}", pod.name).into(),
+                from: format!(
+                    "broker, by {zmq_broker_url} of pod {}",
+                    pod.name,
+                    zmq_broker_url = variable::ZMQ_BROKER_URL
+                )
+                .into(),
             });
         }
     }

@@ -4,11 +4,6 @@ use std::fmt;
 
 use super::Subject;
 
-/// Where KV events are when NATS is silent, for people. ZMQ is the default from 1.3 on
-/// (dynamo-runtime 1.3.0, `discovery/mod.rs:40`).
-pub const EVENTS_BY_ZMQ: &str = "from Dynamo 1.3 on events use ZMQ unless DYN_EVENT_PLANE=nats is set: find the \
-                                 publishers with --etcd-url, --discovery-dir or -n, or pass them with --zmq";
-
 /// A release, without its patch level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Release {
@@ -24,9 +19,9 @@ impl Release {
         Self { major, minor }
     }
 
-    /// Reads the start of `0.9.0` or `1.6.1-rc2`.
+    /// Reads the start of `0.9.0`, `1.6.1-rc2` or `v1.0`.
     pub fn parse(text: &str) -> Option<Self> {
-        let (major, rest) = text.split_once('.')?;
+        let (major, rest) = text.strip_prefix('v').unwrap_or(text).split_once('.')?;
         let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
         Some(Self { major: major.parse().ok()?, minor: rest[..end].parse().ok()? })
     }

@@ -9,6 +9,7 @@ use super::Engine;
 use super::journal::Head;
 use super::origin::NAME_LIMIT;
 use crate::domain::{Subject, WorkerId};
+use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::model::Cluster;
 use crate::snapshot::{EventKind, Gravity};
@@ -184,7 +185,7 @@ impl Engine {
     /// after its events had been counted.
     pub(super) fn is_foreign_worker(&self, worker: WorkerId) -> bool {
         let home = self.workers.worker(worker).and_then(|worker| worker.home.as_deref());
-        let home = home.and_then(|home| match home.strip_prefix("namespace.") {
+        let home = home.and_then(|home| match home.strip_prefix(plane::SUBJECT_START) {
             Some(name) => Some(Home::Named(decoded(name))),
             None => slugged(home),
         });
@@ -199,7 +200,9 @@ impl Engine {
             let worker = record.rank.worker;
             let home = self.workers.worker(worker).and_then(|worker| worker.home.clone());
             let Some(home) = home.filter(|_| self.is_foreign_worker(worker)) else { continue };
-            let name = home.strip_prefix("namespace.").or_else(|| home.strip_prefix("namespace-"));
+            let name = home
+                .strip_prefix(plane::SUBJECT_START)
+                .or_else(|| home.strip_prefix(plane::STREAM_START));
             let events = record.counters.stores + record.counters.removed_blocks;
             *counts.entry(name.unwrap_or(&home).into()).or_default() += events;
         }
@@ -238,21 +241,21 @@ fn home_of(frame: &Frame) -> Option<(&str, Home<'_>)> {
 /// Reads `namespace.NAME.component.…` and `namespace.NAME.kv_metrics`; from Dynamo 1.4 on NAME is
 /// percent-encoded, before that it may have dots.
 fn named(subject: &str) -> Option<Home<'_>> {
-    let rest = subject.strip_prefix("namespace.")?;
-    let end = rest.find(".component.").or_else(|| rest.rfind('.'))?;
+    let rest = subject.strip_prefix(plane::SUBJECT_START)?;
+    let end = rest.find(plane::SUBJECT_COMPONENT).or_else(|| rest.rfind('.'))?;
     Some(Home::Named(decoded(rest.get(..end)?)))
 }
 
 /// Reads `namespace-NAME-component-…`.
 fn slugged(subject: &str) -> Option<Home<'_>> {
-    let rest = subject.strip_prefix("namespace-")?;
-    Some(Home::Slug(rest.get(..rest.rfind("-component-").unwrap_or(rest.len()))?))
+    let rest = subject.strip_prefix(plane::STREAM_START)?;
+    Some(Home::Slug(rest.get(..rest.rfind(plane::STREAM_COMPONENT).unwrap_or(rest.len()))?))
 }
 
 /// Reads the keys of discovery records of workers, `v1/instances/NAME/…` and `v1/mdc/NAME/…`. Records of
 /// channels only lead to sources, which are chosen by their namespace.
 fn recorded(key: &str) -> Option<Home<'_>> {
-    let rest = key.strip_prefix("v1/instances/").or_else(|| key.strip_prefix("v1/mdc/"))?;
+    let rest = key.strip_prefix(plane::ENDPOINTS).or_else(|| key.strip_prefix(plane::CARDS))?;
     let (name, _) = rest.split_once('/')?;
     Some(Home::Named(decoded(name)))
 }

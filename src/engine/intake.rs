@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::origin::{NAME_LIMIT, carries_kv, clean, home, sample_of, source_name};
 use super::{Engine, kept};
 use crate::domain::{Fact, Subject, Timestamp, VersionSign};
+use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Semantics};
 use crate::model::Slots;
@@ -191,7 +192,7 @@ impl Engine {
                 self.history.note(stream, true);
             }
             Origin::Nats { subject, .. } if self.deployment.namespace.is_none() => {
-                let namespace = subject.strip_prefix("namespace.");
+                let namespace = subject.strip_prefix(plane::SUBJECT_START);
                 let namespace = namespace.and_then(|rest| rest.split('.').next());
                 self.deployment.namespace = namespace.map(Arc::from);
             }
@@ -211,7 +212,9 @@ impl Engine {
     fn note_kv_origin(&mut self, frame: &Frame) {
         self.deployment.plane = Some(match (&frame.origin, self.facts.shape) {
             (Origin::Zmq { .. }, _) => "ZMQ",
-            (Origin::Nats { subject, .. }, _) if subject.starts_with("namespace.") => "NATS core",
+            (Origin::Nats { subject, .. }, _) if subject.starts_with(plane::SUBJECT_START) => {
+                "NATS core"
+            }
             _ => "JetStream",
         });
         let Some(shape) = self.facts.shape else { return };

@@ -15,6 +15,7 @@ use crate::domain::{
     KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState,
     Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
+use crate::dynamo::plane;
 use crate::model::{Measured, OverlapBy, Refusals, RouterLoad, Step, Summed as _};
 use crate::snapshot::{EventKind, Gravity};
 
@@ -93,7 +94,7 @@ impl Engine {
         at: Timestamp,
         source: &Arc<str>,
     ) {
-        let events = topic == "kv-events";
+        let events = topic == plane::KV_EVENTS;
         let first = self.facts.kv.events().get(self.frame_from).filter(|_| events);
         let rank = first.map(|event| event.rank);
         let away = self.sources.was_away(topic, envelope.publisher, source, at);
@@ -148,12 +149,15 @@ impl Engine {
         {
             let scraped = source.as_ref() == "metrics";
             let value = RouterLoad { decode_blocks, prefill_tokens, scraped };
-            let source = if scraped { "metrics of a frontend" } else { "kv_metrics of a router" };
-            let source = source.into();
+            let source = if scraped {
+                "metrics of a frontend".into()
+            } else {
+                format!("{} of a router", plane::LOAD).into()
+            };
             record.load = Some(Measured { value, source, at });
         }
         let Some(value) = used else { return };
-        record.used_blocks = Some(Measured { value, source: "kv_metrics".into(), at });
+        record.used_blocks = Some(Measured { value, source: plane::LOAD.into(), at });
     }
 
     fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {

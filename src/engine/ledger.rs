@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::Engine;
 use crate::domain::{SourceNote, StreamLedger, Timestamp, WorkerRank};
+use crate::dynamo::plane;
 use crate::frame::Origin;
 use crate::model::{RankRecord, Step};
 use crate::snapshot::{Hole, Ledger, StreamRow};
@@ -49,10 +50,12 @@ impl Accounts {
     pub(super) fn arrived(&mut self, origin: &Origin) {
         let stream = match origin {
             Origin::Jetstream { stream, .. } => stream,
-            Origin::Nats { subject, .. } => match subject.strip_suffix(".kv-events") {
-                Some(stream) if stream.ends_with("-kv-events") => stream,
-                _ => return,
-            },
+            Origin::Nats { subject, .. } => {
+                match subject.strip_suffix(plane::KV_EVENTS_SUBJECT_END) {
+                    Some(stream) if stream.ends_with(plane::STREAM_END) => stream,
+                    _ => return,
+                }
+            }
             _ => return,
         };
         if let Some(account) = self.streams.get_mut(stream) {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::dynamo::plane;
 use crate::frame::{Frame, Origin};
 use crate::wire;
 
@@ -16,7 +17,7 @@ pub(super) const NAME_LIMIT: usize = 512;
 pub(super) fn carries_kv(origin: &Origin) -> bool {
     match origin {
         Origin::Nats { subject, .. } | Origin::Jetstream { subject, .. } => {
-            subject.ends_with("kv-events")
+            subject.ends_with(plane::KV_EVENTS)
         }
         Origin::Zmq { .. } => true,
         Origin::Log { .. }
@@ -35,7 +36,9 @@ pub(super) fn home(origin: &Origin) -> Option<&str> {
     let (Origin::Nats { subject, .. } | Origin::Jetstream { subject, .. }) = origin else {
         return None;
     };
-    let end = subject.find(".component.").or_else(|| subject.rfind("-component-"))?;
+    let end = subject
+        .find(plane::SUBJECT_COMPONENT)
+        .or_else(|| subject.rfind(plane::STREAM_COMPONENT))?;
     subject.get(..end)
 }
 

@@ -8,8 +8,9 @@ use super::judge::Scene;
 use super::manifest::Part;
 use super::plan::{Plan, set};
 use super::{Edit, Flaw};
-use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Severity};
-use crate::wire::{RouterSetting, router_settings};
+use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Release, Severity};
+use crate::dynamo::settings::{self, OF_WORKERS};
+use crate::dynamo::{Name, Setting, fill, variable};
 
 /// A check of manifests alone.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +19,15 @@ pub struct ManifestCheck {
     pub id: &'static str,
     /// Its public name.
     pub name: &'static str,
-    /// The description: meaning, detection and fix.
-    pub about: &'static str,
+    /// The description, with placeholders for Dynamo's names.
+    about: &'static str,
+}
+
+impl ManifestCheck {
+    /// Returns the description: meaning, detection and fix.
+    pub fn documentation(&self) -> String {
+        fill(self.about)
+    }
 }
 
 /// Every check of manifests that no rule of a live deployment has.
@@ -28,9 +36,9 @@ pub const CHECKS: &[ManifestCheck] = &[MISPLACED, NOT_READ, NO_TEXT, NOT_KNOWN];
 const MISPLACED: ManifestCheck = ManifestCheck {
     id: "KVT101",
     name: "setting-misplaced",
-    about: "A setting is on a component that does not read it. Either a router setting, such as DYN_ROUTER_MODE \
-            or DYN_KV_CACHE_BLOCK_SIZE, is on a worker while the frontend lacks it, or a worker setting, such \
-            as DYN_TRTLLM_KV_BLOCK_SIZE, is on the frontend. Dynamo logs no warning.\nDetected by kvtop lint. \
+    about: "A setting is on a component that does not read it. Either a router setting, such as {variable::ROUTER_MODE} \
+            or {variable::KV_CACHE_BLOCK_SIZE}, is on a worker while the frontend lacks it, or a worker setting, such \
+            as {variable::TRTLLM_KV_BLOCK_SIZE}, is on the frontend. Dynamo logs no warning.\nDetected by kvtop lint. \
             Variables of the whole graph (spec.envs, spec.env) reach every component and are fine.\nMove the \
             setting.",
 };
@@ -39,8 +47,8 @@ const NOT_READ: ManifestCheck = ManifestCheck {
     id: "KVT102",
     name: "setting-not-read",
     about: "A variable has the name of another Dynamo version. Dynamo 1.0 renamed the router's variables \
-            (DYN_KV_EVENTS became DYN_ROUTER_USE_KV_EVENTS, DYN_KV_OVERLAP_SCORE_WEIGHT became \
-            DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT). In 1.6 the weight scales the prefill load, and the credit is \
+            ({variable::KV_EVENTS} became {variable::ROUTER_USE_KV_EVENTS}, {variable::KV_OVERLAP_SCORE_WEIGHT} became \
+            {variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT}). In 1.6 the weight scales the prefill load, and the credit is \
             the weight of cached blocks.\nDetected by kvtop lint if the image tag names the version.\nUse the \
             name of that version.",
 };
@@ -57,18 +65,11 @@ const NOT_KNOWN: ManifestCheck = ManifestCheck {
     id: "KVT104",
     name: "value-not-known",
     about: "A routing setting or a block size has a value that Dynamo does not know. Modes are case-sensitive: \
-            kv, not KV or kv-router. An unknown mode in DYN_ROUTER_MODE silently means round-robin; as a flag \
+            kv, not KV or kv-router. An unknown mode in {variable::ROUTER_MODE} silently means round-robin; as a flag \
             it is rejected. An invalid number keeps the process from starting. From Dynamo 1.0 a boolean \
             variable is true for true, 1, yes and on, and false for everything else.\nDetected by kvtop lint. \
             Values with a $ or braces are skipped, because a template fills them in.\nUse a known value.",
 };
-
-/// Variables of workers, which frontends do not read.
-const OF_WORKERS: [&str; 3] = [
-    "DYN_TRTLLM_KV_BLOCK_SIZE",
-    "DYN_TRTLLM_PUBLISH_KV_EVENTS",
-    "DYN_TRTLLM_PUBLISH_EVENTS_AND_METRICS",
-];
 
 /// Returns how a finding depends on the Dynamo version.
 pub(super) fn versions(id: &str) -> &'static str {
@@ -76,7 +77,7 @@ pub(super) fn versions(id: &str) -> &'static str {
         "KVT001" => {
             "TensorRT-LLM: up to 1.3 nothing compares the two sizes; from 1.4 the publisher uses the engine's. \
              dynamo.router and gateway plugins hash with their own size in every version; frontends with \
-             --dyn-chat-processor do so from 1.0 to 1.2."
+             {flag::CHAT_PROCESSOR} do so from 1.0 to 1.2."
         }
         "KVT002" => {
             "Every version rejects, or never matches, workers with another size. Up to 1.4 a prefill router \
@@ -84,14 +85,16 @@ pub(super) fn versions(id: &str) -> &'static str {
         }
         "KVT005" => "Every version; the default is round-robin.",
         "KVT006" => {
-            "0.9: DYN_KV_EVENTS, --no-kv-events. From 1.0: DYN_ROUTER_USE_KV_EVENTS, \
-             --no-router-kv-events."
+            "0.9: {variable::KV_EVENTS}, {flag::NO_KV_EVENTS}. From 1.0: {variable::ROUTER_USE_KV_EVENTS}, \
+             {flag::NO_ROUTER_KV_EVENTS}."
         }
-        "KVT013" => "0.9: --router-replica-sync. From 1.0 also DYN_ROUTER_REPLICA_SYNC.",
+        "KVT013" => {
+            "0.9: {flag::ROUTER_REPLICA_SYNC}. From 1.0 also {variable::ROUTER_REPLICA_SYNC}."
+        }
         "KVT016" => {
             "0.9 to 1.6: the router inside dynamo.frontend hashes with the size in the workers' model card, not \
-             with this one. Exception: 1.0 to 1.2 with --dyn-chat-processor. dynamo.router \
-             (--router-block-size, default 128) and gateway plugins use their own size."
+             with this one. Exception: 1.0 to 1.2 with {flag::CHAT_PROCESSOR}. dynamo.router \
+             ({flag::ROUTER_BLOCK_SIZE}, default 128) and gateway plugins use their own size."
         }
         "KVT017" => "Every version; vLLM without prefix caching publishes no events either.",
         "KVT101" => "Every version.",
@@ -138,9 +141,8 @@ pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
 
 /// KVT101: settings of the router on a worker.
 fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
-    for setting in router_settings() {
-        let names = [setting.always, setting.old, setting.new];
-        let names = names.into_iter().filter(|name| !name.is_empty());
+    for setting in settings::routing() {
+        let names = setting.variables.iter().map(|name| name.text);
         let Some((name, entry)) = names
             .filter_map(|name| Some((name, part.variable(name)?)))
             .find(|(_, variable)| !is_shared(part, variable.list))
@@ -162,7 +164,7 @@ fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
                 "{name} is set on {}, which does not route, but not on {}.",
                 part.name, first.name
             ),
-            effect: effect_of(&setting).to_owned(),
+            effect: effect_of(setting).to_owned(),
             template: part.template.map(str::to_owned),
             spots: vec![
                 scene.text.spot(part.file, place, &format!("{name}={value}")),
@@ -178,7 +180,7 @@ fn misplaced(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
     }
 }
 
-fn effect_of(setting: &RouterSetting) -> &'static str {
+fn effect_of(setting: &Setting) -> &'static str {
     match setting.what {
         ClaimWhat::RouterMode => "Requests are routed without regard to cached blocks.",
         ClaimWhat::BlockSize => {
@@ -224,23 +226,27 @@ fn of_workers(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
 /// KVT102: variables with the name of another version.
 fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
     let Some(version) = part.version() else { return };
-    let dynamo = format!("{}.{}", version.0, version.1);
-    for setting in router_settings() {
-        let (unread, read) =
-            if version < (1, 0) { (setting.new, setting.old) } else { (setting.old, setting.new) };
-        let read_name = if read.is_empty() { setting.always } else { read };
-        let variable = part.variable(unread).filter(|_| !unread.is_empty());
-        let better = !read_name.is_empty() && part.variable(read_name).is_some();
-        let Some(variable) = variable.filter(|_| !better) else { continue };
+    let release = Release::new(version.0, version.1);
+    let read = |name: &&Name| name.may_be_read(Some(release));
+    for setting in settings::routing() {
+        // Where the credit is not read, the weight is.
+        let others = settings::OVERLAP.iter().copied().flatten();
+        let others = others.filter(|_| setting.what == ClaimWhat::OverlapCredit);
+        let mut readable = setting.variables.iter().chain(others).filter(read);
+        let read_name = readable.clone().find(|name| !name.alias).map_or("", |name| name.text);
+        let mut unread = setting.variables.iter().filter(|name| !read(name));
+        let given = unread.find_map(|name| Some((name.text, part.variable(name.text)?)));
+        let better = readable.any(|name| part.variable(name.text).is_some());
+        let Some((unread, variable)) = given.filter(|_| !better) else { continue };
         let value = variable.entry.string("value").unwrap_or_default();
-        let flag = setting.flags[0].first().copied().unwrap_or_default();
+        let flag = setting.flags.first().map_or("", |name| name.text);
         let name = if read_name.is_empty() { flag } else { read_name };
         let place = (variable.entry.line, variable.entry.column);
         found.push(Flaw {
             name: NOT_READ.name,
             severity: Severity::Warning,
             component: part.name.to_string(),
-            summary: format!("Dynamo {dynamo} does not read {unread}; its name is {name} there."),
+            summary: format!("Dynamo {release} does not read {unread}; its name is {name} there."),
             effect: "The default applies instead.".to_owned(),
             template: part.template.map(str::to_owned),
             spots: vec![scene.text.spot(part.file, place, &format!("{unread}={value}"))],
@@ -254,19 +260,21 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
         });
     }
     let weight = set(part, ClaimWhat::OverlapWeight);
-    if weight.is_some() && version >= (1, 6) {
+    if weight.is_some() && release >= Release::new(1, 6) {
         let mut flaw = Flaw {
             name: NOT_READ.name,
             severity: Severity::Info,
             component: part.name.to_string(),
             summary: format!(
-                "In Dynamo {dynamo} the overlap weight scales the prefill load; the overlap credit weighs \
+                "In Dynamo {release} the overlap weight scales the prefill load; the overlap credit weighs \
                  cached blocks."
             ),
             effect: "A weight chosen before 1.6 now has another effect.".to_owned(),
-            fix: "Set DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT instead, or DYN_ROUTER_PREFILL_LOAD_SCALE to scale the \
-                  prefill load."
-                .to_owned(),
+            fix: format!(
+                "Set {} instead, or {} to scale the prefill load.",
+                variable::ROUTER_KV_OVERLAP_SCORE_CREDIT,
+                variable::ROUTER_PREFILL_LOAD_SCALE
+            ),
             ..scene.blank(NOT_READ.id)
         };
         scene.spot(&mut flaw, part, ClaimWhat::OverlapWeight, ClaimOf::Router);

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::document::{Document, Node};
 use super::{Source, Unreadable};
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, HiddenSetting, Role};
+use crate::dynamo::label;
 use fragment::Fragment;
 use reader::Reader;
 
@@ -151,7 +152,7 @@ struct Group {
 
 impl Group {
     fn of(object: &Object<'_>, sources: &[Source]) -> Self {
-        let label = "nvidia.com/dynamo-graph-deployment-name";
+        let label = label::GRAPH_DEPLOYMENT_NAME;
         let places = [
             object.node.at(&["metadata", "labels", label]),
             object.node.at(&["spec", "template", "metadata", "labels", label]),

@@ -2,8 +2,9 @@
 
 use super::judge::Scene;
 use super::manifest::Part;
-use crate::diagnose::ROUTER_MODES;
 use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+use crate::dynamo::router::MODES;
+use crate::dynamo::variable;
 
 /// The intended routing of a deployment.
 pub(super) struct Plan {
@@ -22,7 +23,7 @@ impl Plan {
         let has_own_size = scene.routers().any(|part| own(&part));
         let asked = scene.frontends().any(|part| mode(part) == Some("kv") || asks_for_kv(part));
         let elsewhere = |part: &Part<'_>| {
-            let entry = part.variable("DYN_ROUTER_MODE").map(|found| found.entry);
+            let entry = part.variable(variable::ROUTER_MODE).map(|found| found.entry);
             entry.and_then(|entry| entry.string("value")) == Some("kv")
         };
         let mode_misplaced = scene.workers().any(|(_, part)| elsewhere(part))
@@ -63,7 +64,7 @@ fn mode<'a>(part: &'a Part<'_>) -> Option<&'a str> {
 /// Returns true for values that are no mode, and can only be meant for `kv`. What such a deployment lacks
 /// besides is told as well.
 pub(super) fn means_kv(mode: &str) -> bool {
-    !ROUTER_MODES.contains(&mode) && mode.to_ascii_lowercase().contains("kv")
+    !MODES.contains(&mode) && mode.to_ascii_lowercase().contains("kv")
 }
 
 /// Returns the claim of a router about itself, when somebody set it.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::numbers::{Numbers, Step};
 use crate::domain::{DpRank, Envelope, HistoryNote, SourceNote, SourceState, Timestamp};
+use crate::dynamo::plane;
 
 /// Most sources that are told apart.
 const SOURCE_LIMIT: usize = 256;
@@ -23,7 +24,7 @@ const RESTART_JUMP: u64 = 1 << 32;
 
 /// The topic whose messages come in order: each publisher sends them from one task. Routers of 0.9 and 1.0 publish
 /// `kv_metrics` from several.
-const ORDERED: &str = "kv-events";
+const ORDERED: &str = plane::KV_EVENTS;
 
 /// A message that so many later ones overtook is lost.
 const OVERTAKEN: u64 = 32;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
-use crate::domain::{EVENTS_BY_ZMQ, RESOLVED_AFTER, Stake, Timestamp, steers};
+use crate::domain::{RESOLVED_AFTER, Stake, Timestamp, steers};
+use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::snapshot::{
     CheckRow, CheckVerdict, FindingRow, Knowledge, Quiet, RolloutRow, Severity, Snapshot, Standing,
 };

@@ -113,9 +113,10 @@ fn is_enough(args: &CheckArgs, snapshot: &Snapshot, listened: Duration) -> bool 
 
 /// Prints what a finding means.
 pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
-    let rules = RULES.iter().map(|rule| (rule.id(), rule.name(), rule.about()));
-    let mut known: Vec<_> =
-        rules.chain(CHECKS.iter().map(|check| (check.id, check.name, check.about))).collect();
+    let rules = RULES.iter().map(|rule| (rule.id(), rule.name(), rule.documentation()));
+    let mut known: Vec<_> = rules
+        .chain(CHECKS.iter().map(|check| (check.id, check.name, check.documentation())))
+        .collect();
     known.sort_unstable();
     let Some(id) = &args.id else {
         let lines = known.iter().map(|(id, name, _)| format!("{id}  {name}\n"));

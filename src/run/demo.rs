@@ -12,6 +12,7 @@ use super::{RunError, settings};
 use crate::cli::{DemoArgs, SourceArgs};
 use crate::clock;
 use crate::config::Config;
+use crate::dynamo::fill;
 use crate::engine::Engine;
 use crate::exit::Exit;
 use crate::simulator::{RouterMode, Scenario, Simulation, Steering};
@@ -136,7 +137,7 @@ impl Told {
             scenario: self.scenario.name().to_owned(),
             about: self.scenario.about().to_owned(),
             fixed: self.steps_taken > 0 && self.steps_taken >= steps.len(),
-            fix: next.to_owned(),
+            fix: fill(next),
             steps_taken: self.steps_taken,
             users: self.steering.users,
             mode: self.steering.mode.name(),

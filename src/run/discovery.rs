@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::RunError;
 use crate::cli::SourceArgs;
+use crate::dynamo::{plane, variable};
 use crate::source::etcd::{self, EtcdAddress, EtcdSpec};
 use crate::source::files;
 use crate::source::nats::Secret;
@@ -36,7 +37,7 @@ impl EtcdAt {
 /// `storage/kv.rs:174`; 0.9 says `DYN_STORE_KV`), or `ETCD_ENDPOINTS`.
 pub(super) fn records(args: &SourceArgs) -> Result<Option<Records>, RunError> {
     let env = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let in_files = ["DYN_DISCOVERY_BACKEND", "DYN_STORE_KV"]
+    let in_files = [variable::DISCOVERY_BACKEND, variable::STORE_KV]
         .iter()
         .any(|name| env(name).as_deref() == Some("file"));
     let mut found = Records { folder: args.discovery_dir.clone(), etcd: None };
@@ -45,8 +46,8 @@ pub(super) fn records(args: &SourceArgs) -> Result<Option<Records>, RunError> {
     }
     if found.folder.is_none() && found.etcd.is_none() {
         if in_files {
-            let unset = || std::env::temp_dir().join("dynamo_store_kv");
-            found.folder = Some(env("DYN_FILE_KV").map_or_else(unset, PathBuf::from));
+            let unset = || std::env::temp_dir().join(plane::RECORDS_FOLDER);
+            found.folder = Some(env(variable::FILE_KV).map_or_else(unset, PathBuf::from));
         } else if let Some(url) = env("ETCD_ENDPOINTS") {
             found.etcd = Some(EtcdAt::new(&url, args)?);
         }

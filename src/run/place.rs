@@ -13,6 +13,7 @@ use crate::attach::{self, Place};
 use crate::cli::{self, SourceArgs};
 use crate::clock;
 use crate::domain::{Fact, Graph, Pod};
+use crate::dynamo::label;
 use crate::frame::{Frame, KubeChange, Origin};
 use crate::source::kube::{KubeClient, Refusal, Within};
 use crate::wire::{self, Facts};
@@ -27,8 +28,7 @@ const MOST: usize = 64;
 const NAMED: usize = 5;
 
 /// Labels of pods that name their deployment.
-const LABELS: [&str; 2] =
-    ["nvidia.com/dynamo-namespace", "nvidia.com/dynamo-graph-deployment-name"];
+const LABELS: [&str; 2] = [label::NAMESPACE, label::GRAPH_DEPLOYMENT_NAME];
 
 /// A client, and the arguments that name what it looks at.
 pub(super) struct Found {

@@ -7,12 +7,12 @@ use super::config::{RouterMode, Scenario};
 
 /// The steps of the `gtc-demo` scenario.
 const GTC_DEMO: [&str; 5] = [
-    "Write tokens_per_block: 32, the size that the workers publish, into --override-engine-args; then \
+    "Write tokens_per_block: 32, the size that the workers publish, into {flag::OVERRIDE_ENGINE_ARGS}; then \
      restart the workers one by one.",
     "Restart the router without its history of KV events, as an empty stream does.",
     "Restart the workers one by one, so that their caches and the router's index are rebuilt together.",
-    "Set DYN_ROUTER_MODE=round-robin on the frontend and restart the workers, for comparison.",
-    "Set DYN_ROUTER_MODE=kv again and restart the workers.",
+    "Set {variable::ROUTER_MODE}=round-robin on the frontend and restart the workers, for comparison.",
+    "Set {variable::ROUTER_MODE}=kv again and restart the workers.",
 ];
 
 /// How fast workers are restarted.
@@ -34,19 +34,19 @@ impl Pace {
 
 impl Scenario {
     /// Returns what can be done, step by step, as the operator would say it; nothing where nothing is
-    /// broken.
+    /// broken. Dynamo's names are placeholders (see [`crate::dynamo::fill`]).
     pub const fn steps(self) -> &'static [&'static str] {
         match self {
             Self::GtcDemo => &GTC_DEMO,
             Self::Fleet8 => &[GTC_DEMO[0]],
-            Self::Fleet16 => &["Set DYN_ROUTER_MODE=kv on the frontend and restart it."],
+            Self::Fleet16 => &["Set {variable::ROUTER_MODE}=kv on the frontend and restart it."],
             Self::Mismatch => {
                 &["Roll the workers one by one with tokens_per_block: 32, the size they \
-                                 publish (--kv-block-size 32)."]
+                                 publish ({flag::KV_BLOCK_SIZE} 32)."]
             }
             Self::Healthy => &[],
             Self::RouterMismatch => {
-                &["Start the workers anew with --kv-block-size 32, the size of the \
+                &["Start the workers anew with {flag::KV_BLOCK_SIZE} 32, the size of the \
                                        engine, so that their model cards say so."]
             }
             Self::NoHistory => {
@@ -54,7 +54,7 @@ impl Scenario {
                                   index start again together."]
             }
             Self::Churn => &["Roll the workers one by one with eight times the KV memory."],
-            Self::Silent => &["Roll the silent worker with --publish-events-and-metrics."],
+            Self::Silent => &["Roll the silent worker with {flag::PUBLISH_EVENTS_AND_METRICS}."],
         }
     }
 

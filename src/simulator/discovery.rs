@@ -3,6 +3,7 @@
 use super::config::WorkerConfig;
 use super::names::{component, publisher_id};
 use super::site::Site;
+use crate::dynamo::plane;
 use crate::wire::encode::Family;
 
 /// A key and its value.
@@ -20,19 +21,22 @@ pub(super) fn worker(
     let (namespace, component) = (site.namespace, component(family));
     let path = format!("{namespace}/{component}/generate/{instance:x}");
     let mut records = vec![
-        (format!("v1/mdc/{path}"), model(site, family, instance, config, (dp_ranks, batch))),
         (
-            format!("v1/instances/{path}"),
+            format!("{}{path}", plane::CARDS),
+            model(site, family, instance, config, (dp_ranks, batch)),
+        ),
+        (
+            format!("{}{path}", plane::ENDPOINTS),
             endpoint(site, family, instance, component, "generate", address),
         ),
     ];
     if !config.publishes {
         return records;
     }
-    records.push(channel(site, family, instance, 0, "kv_metrics"));
+    records.push(channel(site, family, instance, 0, plane::LOAD));
     if !family.uses_jetstream() {
         for dp_rank in 0..dp_ranks {
-            records.push(channel(site, family, instance, dp_rank, "kv-events"));
+            records.push(channel(site, family, instance, dp_rank, plane::KV_EVENTS));
             if family >= Family::V1_4 {
                 records.push(event_source(site, family, instance, dp_rank));
             }
@@ -50,14 +54,14 @@ pub(super) fn router(site: &Site, family: Family, instance: u64, address: &str) 
         (component(family), "router-discovery")
     };
     let mut records = vec![(
-        format!("v1/instances/{namespace}/{component}/{name}/{instance:x}"),
+        format!("{}{namespace}/{component}/{name}/{instance:x}", plane::ENDPOINTS),
         endpoint(site, family, instance, component, name, address),
     )];
     if family < Family::V1_5 {
-        records.push(channel(site, family, instance, 0, "kv_metrics"));
+        records.push(channel(site, family, instance, 0, plane::LOAD));
     }
     if family == Family::V0_9 {
-        records.push(channel(site, family, instance, 0, "kv-hit-rate"));
+        records.push(channel(site, family, instance, 0, plane::HIT_RATE));
     }
     records
 }
@@ -115,15 +119,15 @@ fn channel(
     let transport = format!(r#"{{"kind":"Nats","config":{{"subject_prefix":"{prefix}"}}}}"#);
     if family.scopes_by_endpoint() {
         let (path, scope) = endpoint_scope(site, family);
-        let key = format!("v1/event_channels/{path}/topic/{topic}/{publisher:x}");
+        let key = format!("{}{path}/topic/{topic}/{publisher:x}", plane::CHANNELS);
         let value = format!(
             r#"{{"type":"EventChannel","scope":{scope},"topic":"{topic}","instance_id":{publisher},"transport":{transport}}}"#
         );
         return (key, value);
     }
     let namespace = site.namespace;
-    let component = if topic == "kv-events" { component(family) } else { "" };
-    let key = format!("v1/event_channels/{namespace}/{component}/{topic}/{publisher:x}");
+    let component = if topic == plane::KV_EVENTS { component(family) } else { "" };
+    let key = format!("{}{namespace}/{component}/{topic}/{publisher:x}", plane::CHANNELS);
     let value = format!(
         r#"{{"type":"EventChannel","namespace":"{namespace}","component":"{component}","topic":"{topic}","instance_id":{publisher},"transport":{transport}}}"#
     );
@@ -132,11 +136,12 @@ fn channel(
 
 fn event_source(site: &Site, family: Family, instance: u64, dp_rank: u32) -> Record {
     let (namespace, component) = (site.namespace, component(family));
-    let publisher = publisher_id(family, instance, dp_rank, "kv-events");
+    let publisher = publisher_id(family, instance, dp_rank, plane::KV_EVENTS);
     let (path, scope) = endpoint_scope(site, family);
-    let key = format!("v1/event_sources/{path}/topic/kv-events/{publisher:x}");
+    let topic = plane::KV_EVENTS;
+    let key = format!("{}{path}/topic/{topic}/{publisher:x}", plane::SOURCES);
     let value = format!(
-        r#"{{"type":"EventSource","scope":{scope},"topic":"kv-events","publisher_id":{publisher},"metadata":{{"kv_state_endpoint":{{"namespace":"{namespace}","component":"{component}","name":"generate"}},"worker":{{"worker_id":{instance},"dp_rank":{dp_rank}}},"publisher_id":{publisher}}}}}"#
+        r#"{{"type":"EventSource","scope":{scope},"topic":"{topic}","publisher_id":{publisher},"metadata":{{"kv_state_endpoint":{{"namespace":"{namespace}","component":"{component}","name":"generate"}},"worker":{{"worker_id":{instance},"dp_rank":{dp_rank}}},"publisher_id":{publisher}}}}}"#
     );
     (key, value)
 }

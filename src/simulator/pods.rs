@@ -9,6 +9,7 @@ use super::config::WorkerConfig;
 use super::logs::rfc3339;
 use super::site::Site;
 use crate::domain::Timestamp;
+use crate::dynamo::{flag, label, variable};
 use crate::wire::encode::Family;
 
 /// Returns the pod of the worker in `place` of `workers`, which is the number of its node too.
@@ -21,7 +22,7 @@ pub(super) fn worker(
 ) -> String {
     let Some(config) = workers.get(place) else { return String::new() };
     let mut env = worker_env();
-    env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": site.namespace }));
+    env.insert(0, json!({ "name": variable::NAMESPACE, "value": site.namespace }));
     let component = component(workers, place);
     let pod = Pod { site, name, component: &component, kind: "worker", node: place, started: None };
     pod.json(family, &worker_command(), &json!(worker_args(site, config)), &json!(env))
@@ -37,7 +38,7 @@ pub(super) fn frontend(
     at: Timestamp,
 ) -> String {
     let mut env = frontend_env(declared);
-    env.insert(0, json!({ "name": "DYN_NAMESPACE", "value": site.namespace }));
+    env.insert(0, json!({ "name": variable::NAMESPACE, "value": site.namespace }));
     let command = json!(["python3", "-m", "dynamo.frontend"]);
     let pod =
         Pod { site, name, component: "Frontend", kind: "frontend", node: 0, started: Some(at) };
@@ -84,7 +85,7 @@ pub(super) fn graph(
         ("v1alpha1", json!({ "backendFramework": "trtllm", "services": map }))
     };
     json!({
-        "apiVersion": format!("nvidia.com/{version}"),
+        "apiVersion": format!("{}{version}", label::PREFIX),
         "kind": "DynamoGraphDeployment",
         "metadata": { "name": site.deployment, "namespace": site.kube_namespace, "generation": generation },
         "spec": spec,
@@ -135,26 +136,26 @@ fn worker_command() -> Value {
 
 fn worker_args(site: &Site, config: &WorkerConfig) -> Vec<String> {
     let engine = json!({ "kv_cache_config": { "tokens_per_block": config.engine } }).to_string();
-    let mut args = vec!["--model-path", site.model, "--override-engine-args", &engine];
+    let mut args = vec![flag::MODEL_PATH, site.model, flag::OVERRIDE_ENGINE_ARGS, &engine];
     let tokens = config.publisher.to_string();
     // One flag sets publisher and card; where they differ, something else has set the card.
     if config.card == config.publisher {
-        args.extend(["--kv-block-size", &tokens]);
+        args.extend([flag::KV_BLOCK_SIZE, &tokens]);
     }
     if config.publishes {
-        args.push("--publish-events-and-metrics");
+        args.push(flag::PUBLISH_EVENTS_AND_METRICS);
     }
     args.into_iter().map(str::to_owned).collect()
 }
 
 fn worker_env() -> Vec<Value> {
-    vec![json!({ "name": "DYN_SYSTEM_PORT", "value": "9090" })]
+    vec![json!({ "name": variable::SYSTEM_PORT, "value": "9090" })]
 }
 
 fn frontend_env(declared: Option<u32>) -> Vec<Value> {
     let size = declared
-        .map(|size| json!({ "name": "DYN_KV_CACHE_BLOCK_SIZE", "value": size.to_string() }));
-    [json!({ "name": "DYN_ROUTER_MODE", "value": "kv" })].into_iter().chain(size).collect()
+        .map(|size| json!({ "name": variable::KV_CACHE_BLOCK_SIZE, "value": size.to_string() }));
+    [json!({ "name": variable::ROUTER_MODE, "value": "kv" })].into_iter().chain(size).collect()
 }
 
 fn image(family: Family) -> String {
@@ -185,10 +186,10 @@ impl Pod<'_> {
                 "name": self.name,
                 "namespace": self.site.kube_namespace,
                 "labels": {
-                    "nvidia.com/dynamo-component": self.component,
-                    "nvidia.com/dynamo-component-type": self.kind,
-                    "nvidia.com/dynamo-graph-deployment-name": self.site.deployment,
-                    "nvidia.com/dynamo-namespace": self.site.namespace,
+                    (label::COMPONENT): self.component,
+                    (label::COMPONENT_TYPE): self.kind,
+                    (label::GRAPH_DEPLOYMENT_NAME): self.site.deployment,
+                    (label::NAMESPACE): self.site.namespace,
                 },
             },
             "spec": {

@@ -1,5 +1,6 @@
 //! Where a simulated cluster lives: its names, and how its processes are started and found.
 
+use crate::dynamo::plane;
 use crate::wire::encode::Family;
 
 /// How processes are started and how they find each other.
@@ -69,7 +70,7 @@ impl Site {
         let (namespace, component) = (self.namespace, super::names::component(family));
         if family.scopes_by_endpoint() {
             format!("namespace.{namespace}.component.{component}.endpoint.generate")
-        } else if matches!(topic, "kv_metrics" | "kv-hit-rate") {
+        } else if matches!(topic, plane::LOAD | plane::HIT_RATE) {
             format!("namespace.{namespace}")
         } else {
             format!("namespace.{namespace}.component.{component}")
@@ -78,7 +79,14 @@ impl Site {
 
     /// Returns the name of the `JetStream` stream of KV events on 0.9.
     pub(super) fn stream(&self) -> String {
-        format!("namespace-{}-component-tensorrt-llm-kv-events", self.namespace)
+        [
+            plane::STREAM_START,
+            self.namespace,
+            plane::STREAM_COMPONENT,
+            "tensorrt-llm",
+            plane::STREAM_END,
+        ]
+        .concat()
     }
 
     /// Returns the name of the model in file names and keys.

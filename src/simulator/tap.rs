@@ -7,6 +7,7 @@ use super::names::publisher_id;
 use super::rng::Rng;
 use super::site::Site;
 use crate::domain::{HitRate, Tier, Timestamp, WorkerRank};
+use crate::dynamo::plane;
 use crate::frame::{Frame, KubeChange, Origin};
 use crate::wire::encode::{
     Change, Family, RouterEvent, envelope, hit_rate, router_load, worker_load,
@@ -35,7 +36,7 @@ pub(super) struct Tap {
 impl Tap {
     /// Returns a tap that is live from `live` on.
     pub(super) fn new(site: &'static Site, family: Family, live: Timestamp, history: bool) -> Self {
-        let subjects = ["kv-events", "kv_metrics", "kv-hit-rate"]
+        let subjects = [plane::KV_EVENTS, plane::LOAD, plane::HIT_RATE]
             .map(|topic| (topic, format!("{}.{topic}", site.scope(family, topic)).into()));
         let stream = site.stream();
         Self {
@@ -45,7 +46,7 @@ impl Tap {
             history,
             muted: false,
             frames: Vec::new(),
-            stream_subject: format!("{stream}.kv-events").into(),
+            stream_subject: format!("{stream}{}", plane::KV_EVENTS_SUBJECT_END).into(),
             stream: stream.into(),
             stream_seq: 0,
             subjects: HashMap::from(subjects),
@@ -109,7 +110,7 @@ impl Tap {
         let event = RouterEvent { rank, tier: Tier::Device, event_id: id, change };
         if !self.family.uses_jetstream() {
             let payload = event.payload(self.family);
-            self.publish(at, rank.worker.0, rank.dp_rank.0, "kv-events", &payload);
+            self.publish(at, rank.worker.0, rank.dp_rank.0, plane::KV_EVENTS, &payload);
             return;
         }
         self.stream_seq += 1;
@@ -130,15 +131,16 @@ impl Tap {
     /// A worker's KV event is lost after it was numbered.
     pub(super) fn lose(&mut self, rank: WorkerRank) {
         if !self.family.uses_jetstream() {
-            let publisher = publisher_id(self.family, rank.worker.0, rank.dp_rank.0, "kv-events");
-            *self.sequences.entry((publisher, "kv-events")).or_default() += 1;
+            let publisher =
+                publisher_id(self.family, rank.worker.0, rank.dp_rank.0, plane::KV_EVENTS);
+            *self.sequences.entry((publisher, plane::KV_EVENTS)).or_default() += 1;
         }
     }
 
     /// A worker reports the blocks it uses.
     pub(super) fn worker_load(&mut self, at: Timestamp, rank: WorkerRank, used: u64) {
         let payload = worker_load(rank, used, self.family);
-        self.publish(at, rank.worker.0, rank.dp_rank.0, "kv_metrics", &payload);
+        self.publish(at, rank.worker.0, rank.dp_rank.0, plane::LOAD, &payload);
     }
 
     /// A router reports what it believes to run on `rank`. It no longer does from 1.5 on.
@@ -151,14 +153,14 @@ impl Tap {
     ) {
         if self.family < Family::V1_5 {
             let payload = router_load(rank, blocks, prefill_tokens, self.family);
-            self.publish(at, router, 0, "kv_metrics", &payload);
+            self.publish(at, router, 0, plane::LOAD, &payload);
         }
     }
 
     /// A router reports the overlap of one request, on 0.9.
     pub(super) fn hit_rate(&mut self, at: Timestamp, router: u64, rate: &HitRate) {
         if self.family == Family::V0_9 {
-            self.publish(at, router, 0, "kv-hit-rate", &hit_rate(rate));
+            self.publish(at, router, 0, plane::HIT_RATE, &hit_rate(rate));
         }
     }
 

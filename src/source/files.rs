@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::clock;
 use crate::domain::{SourceState, Timestamp};
+use crate::dynamo::plane;
 use crate::frame::Origin;
 use crate::source::etcd::Known;
 use crate::source::notes::{Notes, shortened};
@@ -21,9 +22,6 @@ use crate::source::{Desired, Emitter, SourceHandle};
 
 /// The name of the source in notes.
 const NAME: &str = "discovery";
-
-/// Folders that are read.
-const FOLDERS: [&str; 4] = ["v1/instances", "v1/mdc", "v1/event_channels", "v1/event_sources"];
 
 /// Time between two looks.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -127,7 +125,7 @@ fn scan(folder: &Path, now: Timestamp) -> std::io::Result<Found> {
     // That there is no such folder is worth saying; that it has no records yet is not.
     fs::read_dir(folder)?;
     let mut found = Found::default();
-    for bucket in FOLDERS {
+    for bucket in plane::RECORD_KINDS.map(|kind| kind.trim_end_matches('/')) {
         let entries = match fs::read_dir(folder.join(bucket)) {
             Ok(entries) => entries,
             Err(error) if error.kind() == ErrorKind::NotFound => continue,

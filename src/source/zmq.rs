@@ -20,6 +20,7 @@ use tokio::task::JoinHandle;
 
 use crate::clock;
 use crate::domain::{Peers, SourceState, Timestamp};
+use crate::dynamo::plane;
 use crate::source::notes::{Notes, how_many};
 use crate::source::reach::Reach;
 use crate::source::{Desired, Emitter, SourceHandle};
@@ -37,7 +38,7 @@ const NAME: &str = "zmq";
 const LOSSY_FOR: Duration = Duration::from_secs(60);
 
 /// Topics of which kvtop reads something. Subscriptions are prefixes; publishers leave out the rest.
-const TOPICS: [&str; 4] = ["kv-events", "kv_metrics", "kv-hit-rate", "active_sequences_events"];
+const TOPICS: [&str; 4] = [plane::KV_EVENTS, plane::LOAD, plane::HIT_RATE, plane::ACTIVE_SEQUENCES];
 
 /// A socket to subscribe to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -77,7 +78,7 @@ impl ZmqSpec {
         // Brokers of 1.4 and later name the whole subject in front.
         let subjects = match &self.namespace {
             Some(namespace) => format!("namespace.{namespace}."),
-            None => "namespace.".to_owned(),
+            None => plane::SUBJECT_START.to_owned(),
         };
         TOPICS.into_iter().map(str::to_owned).chain([subjects]).collect()
     }

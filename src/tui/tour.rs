@@ -295,7 +295,7 @@ fn cached(live: &Snapshot) -> Option<String> {
 
 /// What follows the steps in docs/DEMO.md.
 const QUESTIONS: &str = "
-The fix is on the workers: `tokens_per_block` of TensorRT-LLM, `--block-size` of vLLM. The steps \"The fix\"
+The fix is on the workers: `tokens_per_block` of TensorRT-LLM, `{flag::BLOCK_SIZE}` of vLLM. The steps \"The fix\"
 and \"Apply it\" appear only in scenarios that have a fix.
 
 ## Five minutes at a booth
@@ -354,7 +354,7 @@ pub fn script() -> String {
         // Writing to a string cannot fail.
         writeln!(page, "| {number} | {title} | {key} | {when} | {say} |").unwrap_or_default();
     }
-    page.push_str(QUESTIONS);
+    page.push_str(&crate::dynamo::fill(QUESTIONS));
     page
 }
 

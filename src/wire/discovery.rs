@@ -15,6 +15,7 @@ use crate::domain::{
     Advertised, Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId,
     Membership, Placement, Subject, Transport, WorkerId,
 };
+use crate::dynamo::plane;
 use crate::frame::{Frame, Origin};
 
 /// Longest name that is kept.
@@ -74,13 +75,13 @@ pub(super) fn record(value: &Value, source: &str, facts: &mut Facts) {
 /// Reads a key whose value is gone: `v1/instances/{namespace}/{component}/{endpoint}/{id:x}`, the same
 /// below `v1/mdc`, or that of a channel.
 fn withdrawn(store: &str, key: &str) -> Option<Fact> {
-    if key.starts_with("v1/event_channels/") {
+    if key.starts_with(plane::CHANNELS) {
         let record = source_of(store, key).into();
         return Some(Fact::Advertised(Advertised { record, pod: None, channels: Vec::new() }));
     }
-    let (rest, is_card) = match key.strip_prefix("v1/mdc/") {
+    let (rest, is_card) = match key.strip_prefix(plane::CARDS) {
         Some(rest) => (rest, true),
-        None => (key.strip_prefix("v1/instances/")?, false),
+        None => (key.strip_prefix(plane::ENDPOINTS)?, false),
     };
     let mut parts = rest.split('/');
     let (namespace, component, endpoint) = (parts.next()?, parts.next()?, parts.next()?);

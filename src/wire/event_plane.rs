@@ -8,26 +8,24 @@
 use super::msgpack::{Cursor, Malformed};
 use super::{Facts, Reject, engine_events, kv_msgpack, load, whole};
 use crate::domain::{Envelope, Fact};
+use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
-
-/// Topics that kvtop reads. Others, such as `forward-pass-metrics`, are passed over.
-const TOPICS: [&str; 4] = ["kv-events", "kv_metrics", "kv-hit-rate", "active_sequences_events"];
 
 /// Version of the frame around an envelope on ZMQ.
 const ZMQ_FRAME_VERSION: u8 = 1;
 
 /// Returns the topic of an event-plane subject, its last part, if kvtop reads it.
 pub(super) fn topic_of(subject: &str) -> Option<&'static str> {
-    let rest = subject.strip_prefix("namespace.")?;
+    let rest = subject.strip_prefix(plane::SUBJECT_START)?;
     // The topic that comes most needs no search.
-    if rest.ends_with(".kv-events") {
-        return Some(TOPICS[0]);
+    if rest.ends_with(plane::KV_EVENTS_SUBJECT_END) {
+        return Some(plane::TOPICS[0]);
     }
     rest.rsplit('.').next().and_then(known)
 }
 
 fn known(topic: &str) -> Option<&'static str> {
-    TOPICS.into_iter().find(|known| *known == topic)
+    plane::TOPICS.into_iter().find(|known| *known == topic)
 }
 
 pub(super) fn decode_nats(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
@@ -91,10 +89,10 @@ fn envelope(
     let at = frame.happened();
     // A payload that cannot be read still counts for the publisher's sequence.
     let decoded = match topic {
-        "kv-events" => kv_msgpack::decode(payload, at, facts),
-        "kv_metrics" => load::active_load(payload, publisher, facts).map(|()| None),
-        "kv-hit-rate" => load::hit_rate(payload, facts).map(|()| None),
-        "active_sequences_events" => load::active_sequences(payload, facts).map(|()| None),
+        plane::KV_EVENTS => kv_msgpack::decode(payload, at, facts),
+        plane::LOAD => load::active_load(payload, publisher, facts).map(|()| None),
+        plane::HIT_RATE => load::hit_rate(payload, facts).map(|()| None),
+        plane::ACTIVE_SEQUENCES => load::active_sequences(payload, facts).map(|()| None),
         _ => Ok(None),
     };
     facts.other.push(Fact::Envelope {
@@ -114,7 +112,7 @@ fn plain_fields(body: &[u8]) -> Option<Fields<'_>> {
     let sequence = Some(cursor.unsigned().ok()?);
     cursor.expect(b"\xACpublished_at")?;
     cursor.unsigned().ok()?;
-    if cursor.expect(b"\xA5topic\xA9kv-events\xA7payload").is_none() {
+    if cursor.expect(plane::KV_EVENTS_FIELD).is_none() {
         cursor.expect(b"\xA5topic")?;
         cursor.text().ok()?;
         cursor.expect(b"\xA7payload")?;

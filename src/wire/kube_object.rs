@@ -22,11 +22,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use image::backend as backend_of_image;
-pub use settings::{RouterSetting, router_settings};
 
 use super::text::printable;
 use super::{Decoder, Facts, Reject, whole};
 use crate::domain::{ConfigMaps, Endpoints, Fact, PodRef, Timestamp};
+use crate::dynamo::label;
 use crate::frame::{Frame, KubeChange, Origin};
 
 /// Longest name that is kept: the longest that Kubernetes allows.
@@ -130,7 +130,7 @@ fn decode_endpoints(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     };
     let pods = if object.gone { &Value::Null } else { &object.value["endpoints"] };
     facts.other.push(Fact::Endpoints(Endpoints {
-        discovery: object.label("nvidia.com/dynamo-discovery-enabled") == Some("true"),
+        discovery: object.label(label::DISCOVERY_ENABLED) == Some("true"),
         pods: list(pods).filter_map(pod_of).collect(),
         slice: object.name,
     }));

@@ -8,6 +8,7 @@ use super::{Facts, Reject};
 use crate::domain::{
     ActiveLoad, DpRank, Fact, HitRate, RequestEvent, RequestPhase, WorkerId, WorkerRank,
 };
+use crate::dynamo::plane;
 
 /// Longest request id that is kept.
 const REQUEST_LIMIT: usize = 64;
@@ -50,8 +51,8 @@ pub(super) fn active_load(payload: &[u8], publisher: u64, facts: &mut Facts) -> 
         }
         Ok(())
     };
-    read().map_err(|error| reject("kv_metrics", error))?;
-    load.rank = rank(worker, dp_rank, "kv_metrics")?;
+    read().map_err(|error| reject(plane::LOAD, error))?;
+    load.rank = rank(worker, dp_rank, plane::LOAD)?;
     facts.other.push(Fact::Load(load));
     Ok(())
 }
@@ -73,8 +74,8 @@ pub(super) fn hit_rate(payload: &[u8], facts: &mut Facts) -> Result<(), Reject> 
         }
         Ok(())
     };
-    read().map_err(|error| reject("kv-hit-rate", error))?;
-    let rank = rank(worker, dp_rank, "kv-hit-rate")?;
+    read().map_err(|error| reject(plane::HIT_RATE, error))?;
+    let rank = rank(worker, dp_rank, plane::HIT_RATE)?;
     facts.other.push(Fact::HitRate(HitRate { rank, isl_blocks, overlap_blocks }));
     Ok(())
 }

@@ -22,6 +22,7 @@ pub(super) const CORE_STD: &[&str] = &[];
 
 pub(super) const LAYERS: &[Layer] = &[
     Layer { name: "domain", layers: &[], crates: &[], std: CORE_STD, in_tests: &[] },
+    Layer { name: "dynamo", layers: &["domain"], crates: &[], std: CORE_STD, in_tests: &[] },
     Layer {
         name: "clock",
         layers: &["domain"],
@@ -33,7 +34,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "simulator",
         // Of `wire` only the encoders.
-        layers: &["domain", "frame", "wire"],
+        layers: &["domain", "dynamo", "frame", "wire"],
         crates: &["serde_json", "xxhash_rust"],
         std: CORE_STD,
         in_tests: &[],
@@ -42,7 +43,7 @@ pub(super) const LAYERS: &[Layer] = &[
         name: "source",
         // Of `wire` only the encoder of health notes, and the functions that remove text from log lines and
         // scrapes (`kept_of_…`).
-        layers: &["domain", "clock", "frame", "simulator", "wire"],
+        layers: &["domain", "dynamo", "clock", "frame", "simulator", "wire"],
         crates: &[
             "async_nats",
             "base64",
@@ -80,7 +81,7 @@ pub(super) const LAYERS: &[Layer] = &[
     },
     Layer {
         name: "wire",
-        layers: &["domain", "frame"],
+        layers: &["domain", "dynamo", "frame"],
         crates: &[
             "bytes",
             "jiff",
@@ -102,24 +103,30 @@ pub(super) const LAYERS: &[Layer] = &[
         in_tests: &[],
     },
     Layer { name: "metrics", layers: &["domain"], crates: &[], std: CORE_STD, in_tests: &[] },
-    Layer { name: "model", layers: &["domain"], crates: &[], std: CORE_STD, in_tests: &[] },
+    Layer {
+        name: "model",
+        layers: &["domain", "dynamo"],
+        crates: &[],
+        std: CORE_STD,
+        in_tests: &[],
+    },
     Layer {
         name: "attach",
-        layers: &["domain", "model"],
+        layers: &["domain", "dynamo", "model"],
         crates: &[],
         std: CORE_STD,
         in_tests: &[],
     },
     Layer {
         name: "diagnose",
-        layers: &["domain", "model"],
+        layers: &["domain", "dynamo", "model"],
         crates: &["serde", "serde_json", "serde_saphyr"],
         std: CORE_STD,
         in_tests: &[],
     },
     Layer {
         name: "lint",
-        layers: &["domain", "frame", "wire", "model", "diagnose"],
+        layers: &["domain", "dynamo", "frame", "wire", "model", "diagnose"],
         crates: &["serde", "serde_json", "serde_saphyr"],
         std: CORE_STD,
         in_tests: &[],
@@ -127,21 +134,24 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer { name: "snapshot", layers: &["domain"], crates: &[], std: CORE_STD, in_tests: &[] },
     Layer {
         name: "engine",
-        layers: &["domain", "frame", "wire", "mirror", "metrics", "model", "diagnose", "snapshot"],
+        layers: &[
+            "domain", "dynamo", "frame", "wire", "mirror", "metrics", "model", "diagnose",
+            "snapshot",
+        ],
         crates: &[],
         std: CORE_STD,
         in_tests: &[],
     },
     Layer {
         name: "report",
-        layers: &["domain", "snapshot", "lint"],
+        layers: &["domain", "dynamo", "snapshot", "lint"],
         crates: &["jiff", "serde", "serde_json"],
         std: CORE_STD,
         in_tests: &[],
     },
     Layer {
         name: "tui",
-        layers: &["domain", "snapshot"],
+        layers: &["domain", "dynamo", "snapshot"],
         crates: &["ratatui", "crossterm", "serde", "strsim", "toml", "tui_tree_widget"],
         std: CORE_STD,
         in_tests: &[],

@@ -21,7 +21,8 @@ fn ids_are_unique_and_explanations_refer_to_rules() {
     assert_eq!(ids.len(), RULES.len());
     assert_eq!(ids.len(), 21);
     for rule in RULES {
-        assert!(rule.about().len() > 100 && rule.about().ends_with('.'), "{}", rule.id());
+        let text = rule.documentation();
+        assert!(text.len() > 100 && text.ends_with('.') && !text.contains("::"), "{}", rule.id());
         for id in rule.explains() {
             assert!(ids.contains(id) && *id != rule.id(), "{} explains {id}", rule.id());
         }
@@ -37,7 +38,7 @@ fn the_reference_of_findings_is_generated_from_the_rules() {
     let mut rules: Vec<_> = RULES.to_vec();
     rules.sort_by_key(|rule| rule.id());
     for rule in rules {
-        let about = rule.about().replace('\n', "\n\n");
+        let about = rule.documentation().replace('\n', "\n\n");
         writeln!(page, "\n## {} {}\n\n{about}", rule.id(), rule.name()).unwrap();
         if !rule.explains().is_empty() {
             writeln!(
@@ -52,7 +53,7 @@ fn the_reference_of_findings_is_generated_from_the_rules() {
         "\n# Of manifests alone\n\nWhat `kvtop lint` finds beside them (see [lint.md](lint.md)).\n",
     );
     for check in CHECKS {
-        let about = check.about.replace('\n', "\n\n");
+        let about = check.documentation().replace('\n', "\n\n");
         writeln!(page, "\n## {} {}\n\n{about}", check.id, check.name).unwrap();
     }
     bless::page("docs/reference/findings.md", &page);

@@ -4,6 +4,7 @@
 //! drop every variable that is there, and in v1beta1 every other component. A JSON patch names the one
 //! item, and fails without harm when the object is another one by then.
 
+use crate::dynamo::label;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -63,7 +64,7 @@ pub(super) fn graph_command(
     operations: &[Operation],
 ) -> Option<String> {
     let version = graph.api?.version();
-    let kind = format!("dynamographdeployments.{version}.nvidia.com");
+    let kind = format!("{}.{version}.{}", label::GRAPHS, label::GROUP);
     // Whoever changed the object since then moved what the patch points at.
     let generation = graph.generation.map(|it| Operation::test("/metadata/generation", it));
     let all: Vec<&Operation> = generation.iter().chain(operations).collect();

@@ -11,10 +11,12 @@ use super::patch::{Operation, pointer};
 use super::text::{self, Format};
 use super::{Change, Part};
 use crate::domain::{Component, ConfigSource, Graph, GraphApi};
+use crate::dynamo::{flag, variable};
 
 /// Where Dynamo's TensorRT-LLM workers take settings of the engine from that win over its file (0.9.0,
 /// `trtllm/main.py`; the variable from 1.0.0 on, `trtllm/backend_args.py`).
-const OVERRIDE: (&str, &[&str]) = ("DYN_TRTLLM_OVERRIDE_ENGINE_ARGS", &["--override-engine-args"]);
+const OVERRIDE: (&str, &[&str]) =
+    (variable::TRTLLM_OVERRIDE_ENGINE_ARGS, &[flag::OVERRIDE_ENGINE_ARGS]);
 
 /// Tokens in a block of TensorRT-LLM.
 pub(super) const ENGINE_SIZE: &str = "kv_cache_config.tokens_per_block";
@@ -85,7 +87,7 @@ impl Edit {
         match &self.change {
             Change::Engine { path, value, .. } if *path == ENGINE_SIZE => value.parse().ok(),
             // One flag sets engine and publisher.
-            Change::Set { flags: ["--block-size" | "--page-size"], value, .. } => {
+            Change::Set { flags: [flag::BLOCK_SIZE | flag::PAGE_SIZE], value, .. } => {
                 value.parse().ok()
             }
             _ => None,

@@ -1,5 +1,6 @@
 //! Renders a fix as a sentence, manifest lines and commands.
 
+use crate::dynamo::{label, variable};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -176,9 +177,11 @@ fn lines(objects: &Objects, plan: &Plan) -> String {
 fn head(graph: &crate::domain::Graph) -> String {
     let version = graph.api.map_or("", |api| api.version());
     format!(
-        "# DynamoGraphDeployment {} in namespace {} (nvidia.com/{version}). Paste into the manifest.\n# Do not \
-         apply as a merge patch: it would replace whole lists.\n",
-        graph.name, graph.namespace
+        "# DynamoGraphDeployment {} in namespace {} ({}/{version}). Paste into the manifest.\n# Do not apply as a \
+         merge patch: it would replace whole lists.\n",
+        graph.name,
+        graph.namespace,
+        label::GROUP
     )
 }
 
@@ -224,7 +227,9 @@ impl Edit {
             (None, _) => format!("{} removed", self.setting),
             (Some(""), _) => self.setting.clone(),
             (_, true) => format!("{} {value}", self.setting),
-            (_, false) if self.setting.starts_with("DYN_") => format!("{}={value}", self.setting),
+            (_, false) if self.setting.starts_with(variable::PREFIX) => {
+                format!("{}={value}", self.setting)
+            }
             (_, false) => format!("{}: {value}", self.setting),
         };
         let inside = self.inside.as_deref().map_or(String::new(), |flag| format!(" in {flag}"));
@@ -306,7 +311,8 @@ fn one_by_one(kubectl: &Kubectl, objects: &Objects, pods: &[Arc<str>]) -> Option
     Some(format!(
         "for pod in {list}; do\n  {kubectl} delete pod \"$pod\" --ignore-not-found && {SETTLE} \
          &&\n  {kubectl} wait --for=condition=Ready pod -l \
-         nvidia.com/dynamo-graph-deployment-name={graph} --timeout=60m || break\ndone"
+         {}={graph} --timeout=60m || break\ndone",
+        label::GRAPH_DEPLOYMENT_NAME
     ))
 }
 

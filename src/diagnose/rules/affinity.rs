@@ -4,6 +4,7 @@ use crate::diagnose::evidence::Regret;
 use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
+use crate::dynamo::{settings, variable};
 
 pub(super) struct Affinity;
 
@@ -87,11 +88,12 @@ fn found(evidence: &Evidence, regret: &Regret, summary: String, lost: f64) -> Ve
         .means("Prefixes are recomputed on other workers.", "Workers that were full at the time.")
         .mended_by(
             format!(
-                "Increase the overlap weight: set {} and DYN_ROUTER_TEMPERATURE=0 on the frontend.",
-                evidence.knob_text(knobs::OVERLAP, "=1.5")
+                "Increase the overlap weight: set {} and {router_temperature}=0 on the frontend.",
+                evidence.knob_text(settings::OVERLAP, "=1.5"),
+                router_temperature = variable::ROUTER_TEMPERATURE
             ),
             evidence.frontend_restarts(),
         )
-        .through(evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "1.5"))
+        .through(evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "1.5"))
         .into()
 }

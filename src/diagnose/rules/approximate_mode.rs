@@ -2,12 +2,12 @@
 
 use crate::diagnose::evidence::Setting;
 use crate::diagnose::fix::{Change, Part};
-use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity};
+use crate::dynamo::{flag, settings, variable};
 
 /// Flags that switch the following of events off (0.9; from 1.0).
-const OFF: &[&str] = &["--no-kv-events", "--no-router-kv-events"];
+const OFF: &[&str] = &[flag::NO_KV_EVENTS, flag::NO_ROUTER_KV_EVENTS];
 
 pub(super) struct ApproximateMode;
 
@@ -21,11 +21,11 @@ impl Rule for ApproximateMode {
     }
 
     fn about(&self) -> &'static str {
-        "With DYN_ROUTER_USE_KV_EVENTS=false (0.9: DYN_KV_EVENTS=false, --no-kv-events) the router ignores KV \
+        "With {variable::ROUTER_USE_KV_EVENTS}=false (0.9: {variable::KV_EVENTS}=false, {flag::NO_KV_EVENTS}) the router ignores KV \
          events and predicts from its own decisions what workers have cached. Such a router does not notice \
          evictions, forgets everything at a restart, and replicas disagree.\nDetected by the setting alone, \
          because predictions look like real data. A router that logs missing parents does follow events.\nEnable \
-         KV events, or set DYN_ROUTER_TTL_SECS (0.9: DYN_ROUTER_TTL) close to the time that blocks really stay \
+         KV events, or set {variable::ROUTER_TTL_SECS} (0.9: {variable::ROUTER_TTL}) close to the time that blocks really stay \
          cached."
     }
 
@@ -59,10 +59,10 @@ impl Rule for ApproximateMode {
                      really stay cached.",
                     match events.flag() {
                         Some(flag) => format!("Remove {flag}"),
-                        None => format!("Set {}", evidence.knob_text(knobs::KV_EVENTS, "=true")),
+                        None => format!("Set {}", evidence.knob_text(settings::KV_EVENTS, "=true")),
                     },
                     events.source,
-                    evidence.knob_text(knobs::TTL, ""),
+                    evidence.knob_text(settings::TTL, ""),
                 ),
                 evidence.frontend_restarts(),
             )
@@ -73,9 +73,10 @@ impl Rule for ApproximateMode {
             None if tally.parent_full + tally.parent_empty + tally.remove > 0 => {
                 Verdict::clear("the router logs warnings about KV events, so it follows them")
             }
-            None => Verdict::unknown(
-                "needs the frontend's pod or manifest (DYN_ROUTER_USE_KV_EVENTS), which kvtop has not seen",
-            ),
+            None => Verdict::unknown(format!(
+                "needs the frontend's pod or manifest ({}), which kvtop has not seen",
+                variable::ROUTER_USE_KV_EVENTS
+            )),
         }
     }
 }
@@ -84,11 +85,11 @@ impl Rule for ApproximateMode {
 /// events the router would know no cached blocks.
 fn follow_events(evidence: &Evidence) -> Vec<Change> {
     let events = evidence.settings.kv_events.as_ref();
-    let set = evidence.set_on_frontend(knobs::KV_EVENTS, &[], "true");
+    let set = evidence.set_on_frontend(settings::KV_EVENTS, &[], "true");
     let follow: Vec<Change> = if events.and_then(Setting::flag).is_some() {
         let switch = Change::Switch { on: Part::Frontend, flags: OFF, present: false };
         // Without the flag a variable of the same meaning decides.
-        let name = evidence.knob(knobs::KV_EVENTS).unwrap_or_default();
+        let name = evidence.knob(settings::KV_EVENTS).unwrap_or_default();
         let set = set.filter(|_| evidence.objects.declares(name));
         [switch].into_iter().chain(set).collect()
     } else {

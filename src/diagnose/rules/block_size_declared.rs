@@ -6,6 +6,7 @@ use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::rules::block_size_mismatch::{BlockSizeMismatch, mended_size};
 use crate::diagnose::{Finding, Rule, Verdict};
 use crate::domain::{Backend, ClaimOf, Grade, Release, Severity};
+use crate::dynamo::{flag, variable};
 
 /// The default when no size is declared (ai-dynamo 0.9.0 to 1.6.1, `frontend/`).
 const DEFAULT: u32 = 16;
@@ -22,11 +23,11 @@ impl Rule for BlockSizeDeclared {
     }
 
     fn about(&self) -> &'static str {
-        "DYN_KV_CACHE_BLOCK_SIZE (--kv-cache-block-size, default 16) on the frontend should match the workers' \
+        "{variable::KV_CACHE_BLOCK_SIZE} ({flag::KV_CACHE_BLOCK_SIZE}, default 16) on the frontend should match the workers' \
          block size. From 0.9 to 1.6 the router inside dynamo.frontend does not read this setting: it uses the \
          size in the workers' model card. A wrong value here therefore does not explain missing cache hits by \
          itself. There are two exceptions, and in both a difference is KVT001. From 1.0 to 1.2 a frontend with \
-         --dyn-chat-processor (DYN_CHAT_PROCESSOR) does hash with this size. Standalone routers and gateway \
+         {flag::CHAT_PROCESSOR} ({variable::CHAT_PROCESSOR}) does hash with this size. Standalone routers and gateway \
          plugins hash with a size of their own setting.\nDetected by comparing the setting on the frontend's pod \
          with the sizes that workers report, or, while KVT001 is active, with the size that its fix gives them. \
          The built-in default is a note, and is ignored once requests have cache hits. A value written in the \
@@ -52,9 +53,10 @@ impl Rule for BlockSizeDeclared {
         };
         let declared: Vec<&SizeClaim> = evidence.sizes_of(ClaimOf::Declared).collect();
         if declared.is_empty() {
-            return Verdict::unknown(
-                "needs the frontend's pod or manifest (DYN_KV_CACHE_BLOCK_SIZE), which kvtop has not seen",
-            );
+            return Verdict::unknown(format!(
+                "needs the frontend's pod or manifest ({}), which kvtop has not seen",
+                variable::KV_CACHE_BLOCK_SIZE
+            ));
         }
         // While KVT001 is active, compare with the size that workers will use after its fix.
         let aim = mended_size(evidence).filter(|aim| *aim != worker.tokens);
@@ -83,12 +85,14 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String
     if size != worker {
         return format!(
             "Frontend KV block size ({declared}) does not match the worker block size after the fix of KVT001 \
-             ({size}). Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend."
+             ({size}). Set {kv_cache_block_size}={size} on the frontend.",
+            kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
         );
     }
     let differs = format!(
         "Frontend KV block size ({declared}) does not match worker block size ({worker}). Set \
-         DYN_KV_CACHE_BLOCK_SIZE={worker} on the frontend"
+         {kv_cache_block_size}={worker} on the frontend",
+        kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
     );
     match BlockSizeMismatch.judge(evidence) {
         Verdict::Found(_) => {
@@ -96,13 +100,20 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String
         }
         Verdict::Clear { .. } | Verdict::Unknown { .. } => {
             let setting = match evidence.backend() {
-                Some(Backend::Vllm) => format!("--block-size={declared}"),
-                Some(Backend::SgLang) => format!("--page-size={declared}"),
+                Some(Backend::Vllm) => {
+                    format!("{}={declared}", flag::BLOCK_SIZE)
+                }
+                Some(Backend::SgLang) => {
+                    format!("{}={declared}", flag::PAGE_SIZE)
+                }
                 // From 1.4 on the publisher follows the engine. Before, changing only one causes KVT001.
                 Some(Backend::TrtLlm)
                     if evidence.releases.least.is_none_or(|it| it < Release::new(1, 4)) =>
                 {
-                    format!("tokens_per_block={declared} and --kv-block-size {declared}")
+                    format!(
+                        "tokens_per_block={declared} and {kv_block_size_flag} {declared}",
+                        kv_block_size_flag = flag::KV_BLOCK_SIZE
+                    )
                 }
                 Some(Backend::TrtLlm | Backend::Mocker) | None => {
                     format!("tokens_per_block={declared}")
@@ -162,18 +173,22 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
 fn fix(evidence: &Evidence, unread: bool, size: u32) -> Fix {
     let change = Change::Set {
         on: Part::Frontend,
-        variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),
-        flags: &["--kv-cache-block-size"],
+        variable: Some(variable::KV_CACHE_BLOCK_SIZE.to_owned()),
+        flags: &[flag::KV_CACHE_BLOCK_SIZE],
         value: size.to_string(),
     };
     let sentence = if unread {
         // Small screens show only the beginning, so it says first that routing needs no change.
         format!(
             "Routing needs no change: the frontend's router does not read this setting. For consistency, set \
-             DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend at its next restart."
+             {kv_cache_block_size}={size} on the frontend at its next restart.",
+            kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
         )
     } else {
-        format!("Set DYN_KV_CACHE_BLOCK_SIZE={size} on the frontend.")
+        format!(
+            "Set {kv_cache_block_size}={size} on the frontend.",
+            kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
+        )
     };
     let (changes, restarts) = (vec![change], evidence.frontend_restarts());
     Fix { sentence, changes, restarts, ..Fix::default() }

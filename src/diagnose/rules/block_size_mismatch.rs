@@ -37,8 +37,8 @@ impl Rule for BlockSizeMismatch {
          stays empty, and its log fills with \"Failed to find parent block\" (num_blocks=0) and \"Failed to \
          find block to remove\". If the router differs from the workers, its index fills and no warning is \
          logged, but no request finds a cached block.\nThe router inside dynamo.frontend takes its block size \
-         from the workers' model card, so the fix is on the workers: set --kv-block-size and the engine's \
-         tokens_per_block (vLLM: --block-size) to the same value.\nDetected by any of these: half of at least 20 \
+         from the workers' model card, so the fix is on the workers: set {flag::KV_BLOCK_SIZE} and the engine's \
+         tokens_per_block (vLLM: {flag::BLOCK_SIZE}) to the same value.\nDetected by any of these: half of at least 20 \
          store events are empty; at least 20 removals and no store events; at least 20 rejected stores with \
          num_blocks=0 in a router's log, when kvtop sees no events; log lines that name both sizes; 12 requests \
          without a cache hit although engines reuse prefixes; settings that differ. When some workers publish \

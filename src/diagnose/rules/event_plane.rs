@@ -1,7 +1,9 @@
 //! KVT004: kvtop receives no KV events, or not those of all publishers.
 
 use crate::diagnose::{AdvertisedPlane, Evidence, Finding, Proof, Rule, Unheard, Verdict};
-use crate::domain::{EVENTS_BY_ZMQ, Grade, Peers, Release, Severity, Stake, thousands};
+use crate::domain::{Grade, Peers, Release, Severity, Stake, thousands};
+use crate::dynamo::plane::EVENTS_BY_ZMQ;
+use crate::dynamo::{fill, variable};
 
 pub(super) struct EventPlane;
 
@@ -17,7 +19,7 @@ impl Rule for EventPlane {
     fn about(&self) -> &'static str {
         "kvtop receives no KV events although requests are served or workers are registered, or it cannot reach \
          every publisher in discovery. Either no worker publishes, or kvtop listens in the wrong place. From \
-         Dynamo 1.3 on events use ZMQ unless DYN_EVENT_PLANE=nats is set, and each publisher has its own \
+         Dynamo 1.3 on events use ZMQ unless {variable::EVENT_PLANE}=nats is set, and each publisher has its own \
          address, which must be reachable or port-forwarded. A NATS account may lack the permission to \
          subscribe, or the Dynamo namespace may be another one. This finding is about kvtop, not about the \
          deployment, so kvtop check exits with 3 (unknown).\nDetected without any event after 10 s and at least \
@@ -222,7 +224,7 @@ fn said(
              requests were served.",
             plane.reached
         );
-        return (summary, UNPUBLISHED.to_owned());
+        return (summary, fill(UNPUBLISHED));
     }
     let over_zmq = evidence.releases.least.is_some_and(|least| least >= Release::new(1, 3));
     let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats");
@@ -232,22 +234,23 @@ fn said(
                 "kvtop sees no KV events although {routed} requests were routed: from Dynamo 1.3 on workers \
                  publish over ZMQ, and no discovery record names a publisher."
             ),
-            "Let kvtop read discovery records: permission to list DynamoWorkerMetadata (kvtop rbac prints the \
-             role), --etcd-url or --discovery-dir; or pass publishers with --zmq. Alternative: \
-             DYN_EVENT_PLANE=nats on frontend and workers moves events to NATS."
-                .to_owned(),
+            format!(
+                "Let kvtop read discovery records: permission to list DynamoWorkerMetadata (kvtop rbac prints the \
+                 role), --etcd-url or --discovery-dir; or pass publishers with --zmq. Alternative: {}=nats on \
+                 frontend and workers moves events to NATS.",
+                variable::EVENT_PLANE
+            ),
         );
     }
-    (
-        format!("kvtop sees no KV events although {routed} requests were routed."),
-        "Check where events are sent: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and account, \
-         --dynamo-namespace. Also check that workers publish at all."
-            .to_owned(),
-    )
+    (format!("kvtop sees no KV events although {routed} requests were routed."), fill(WHERE_TO))
 }
 
+/// The fix if nothing tells where events are.
+const WHERE_TO: &str = "Check where events are sent: {variable::EVENT_PLANE} (ZMQ from Dynamo 1.3 on), the NATS \
+                        address and account, --dynamo-namespace. Also check that workers publish at all.";
+
 /// The fix if kvtop is connected to every publisher, but engines send no event.
-const UNPUBLISHED: &str = "On vLLM workers, check the endpoint in --kv-events-config: the engine binds tcp://*:PORT, \
+const UNPUBLISHED: &str = "On vLLM workers, check the endpoint in {flag::KV_EVENTS_CONFIG}: the engine binds tcp://*:PORT, \
                            but connects to an address without *, and then no event ever leaves it. Also check that \
                            prefix caching is on.";
 
@@ -308,15 +311,14 @@ fn reach(why: &str) -> String {
         "Check that this is the right server and that it is reachable from here, or pass another with --nats-url."
     } else if why.contains("no address of a ZMQ socket") {
         "Correct the discovery records: a publisher advertises tcp://host:port (from 1.6 on with the host in \
-         DYN_EVENT_PLANE_HOST)."
+         {variable::EVENT_PLANE_HOST})."
     } else if why.contains("publishers") {
         "Run kvtop where these addresses are reachable, such as inside the cluster, or let it open \
          port-forwards. The record of a worker that has left disappears by itself."
     } else {
-        "Check where events are sent: DYN_EVENT_PLANE (ZMQ from Dynamo 1.3 on), the NATS address and account, \
-         --dynamo-namespace. Also check that workers publish at all."
+        WHERE_TO
     };
-    fix.to_owned()
+    fill(fix)
 }
 
 /// Returns the fix for a Kubernetes API server that cannot be reached or used.

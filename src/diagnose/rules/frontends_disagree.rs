@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::diagnose::fix::{Change, Part};
-use crate::diagnose::knobs;
 use crate::diagnose::rules::block_size_mismatch::BlockSizeMismatch;
 use crate::diagnose::{Evidence, Finding, Proof, RouterKind, Rule, SizeClaim, Verdict};
 use crate::domain::{ClaimOf, Grade, Severity};
+use crate::dynamo::{flag, settings};
 
 pub(super) struct FrontendsDisagree;
 
@@ -21,7 +21,7 @@ impl Rule for FrontendsDisagree {
 
     fn about(&self) -> &'static str {
         "Several routers use the same workers, but each one knows only the load of its own requests. Without \
-         DYN_ROUTER_REPLICA_SYNC=true (0.9: --router-replica-sync) they overload the same worker. Frontends \
+         {variable::ROUTER_REPLICA_SYNC}=true (0.9: {flag::ROUTER_REPLICA_SYNC}) they overload the same worker. Frontends \
          with different block sizes for one model are worse: they hash the same request in two ways.\nDetected \
          by the block sizes in the frontends' metrics, the number of active routers, and the setting."
     }
@@ -48,7 +48,7 @@ impl Rule for FrontendsDisagree {
             }
             (_, None) => Verdict::unknown(format!(
                 "needs a router's pod or manifest ({}), which kvtop has not seen",
-                evidence.knob_text(knobs::REPLICA_SYNC, "")
+                evidence.replica_sync()
             )),
             (count, Some(set)) => Finding::new(
                 Severity::Info,
@@ -66,10 +66,7 @@ impl Rule for FrontendsDisagree {
             )
             .means("Each router knows only the load of its own requests.", "A single router.")
             .mended_by(
-                format!(
-                    "Start all frontends with {}.",
-                    evidence.knob_text(knobs::REPLICA_SYNC, "")
-                ),
+                format!("Start all frontends with {}.", evidence.replica_sync()),
                 evidence.frontend_restarts(),
             )
             .through(replica_sync(evidence))
@@ -140,7 +137,7 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
             "restart of those frontends",
         ),
         RouterKind::OwnSize | RouterKind::Unknown => {
-            let name = evidence.knob_text(knobs::ROUTER_SIZE, "");
+            let name = evidence.knob_text(settings::ROUTER_SIZE, "");
             let sentence = match evidence.worker_size() {
                 Some(claim) => format!("Start all routers with {name} {}.", claim.tokens),
                 None => format!("Start all routers with their workers' block size ({name})."),
@@ -153,7 +150,8 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
 
 /// Returns the change that turns replica sync on, for versions with such a variable.
 fn replica_sync(evidence: &Evidence) -> Option<Change> {
-    let name = evidence.knob(knobs::REPLICA_SYNC)?.strip_suffix("=true")?;
+    let name =
+        evidence.knob(settings::REPLICA_SYNC).filter(|name| *name != flag::ROUTER_REPLICA_SYNC)?;
     let variable = Some(name.to_owned());
     Some(Change::Set { on: Part::Frontend, variable, flags: &[], value: "true".to_owned() })
 }

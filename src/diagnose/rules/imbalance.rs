@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
+use crate::dynamo::{settings, variable};
 
 pub(super) struct Imbalance;
 
@@ -23,8 +24,8 @@ impl Rule for Imbalance {
          the largest share is more than twice the mean (with two workers: more than nine in ten) and the Gini \
          coefficient is above 0.35. Not judged while a worker is away, starting, or started within the last \
          minute, because requests avoid its empty cache.\nDecrease the overlap weight (0.9: \
-         DYN_KV_OVERLAP_SCORE_WEIGHT, 1.0 and 1.1: DYN_ROUTER_KV_OVERLAP_SCORE_WEIGHT, from 1.2 on \
-         DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT) to 0.5, or set a small temperature."
+         {variable::KV_OVERLAP_SCORE_WEIGHT}, 1.0 and 1.1: {variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT}, from 1.2 on \
+         {variable::ROUTER_KV_OVERLAP_SCORE_CREDIT}) to 0.5, or set a small temperature."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -77,12 +78,13 @@ impl Rule for Imbalance {
         )
         .mended_by(
             format!(
-                "Decrease the overlap weight: set {} on the frontend, or DYN_ROUTER_TEMPERATURE=0.1.",
-                evidence.knob_text(knobs::OVERLAP, "=0.5")
+                "Decrease the overlap weight: set {} on the frontend, or {router_temperature}=0.1.",
+                evidence.knob_text(settings::OVERLAP, "=0.5"),
+                router_temperature = variable::ROUTER_TEMPERATURE
             ),
             evidence.frontend_restarts(),
         )
-        .through(evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "0.5"))
+        .through(evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "0.5"))
         .about(busiest)
         .into()
     }

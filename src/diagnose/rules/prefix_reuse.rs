@@ -2,6 +2,7 @@
 
 use crate::diagnose::{Evidence, Finding, Ground, OfWorker, Proof, Rule, Verdict};
 use crate::domain::{Backend, Grade, Severity, thousands};
+use crate::dynamo::flag;
 
 pub(super) struct PrefixReuse;
 
@@ -16,7 +17,7 @@ impl Rule for PrefixReuse {
 
     fn about(&self) -> &'static str {
         "There are no cache hits because there is nothing to reuse. Either engines do not reuse prefixes \
-         (--no-enable-prefix-caching, enable_block_reuse: false, --disable-radix-cache), or no two prompts \
+         ({flag::NO_ENABLE_PREFIX_CACHING}, enable_block_reuse: false, {flag::DISABLE_RADIX_CACHE}), or no two prompts \
          start alike: a date, a request id or a tool list near the start makes every prompt unique. An engine \
          without prefix caching publishes no KV events either; its publisher is not at fault. Decode-only \
          workers are not judged.\nDetected by the engines' settings, logs and hit rates, or by at least 50 \
@@ -117,7 +118,7 @@ fn fix(evidence: &Evidence, off: &OfWorker<bool>) -> String {
     let own = evidence.present().find(|rank| Some(rank.rank.worker) == off.worker);
     let backend = own.and_then(|rank| rank.backend).or_else(|| evidence.backend());
     match off.set.flag() {
-        Some(flag @ ("--no-enable-prefix-caching" | "--disable-radix-cache")) => {
+        Some(flag @ (flag::NO_ENABLE_PREFIX_CACHING | flag::DISABLE_RADIX_CACHE)) => {
             format!("remove {flag}")
         }
         Some(flag) => format!("set kv_cache_config.enable_block_reuse: true in {flag}"),

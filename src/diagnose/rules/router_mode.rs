@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use crate::diagnose::fix::{Change, Part};
-use crate::diagnose::knobs::{self, ROUTER_MODES};
+use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
 use crate::domain::{Grade, Severity, thousands};
+use crate::dynamo::router::MODES;
+use crate::dynamo::{flag, settings, variable};
 
 /// A temperature that sends less than this share of requests to the costlier of two workers is negligible.
 const NEARLY_NEVER: f64 = 0.01;
@@ -22,12 +24,12 @@ impl Rule for RouterMode {
     }
 
     fn about(&self) -> &'static str {
-        "Requests are not routed by cached blocks, for one of these reasons. DYN_ROUTER_MODE on the frontend is \
+        "Requests are not routed by cached blocks, for one of these reasons. {variable::ROUTER_MODE} on the frontend is \
          not kv (the default is round-robin, and an unknown value counts as round-robin). The overlap weight is \
          0. A temperature above 0 makes the choice partly random (at 0.5 the costlier of two workers gets 12 % \
          of requests, at 1 it gets 27 %; below 0.22 the share is under 1 %, which is only a note). There is \
          only one worker to choose from.\nDetected by the frontend's settings, by the weight in the router's \
-         log, and by \"Selected worker\" lines, which only the KV router writes.\nSet DYN_ROUTER_MODE=kv on the \
+         log, and by \"Selected worker\" lines, which only the KV router writes.\nSet {variable::ROUTER_MODE}=kv on the \
          frontend, and leave weight 1 and temperature 0."
     }
 
@@ -42,13 +44,14 @@ impl Rule for RouterMode {
             let proof = Proof::new("router mode", mode.value.to_string(), mode.source.to_string());
             let summary = by_mode(mode);
             let finding = off(summary, Grade::ConfigOnly, proof.at(mode.at));
-            let change = Some(variable("DYN_ROUTER_MODE", &["--router-mode"], "kv"));
-            return set(finding, evidence, Some(mode), change, ("DYN_ROUTER_MODE=kv", "kv"));
+            let change = Some(variable(variable::ROUTER_MODE, &[flag::ROUTER_MODE], "kv"));
+            let text = named(variable::ROUTER_MODE, "kv");
+            return set(finding, evidence, Some(mode), change, (&text, "kv"));
         }
         let printed = evidence.router.weight.filter(|_| routed > 0);
         let weight = settings.overlap_weight.as_ref();
-        let one = || evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "1.0");
-        let text = evidence.knob_text(knobs::OVERLAP, "=1.0");
+        let one = || evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "1.0");
+        let text = evidence.knob_text(settings::OVERLAP, "=1.0");
         if printed == Some(0.0) {
             let proof = Proof::new("overlap weight", "0", "routers' logs");
             let summary = "The router ignores cached blocks: the overlap weight is 0.";
@@ -69,8 +72,10 @@ impl Rule for RouterMode {
             && heat.value > 0.0
         {
             let finding = random(heat);
-            let change = Some(variable("DYN_ROUTER_TEMPERATURE", &["--router-temperature"], "0"));
-            return set(finding, evidence, Some(heat), change, ("DYN_ROUTER_TEMPERATURE=0", "0"));
+            let change =
+                Some(variable(variable::ROUTER_TEMPERATURE, &[flag::ROUTER_TEMPERATURE], "0"));
+            let text = named(variable::ROUTER_TEMPERATURE, "0");
+            return set(finding, evidence, Some(heat), change, (&text, "0"));
         }
         let mut workers: Vec<_> = evidence.present().map(|rank| rank.rank).collect();
         workers.dedup();
@@ -97,7 +102,7 @@ impl Rule for RouterMode {
 /// (`frontend/main.py` of 0.9.0 to 1.6.1 ends in `else`), and is rejected as a flag.
 fn by_mode(mode: &Setting<Arc<str>>) -> String {
     let value = &mode.value;
-    if ROUTER_MODES.contains(&value.as_ref()) {
+    if MODES.contains(&value.as_ref()) {
         return format!("The frontend routes by {value}, not by cached blocks.");
     }
     match mode.flag() {
@@ -105,7 +110,8 @@ fn by_mode(mode: &Setting<Arc<str>>) -> String {
             format!("{flag} {value} is not a Dynamo router mode: the frontend will not start.")
         }
         None => format!(
-            "DYN_ROUTER_MODE={value} is not a Dynamo router mode: the frontend silently routes by round-robin."
+            "{router_mode}={value} is not a Dynamo router mode: the frontend silently routes by round-robin.",
+            router_mode = variable::ROUTER_MODE
         ),
     }
 }
@@ -155,6 +161,10 @@ fn off(summary: impl Into<String>, grade: Grade, proof: Proof) -> Finding {
 }
 
 /// Adds the fix to a finding: a new value for the flag, or else for the variable.
+fn named(variable: &str, value: &str) -> String {
+    format!("{variable}={value}")
+}
+
 fn set<T>(
     finding: Finding,
     evidence: &Evidence,
@@ -188,13 +198,13 @@ fn wrong(evidence: &Evidence) -> Vec<Change> {
     let mode = settings.router_mode.as_ref().is_some_and(|mode| mode.value.as_ref() != "kv");
     let light = settings.overlap_weight.as_ref().is_some_and(|weight| weight.value <= 0.0);
     let hot = settings.temperature.as_ref().is_some_and(|heat| heat.value > 0.0);
-    let mode = mode.then(|| variable("DYN_ROUTER_MODE", &["--router-mode"], "kv"));
+    let mode = mode.then(|| variable(variable::ROUTER_MODE, &[flag::ROUTER_MODE], "kv"));
     let light = if light {
-        evidence.set_on_frontend(knobs::OVERLAP, knobs::OVERLAP_FLAGS, "1.0")
+        evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "1.0")
     } else {
         None
     };
-    let hot = hot.then(|| variable("DYN_ROUTER_TEMPERATURE", &["--router-temperature"], "0"));
+    let hot = hot.then(|| variable(variable::ROUTER_TEMPERATURE, &[flag::ROUTER_TEMPERATURE], "0"));
     mode.into_iter().chain(light).chain(hot).collect()
 }
 

@@ -6,6 +6,7 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity, Stake, thousands};
+use crate::dynamo::variable;
 use crate::model::RouterTally;
 
 pub(super) struct RouterWithoutHistory;
@@ -29,7 +30,7 @@ impl Rule for RouterWithoutHistory {
          in ten with almost no cache hits make it likely. So do 20 such stores in the routers' own counters \
          (kv_cache_events_applied, from 1.0 on), if a router is known to have started after the workers. \
          Parents that were stored while the router ran are lost events (KVT014).\nRestart the workers one at a \
-         time, so that caches and index are rebuilt together. On 0.9 set DYN_LOCAL_INDEXER=true on the workers, \
+         time, so that caches and index are rebuilt together. On 0.9 set {variable::LOCAL_INDEXER}=true on the workers, \
          so that a router recovers by itself after its next restart. Restarting the frontend makes it worse."
     }
 
@@ -234,10 +235,11 @@ fn fix(evidence: &Evidence, pods: Vec<Arc<str>>) -> Fix {
         "Restart the workers one at a time, not the frontend, so that caches and router index are rebuilt together."
             .to_owned();
     if evidence.forgets() {
-        sentence.push_str(
-            " Setting DYN_LOCAL_INDEXER=true on the workers lets a 0.9 router recover by itself after its next \
-             restart.",
-        );
+        sentence.extend([
+            " Setting ",
+            variable::LOCAL_INDEXER,
+            "=true on the workers lets a 0.9 router recover by itself after its next restart.",
+        ]);
     }
     Fix {
         sentence,

@@ -27,7 +27,7 @@ impl Rule for WorkerSilent {
     fn about(&self) -> &'static str {
         "A worker that publishes no KV events looks empty to the router: requests go elsewhere, or reach this \
          worker only because of load. Publishing must be enabled on the worker: TensorRT-LLM \
-         --publish-events-and-metrics (from 1.3 --publish-kv-events), vLLM and SGLang --kv-events-config (from \
+         {flag::PUBLISH_EVENTS_AND_METRICS} (from 1.3 {flag::PUBLISH_KV_EVENTS}), vLLM and SGLang {flag::KV_EVENTS_CONFIG} (from \
          1.1 vLLM no longer publishes by default).\nDetected for a rank if other workers publish, but this rank \
          sent no event within 10 s of its first request, received at least 10 requests, and none of them had a \
          cache hit (30 requests if no router logs cache hits). Also detected if no worker publishes and every \

@@ -1,5 +1,6 @@
 //! KVT002: workers of one model use blocks of different sizes.
 
+use crate::dynamo::flag;
 use std::sync::Arc;
 
 use crate::diagnose::evidence::{Evidence, SizeClaim};
@@ -137,14 +138,22 @@ fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
         }
         Some(Backend::TrtLlm) => {
             format!(
-                "--kv-block-size {most}, and tokens_per_block: {most} in the engine's configuration"
+                "{kv_block_size_flag} {most}, and tokens_per_block: {most} in the engine's configuration",
+                kv_block_size_flag = flag::KV_BLOCK_SIZE
             )
         }
-        Some(Backend::Vllm | Backend::Mocker) => format!("--block-size {most}"),
-        Some(Backend::SgLang) => format!("--page-size {most}"),
+        Some(Backend::Vllm | Backend::Mocker) => {
+            format!("{} {most}", flag::BLOCK_SIZE)
+        }
+        Some(Backend::SgLang) => {
+            format!("{} {most}", flag::PAGE_SIZE)
+        }
         None => format!(
-            "--block-size {most} (TensorRT-LLM: --kv-block-size {most} and tokens_per_block: {most}; \
-             SGLang: --page-size {most})"
+            "{block_size_flag} {most} (TensorRT-LLM: {kv_block_size_flag} {most} and tokens_per_block: {most}; \
+             SGLang: {page_size_flag} {most})",
+            block_size_flag = flag::BLOCK_SIZE,
+            kv_block_size_flag = flag::KV_BLOCK_SIZE,
+            page_size_flag = flag::PAGE_SIZE
         ),
     };
     // One flag does not set both sizes of TensorRT-LLM: alone it would split publisher and engine.

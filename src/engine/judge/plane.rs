@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::diagnose::{AdvertisedPlane, PlaneEvidence, Unheard, Unregistered};
 use crate::domain::{Pod, Seat, SourceState, Subject, Transport};
+use crate::dynamo::plane;
 use crate::engine::{Engine, picture};
 use crate::model::{PodRecord, pod_worker_id};
 
@@ -122,7 +123,7 @@ impl Engine {
                     None => continue,
                 },
             };
-            if name != "ZMQ brokers" && channel.topic.as_ref() != "kv-events" {
+            if name != "ZMQ brokers" && channel.topic.as_ref() != plane::KV_EVENTS {
                 continue;
             }
             match found.iter_mut().find(|known| known.name == name) {

@@ -2,18 +2,12 @@
 
 use crate::diagnose;
 use crate::domain::{Backend, ClaimOf, ClaimWhat, Role, Severity};
+use crate::dynamo::{engine, flag};
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
 use crate::lint::place::variable;
 use crate::lint::plan::publishes;
 use crate::lint::{Edit, Flaw};
-
-/// The event configuration that vLLM workers need.
-const EVENTS_CONFIG: &str = r#"{"enable_kv_cache_events":true,"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
-
-/// The event configuration that `SGLang` workers need; the engine has no switch to enable events.
-const PUBLISHER_CONFIG: &str =
-    r#"{"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:20080"}"#;
 
 /// Returns the corrections that make silent workers publish.
 pub(super) fn publishing(scene: &Scene<'_, '_>) -> Vec<Edit> {
@@ -49,29 +43,34 @@ pub(super) fn silent(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Fla
             .to_owned(),
         fix,
         edits: edit.into_iter().collect(),
-        versions: versions(part.backend).to_owned(),
+        versions: versions(part.backend),
         dynamo: version.map(|(major, minor)| format!("{major}.{minor}")),
         ..scene.blank("KVT003")
     };
     scene.spot(&mut flaw, part, ClaimWhat::PublishesEvents, ClaimOf::Publisher);
     if flaw.spots.is_empty() {
         let place = part.place_for_more();
-        flaw.spots.push(scene.text.spot(part.file, place, "not set: --kv-events-config"));
+        flaw.spots.push(scene.text.spot(
+            part.file,
+            place,
+            &format!("not set: {}", flag::KV_EVENTS_CONFIG),
+        ));
         flaw.template = part.template.map(str::to_owned);
     }
     found.push(flaw);
 }
 
-fn versions(backend: Option<Backend>) -> &'static str {
+fn versions(backend: Option<Backend>) -> String {
+    let (both, events) = (flag::PUBLISH_EVENTS_AND_METRICS, flag::PUBLISH_KV_EVENTS);
+    let config = flag::KV_EVENTS_CONFIG;
     match backend {
         Some(Backend::TrtLlm) => {
-            "TensorRT-LLM publishes only with --publish-events-and-metrics (up to 1.2) or --publish-kv-events \
-             (from 1.3)."
+            format!("TensorRT-LLM publishes only with {both} (up to 1.2) or {events} (from 1.3).")
         }
         Some(Backend::Vllm) => {
-            "vLLM publishes by default up to 1.0, and only with --kv-events-config from 1.1."
+            format!("vLLM publishes by default up to 1.0, and only with {config} from 1.1.")
         }
-        _ => "SGLang publishes only with --kv-events-config, in every version.",
+        _ => format!("SGLang publishes only with {config}, in every version."),
     }
 }
 
@@ -81,14 +80,14 @@ fn mend_silence(
     version: Option<(u32, u32)>,
 ) -> Option<(Severity, String, Option<Edit>)> {
     let text = scene.text;
-    let flag = "--kv-events-config";
+    let flag = flag::KV_EVENTS_CONFIG;
     match part.backend? {
         Backend::TrtLlm => {
             if publishes(part) != Some(false) {
                 return None;
             }
             let split = version.is_some_and(|version| version >= (1, 3));
-            let on = if split { "--publish-kv-events" } else { "--publish-events-and-metrics" };
+            let on = if split { flag::PUBLISH_KV_EVENTS } else { flag::PUBLISH_EVENTS_AND_METRICS };
             let claim = part.claims.get(&(ClaimWhat::PublishesEvents, ClaimOf::Publisher))?;
             let label = claim.source.rsplit(", ").next().unwrap_or_default();
             let edit = match variable(label) {
@@ -108,8 +107,9 @@ fn mend_silence(
                 (None, None) => Severity::Warning,
                 (Some(false), _) | (None, Some(_)) => Severity::Critical,
             };
-            let edit = text.set_flag(part, &[flag], Some(EVENTS_CONFIG));
-            Some((severity, format!("Start the workers with {flag} '{EVENTS_CONFIG}'."), edit))
+            let config = engine::events_config(Backend::Vllm, engine::VLLM_EVENT_PORT)?;
+            let edit = text.set_flag(part, &[flag], Some(&config));
+            Some((severity, format!("Start the workers with {flag} '{config}'."), edit))
         }
         Backend::SgLang => {
             if publishes(part) == Some(true)
@@ -117,8 +117,9 @@ fn mend_silence(
             {
                 return None;
             }
-            let edit = text.set_flag(part, &[flag], Some(PUBLISHER_CONFIG));
-            let fix = format!("Start the workers with {flag} '{PUBLISHER_CONFIG}'.");
+            let config = engine::events_config(Backend::SgLang, engine::VLLM_EVENT_PORT)?;
+            let edit = text.set_flag(part, &[flag], Some(&config));
+            let fix = format!("Start the workers with {flag} '{config}'.");
             Some((Severity::Critical, fix, edit))
         }
         Backend::Mocker => None,

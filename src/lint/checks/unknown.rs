@@ -1,7 +1,7 @@
 //! Values that Dynamo does not know (KVT104).
 
-use crate::diagnose::ROUTER_MODES;
 use crate::domain::{Claim, ClaimValue, ClaimWhat, Role};
+use crate::dynamo::router::MODES;
 use crate::lint::Flaw;
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
@@ -59,11 +59,11 @@ fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option
     let is_flag = label(claim).starts_with('-');
     match what {
         ClaimWhat::RouterMode => {
-            let known = ROUTER_MODES.contains(&value);
+            let known = MODES.contains(&value);
             let better = means_kv(value).then(|| "kv".to_owned());
             let fix = match &better {
                 Some(better) => format!("Use {better}."),
-                None => format!("Use one of {}.", ROUTER_MODES.join(", ")),
+                None => format!("Use one of {}.", MODES.join(", ")),
             };
             (!known).then_some(Wrong {
                 is: "not a Dynamo router mode",

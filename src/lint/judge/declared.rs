@@ -3,6 +3,7 @@
 use super::Scene;
 use crate::diagnose::{self, Evidence, Ground, RouterKind, SizeClaim, Verdict};
 use crate::domain::{Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Grade, Timestamp};
+use crate::dynamo::{flag, variable};
 use crate::lint::manifest::Part;
 use crate::lint::plan::Plan;
 use crate::lint::{Edit, Flaw, Spot, Unjudged, Verdicts};
@@ -136,12 +137,12 @@ impl Scene<'_, '_> {
     }
 
     pub(super) fn set_declared(&self, part: &Part<'_>, tokens: u32) -> Option<Edit> {
-        let flags = ["--kv-cache-block-size"];
+        let flags = [flag::KV_CACHE_BLOCK_SIZE];
         let tokens = tokens.to_string();
         if self.text.flag(part, &flags).is_some() {
             return self.text.set_flag(part, &flags, Some(&tokens));
         }
-        self.text.set_env(part, "DYN_KV_CACHE_BLOCK_SIZE", &tokens)
+        self.text.set_env(part, variable::KV_CACHE_BLOCK_SIZE, &tokens)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Settings of routers and engines: KVT005, KVT006, KVT013 and KVT017.
 
 use super::{Scene, decimal, flag, raised, text_of};
-use crate::diagnose::{Evidence, ROUTER_MODES};
+use crate::diagnose::Evidence;
 use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+use crate::dynamo::router::MODES;
+use crate::dynamo::{flag, variable};
 use crate::lint::checks;
 use crate::lint::manifest::Part;
 use crate::lint::place::variable;
@@ -22,15 +24,15 @@ impl Scene<'_, '_> {
                 .is_some_and(|mode| mode.value.as_ref() != "kv" && !means_kv(&mode.value));
             let mut one = evidence.clone();
             // An unknown mode is reported as KVT104.
-            one.settings.router_mode =
-                mode.filter(|mode| ROUTER_MODES.contains(&mode.value.as_ref()));
+            one.settings.router_mode = mode.filter(|mode| MODES.contains(&mode.value.as_ref()));
             if let Some(finding) = raised("KVT005", &one).filter(|_| is_frontend) {
                 let mut flaw = self.flaw("KVT005", &finding);
                 self.spot(&mut flaw, part, ClaimWhat::RouterMode, ClaimOf::Router);
-                flaw.fix =
-                    "Set DYN_ROUTER_MODE=kv on the frontend, or remove the KV routing settings."
-                        .into();
-                flaw.edits.extend(self.set(part, "--router-mode", "DYN_ROUTER_MODE", "kv"));
+                flaw.fix = format!(
+                    "Set {}=kv on the frontend, or remove the KV routing settings.",
+                    variable::ROUTER_MODE
+                );
+                flaw.edits.extend(self.set(part, flag::ROUTER_MODE, variable::ROUTER_MODE, "kv"));
                 found.flaws.push(flaw);
                 // With that mode the other settings are read too.
             } else if other || (is_frontend && !Plan::routes(part)) {
@@ -95,17 +97,18 @@ impl Scene<'_, '_> {
         self.spot(&mut flaw, part, ClaimWhat::ReplicaSync, ClaimOf::Router);
         let old = part.version().is_some_and(|version| version < (1, 0));
         for part in &routing {
-            let sync = ["--router-replica-sync"];
+            let sync = [flag::ROUTER_REPLICA_SYNC];
             flaw.edits.extend(if old {
                 self.text.set_flag(part, &sync, None)
             } else {
-                self.text.set_env(part, "DYN_ROUTER_REPLICA_SYNC", "true")
+                self.text.set_env(part, variable::ROUTER_REPLICA_SYNC, "true")
             });
         }
         if old {
-            flaw.fix =
-                "Start the frontends with --router-replica-sync; 0.9 has no variable for this."
-                    .into();
+            flaw.fix = format!(
+                "Start the frontends with {}; 0.9 has no variable for this.",
+                flag::ROUTER_REPLICA_SYNC
+            );
         }
         found.flaws.push(flaw);
     }
@@ -125,11 +128,11 @@ impl Scene<'_, '_> {
             flaw.edits.extend(match part.config_of(claim) {
                 Some(config) => self.text.set_config(config, path, "true"),
                 None if part.backend == Some(Backend::SgLang) => {
-                    self.text.replace_flag(part, "--disable-radix-cache", None)
+                    self.text.replace_flag(part, flag::DISABLE_RADIX_CACHE, None)
                 }
                 None => {
-                    let on = "--enable-prefix-caching";
-                    self.text.replace_flag(part, "--no-enable-prefix-caching", Some(on))
+                    let on = flag::ENABLE_PREFIX_CACHING;
+                    self.text.replace_flag(part, flag::NO_ENABLE_PREFIX_CACHING, Some(on))
                 }
             });
         }
@@ -162,9 +165,10 @@ impl Scene<'_, '_> {
     }
 
     fn follow_events(&self, part: &Part<'_>) -> Option<Edit> {
-        for (off, on) in
-            [("--no-kv-events", "--kv-events"), ("--no-router-kv-events", "--router-kv-events")]
-        {
+        for (off, on) in [
+            (flag::NO_KV_EVENTS, flag::KV_EVENTS),
+            (flag::NO_ROUTER_KV_EVENTS, flag::ROUTER_KV_EVENTS),
+        ] {
             if self.text.flag(part, &[off]).is_some() {
                 return self.text.replace_flag(part, off, Some(on));
             }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{Scene, raised};
 use crate::diagnose::{self, Evidence, SizeClaim, Verdict};
 use crate::domain::{Backend, ClaimOf, ClaimWhat, Role};
+use crate::dynamo::{flag, variable};
 use crate::lint::document::Node;
 use crate::lint::manifest::{Config, Part};
 use crate::lint::{Edit, Flaw, Unjudged, Verdicts};
@@ -49,7 +50,8 @@ impl Scene<'_, '_> {
                 )
             };
             flaw.fix = format!(
-                "{what} Setting DYN_KV_CACHE_BLOCK_SIZE on the frontend will not fix this."
+                "{what} Setting {kv_cache_block_size} on the frontend will not fix this.",
+                kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
             );
             let same = |claim: &&mut SizeClaim| claim.worker == engine.worker;
             evidence.sizes.iter_mut().filter(same).for_each(|claim| claim.tokens = wanted);
@@ -137,27 +139,28 @@ impl Scene<'_, '_> {
             let tokens = worker.tokens.to_string();
             let (name, edit) = match part.role {
                 Role::Frontend => {
-                    ("DYN_KV_CACHE_BLOCK_SIZE", self.set_declared(part, worker.tokens))
+                    (variable::KV_CACHE_BLOCK_SIZE, self.set_declared(part, worker.tokens))
                 }
                 Role::StandaloneRouter => {
                     let old = part.version().is_some_and(|version| version < (1, 0));
                     let flags: &[&str] = if old {
-                        &["--block-size"]
+                        &[flag::BLOCK_SIZE]
                     } else {
-                        &["--router-block-size", "--block-size"]
+                        &[flag::ROUTER_BLOCK_SIZE, flag::BLOCK_SIZE]
                     };
                     let name = flags.first().copied().unwrap_or_default();
-                    let by_env = part.variable("DYN_ROUTER_BLOCK_SIZE").is_some();
+                    let by_env = part.variable(variable::ROUTER_BLOCK_SIZE).is_some();
                     if by_env && !old {
-                        let name = "DYN_ROUTER_BLOCK_SIZE";
+                        let name = variable::ROUTER_BLOCK_SIZE;
                         (name, self.text.set_env(part, name, &tokens))
                     } else {
                         (name, self.text.set_flag(part, flags, Some(&tokens)))
                     }
                 }
                 _ => {
-                    let old = part.variable("DYNAMO_KV_BLOCK_SIZE").is_some();
-                    let name = if old { "DYNAMO_KV_BLOCK_SIZE" } else { "DYN_KV_BLOCK_SIZE" };
+                    let old = part.variable(variable::OLD_KV_BLOCK_SIZE).is_some();
+                    let name =
+                        if old { variable::OLD_KV_BLOCK_SIZE } else { variable::KV_BLOCK_SIZE };
                     (name, self.text.set_env(part, name, &tokens))
                 }
             };
@@ -178,8 +181,8 @@ impl Scene<'_, '_> {
         let value = tokens.to_string();
         let flags: &[&str] = match part.backend {
             Some(Backend::TrtLlm) => return self.set_trtllm_size(part, tokens),
-            Some(Backend::SgLang) => &["--page-size"],
-            Some(Backend::Vllm | Backend::Mocker) => &["--block-size"],
+            Some(Backend::SgLang) => &[flag::PAGE_SIZE],
+            Some(Backend::Vllm | Backend::Mocker) => &[flag::BLOCK_SIZE],
             None => return Vec::new(),
         };
         self.text.set_flag(part, flags, Some(&value)).into_iter().collect()
@@ -194,7 +197,7 @@ impl Scene<'_, '_> {
         }
         // From 1.4 on the publisher follows the engine.
         if differs(ClaimOf::Publisher) && part.version().is_none_or(|version| version < (1, 4)) {
-            let (name, flag) = ("DYN_TRTLLM_KV_BLOCK_SIZE", "--kv-block-size");
+            let (name, flag) = (variable::TRTLLM_KV_BLOCK_SIZE, flag::KV_BLOCK_SIZE);
             edits.extend(if part.variable(name).is_some() {
                 self.set(part, flag, name, &value)
             } else {
@@ -213,7 +216,7 @@ impl Scene<'_, '_> {
         {
             return Some(edit);
         }
-        let flag = "--override-engine-args";
+        let flag = flag::OVERRIDE_ENGINE_ARGS;
         if self.text.flag(part, &[flag]).is_none() {
             let json = format!(r#"{{"kv_cache_config":{{"tokens_per_block":{tokens}}}}}"#);
             return self.text.set_flag(part, &[flag], Some(&json));

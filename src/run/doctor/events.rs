@@ -1,7 +1,8 @@
 //! Whether events, logs and metrics arrive.
 
 use super::{PLANES, Seen, row};
-use crate::domain::{EVENTS_BY_ZMQ, RankLedger, SourceState, thousands};
+use crate::domain::{RankLedger, SourceState, thousands};
+use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::{Snapshot, SourceRow, StreamRow};
 

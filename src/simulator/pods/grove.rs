@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::image;
 use crate::domain::Timestamp;
+use crate::dynamo::{flag, label, plane, variable};
 use crate::simulator::config::{RouterMode, WorkerConfig};
 use crate::simulator::discovery::Record;
 use crate::simulator::hash::instance_id;
@@ -81,11 +82,11 @@ pub(in crate::simulator) fn graph(
         worker["extraPodSpec"]["volumes"] = volumes();
     }
     json!({
-        "apiVersion": "nvidia.com/v1alpha1",
+        "apiVersion": format!("{}v1alpha1", label::PREFIX),
         "kind": "DynamoGraphDeployment",
         "metadata": {
             "name": site.deployment, "namespace": site.kube_namespace, "generation": generation,
-            "annotations": { "nvidia.com/enable-grove": "true" },
+            "annotations": { label::ENABLE_GROVE: "true" },
             "uid": uid(site, site.deployment),
         },
         "spec": { "services": {
@@ -120,8 +121,11 @@ pub(in crate::simulator) fn config_map(site: &Site, config: &WorkerConfig) -> St
 pub(in crate::simulator) fn metadata(site: &Site, pod: &str, records: &[Record]) -> String {
     let mut data = json!({ "endpoints": {}, "event_channels": {}, "model_cards": {} });
     for (key, value) in records {
-        let kinds =
-            [("v1/mdc/", "model_cards"), ("v1/instances/", "endpoints"), ("v1/", "event_channels")];
+        let kinds = [
+            (plane::CARDS, "model_cards"),
+            (plane::ENDPOINTS, "endpoints"),
+            ("v1/", "event_channels"),
+        ];
         let found =
             kinds.iter().find_map(|(prefix, field)| Some((key.strip_prefix(prefix)?, field)));
         if let (Some((path, field)), Ok(value)) = (found, serde_json::from_str::<Value>(value)) {
@@ -130,7 +134,7 @@ pub(in crate::simulator) fn metadata(site: &Site, pod: &str, records: &[Record])
         }
     }
     json!({
-        "apiVersion": "nvidia.com/v1alpha1",
+        "apiVersion": format!("{}v1alpha1", label::PREFIX),
         "kind": "DynamoWorkerMetadata",
         "metadata": {
             "name": pod, "namespace": site.kube_namespace, "generation": 1,
@@ -159,21 +163,21 @@ fn worker_container(site: &Site, family: Family, config: &WorkerConfig) -> Value
 fn worker_args(site: &Site, config: &WorkerConfig) -> Vec<String> {
     let tokens = config.publisher.to_string();
     let mut args: Vec<String> = [
-        "--model-path",
+        flag::MODEL_PATH,
         site.model,
-        "--served-model-name",
+        flag::SERVED_MODEL_NAME,
         site.model,
-        "--tensor-parallel-size",
+        flag::TENSOR_PARALLEL_SIZE,
         "1",
-        "--max-batch-size",
+        flag::MAX_BATCH_SIZE,
         "64",
-        "--kv-block-size",
+        flag::KV_BLOCK_SIZE,
         &tokens,
     ]
     .map(str::to_owned)
     .to_vec();
     if config.publishes {
-        args.push("--publish-events-and-metrics".to_owned());
+        args.push(flag::PUBLISH_EVENTS_AND_METRICS.to_owned());
     }
     match site.settings {
         EngineSettings::Override => {
@@ -184,23 +188,23 @@ fn worker_args(site: &Site, config: &WorkerConfig) -> Vec<String> {
                     "tokens_per_block": config.engine,
                 },
             });
-            args.extend(["--override-engine-args".to_owned(), settings.to_string()]);
+            args.extend([flag::OVERRIDE_ENGINE_ARGS.to_owned(), settings.to_string()]);
         }
         EngineSettings::ConfigMap => {
             let file = format!("{CONFIG_FOLDER}/{CONFIG_KEY}");
-            args.extend(["--extra-engine-args".to_owned(), file]);
+            args.extend([flag::EXTRA_ENGINE_ARGS.to_owned(), file]);
         }
     }
     args
 }
 
 fn worker_variables() -> Vec<Value> {
-    vec![variable("DYN_SYSTEM_PORT", "9090"), variable("DYN_SYSTEM_ENABLED", "true")]
+    vec![variable(variable::SYSTEM_PORT, "9090"), variable(variable::SYSTEM_ENABLED, "true")]
 }
 
 fn frontend_variables(frontend: &Frontend) -> Vec<Value> {
-    let mode = variable("DYN_ROUTER_MODE", frontend.mode.name());
-    let size = frontend.declared.map(|it| variable("DYN_KV_CACHE_BLOCK_SIZE", &it.to_string()));
+    let mode = variable(variable::ROUTER_MODE, frontend.mode.name());
+    let size = frontend.declared.map(|it| variable(variable::KV_CACHE_BLOCK_SIZE, &it.to_string()));
     [mode].into_iter().chain(size).collect()
 }
 
@@ -214,11 +218,11 @@ fn environment(site: &Site, component: &str, own: &[Value]) -> Vec<Value> {
     let etcd = "http://dynamo-platform-etcd.dynamo-system.svc.cluster.local:2379";
     let field = |name: &str, path: &str| json!({ "name": name, "valueFrom": { "fieldRef": { "fieldPath": path } } });
     let mut all = vec![
-        variable("DYN_COMPONENT", component),
-        variable("DYN_DISCOVERY_BACKEND", "kubernetes"),
-        variable("DYN_NAMESPACE", site.namespace),
-        variable("DYN_PARENT_DGD_K8S_NAME", site.deployment),
-        variable("DYN_PARENT_DGD_K8S_NAMESPACE", site.kube_namespace),
+        variable(variable::COMPONENT, component),
+        variable(variable::DISCOVERY_BACKEND, "kubernetes"),
+        variable(variable::NAMESPACE, site.namespace),
+        variable(variable::PARENT_GRAPH, site.deployment),
+        variable(variable::PARENT_GRAPH_NAMESPACE, site.kube_namespace),
         variable("ETCD_ENDPOINTS", etcd),
         variable("NATS_SERVER", nats),
         field("POD_NAME", "metadata.name"),
@@ -275,16 +279,16 @@ fn pod(
                 "grove.io/podclique": clique,
                 "grove.io/podcliqueset-replica-index": "0",
                 "grove.io/podgang": format!("{deployment}-0"),
-                "nvidia.com/dynamo-component": service,
-                "nvidia.com/dynamo-component-type": kind,
-                "nvidia.com/dynamo-discovery-backend": "kubernetes",
-                "nvidia.com/dynamo-discovery-enabled": "true",
-                "nvidia.com/dynamo-graph-deployment-name": deployment,
-                "nvidia.com/dynamo-namespace": site.namespace,
-                "nvidia.com/metrics-enabled": "true",
-                "nvidia.com/selector": selector,
+                (label::COMPONENT): service,
+                (label::COMPONENT_TYPE): kind,
+                (label::DISCOVERY_BACKEND): "kubernetes",
+                (label::DISCOVERY_ENABLED): "true",
+                (label::GRAPH_DEPLOYMENT_NAME): deployment,
+                (label::NAMESPACE): site.namespace,
+                (label::METRICS_ENABLED): "true",
+                (label::SELECTOR): selector,
             },
-            "annotations": { "nvidia.com/dynamo-discovery-backend": "kubernetes" },
+            "annotations": { label::DISCOVERY_BACKEND: "kubernetes" },
             "ownerReferences": [{
                 "apiVersion": "grove.io/v1alpha1", "kind": "PodClique", "name": clique,
                 "uid": uid(site, &clique), "controller": true, "blockOwnerDeletion": true,

@@ -7,12 +7,13 @@ use bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::clock;
+use crate::dynamo::plane;
 use crate::frame::{Frame, Origin};
 use crate::source::Emitter;
 
 /// Buckets of discovery (dynamo-runtime 1.6.1, `discovery/kv_store.rs:21`). Whatever else may stand
 /// beside them enters no frame.
-const BUCKETS: [&str; 4] = ["v1/instances/", "v1/mdc/", "v1/event_channels/", "v1/event_sources/"];
+const BUCKETS: [&str; 4] = [plane::ENDPOINTS, plane::CARDS, plane::CHANNELS, plane::SOURCES];
 
 /// Most keys that are followed: a few for each of thousands of processes.
 const KEYS: usize = 65_536;

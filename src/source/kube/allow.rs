@@ -3,6 +3,7 @@
 //! Their names are those of Dynamo, its engines and Kubernetes, or the value itself is a setting: a number, a
 //! truth, a reference to another variable, flags. Any other value may be anything, and is removed.
 
+use crate::dynamo::{label, variable};
 use serde_json::{Map, Value};
 
 use super::redact::REDACTED;
@@ -10,8 +11,8 @@ use super::redact::REDACTED;
 /// How names of variables begin that configure Dynamo, an engine or their transports.
 const FAMILIES: [&str; 22] = [
     "CUDA_",
-    "DYN_",
-    "DYNAMO_",
+    variable::PREFIXES[0],
+    variable::PREFIXES[1],
     "ETCD_",
     "FLASHINFER_",
     "GROVE_",
@@ -76,7 +77,7 @@ pub(super) fn annotations(annotations: Value) -> Value {
     let kept: Map<String, Value> = map
         .into_iter()
         .filter(|(key, value)| {
-            key.starts_with("nvidia.com/") && value.as_str().is_none_or(|text| !is_prose(text))
+            key.starts_with(label::PREFIX) && value.as_str().is_none_or(|text| !is_prose(text))
         })
         .collect();
     Value::Object(kept)

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use bytes::Bytes;
 use serde_json::Value;
 
+use crate::dynamo::{label, variable};
 use crate::frame::KubeChange;
 
 /// The objects of one watch, by name, as they went into frames.
@@ -87,7 +88,7 @@ fn name(object: &Value) -> String {
 fn is_dynamos(object: &Value) -> bool {
     let labelled = object["metadata"]["labels"]
         .as_object()
-        .is_some_and(|labels| labels.keys().any(|key| key.starts_with("nvidia.com/dynamo-")));
+        .is_some_and(|labels| labels.keys().any(|key| key.starts_with(label::DYNAMO_PREFIX)));
     let kind = object["kind"].as_str().unwrap_or_default();
     labelled || kind.starts_with("Dynamo") || runs_dynamo(object)
 }
@@ -98,7 +99,8 @@ fn runs_dynamo(pod: &Value) -> bool {
         let words = ["command", "args"].into_iter().filter_map(|key| container[key].as_array());
         let runs = words.flatten().filter_map(Value::as_str).any(|word| word.contains("dynamo."));
         let mut env = container["env"].as_array().into_iter().flatten();
-        runs || env.any(|it| it["name"].as_str().is_some_and(|name| name.starts_with("DYN_")))
+        runs || env
+            .any(|it| it["name"].as_str().is_some_and(|name| name.starts_with(variable::PREFIX)))
     })
 }
 

@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::domain::{HistoryNote, Timestamp};
+use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::source::{Emitter, Offer};
 
@@ -92,7 +93,7 @@ impl Feed {
     pub(super) fn new(stream: &str) -> Self {
         Self {
             stream: stream.into(),
-            subject: format!("{stream}.kv-events").into(),
+            subject: format!("{stream}{}", plane::KV_EVENTS_SUBJECT_END).into(),
             created: String::new(),
             joined: 0,
             sent: Sent::default(),

@@ -21,6 +21,7 @@ use tokio::sync::watch;
 
 use crate::clock;
 use crate::domain::{SourceState, Timestamp};
+use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::source::{Desired, Emitter};
 
@@ -35,7 +36,7 @@ use super::stream::{self as jetstream, Absent, Survey};
 use super::subject::{durable_stream, headers, is_wanted, stream_prefix};
 
 /// KV events that streams store.
-const STREAMS: &str = "*.kv-events";
+const STREAMS: &str = plane::STREAM_SUBJECTS;
 
 /// Messages taken at a time.
 const CHUNK: usize = 1024;

@@ -1,5 +1,6 @@
 //! Subjects and stream names of Dynamo, as far as needed to tell them apart.
 
+use crate::dynamo::plane;
 pub(super) fn headers(map: &async_nats::HeaderMap) -> Vec<(String, String)> {
     let values =
         map.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
@@ -8,7 +9,7 @@ pub(super) fn headers(map: &async_nats::HeaderMap) -> Vec<(String, String)> {
 
 /// Returns the stream whose events are published on `subject`, none for the event plane.
 pub(super) fn durable_stream(subject: &str) -> Option<&str> {
-    subject.strip_suffix(".kv-events").filter(|stream| !stream.contains('.'))
+    subject.strip_suffix(plane::KV_EVENTS_SUBJECT_END).filter(|stream| !stream.contains('.'))
 }
 
 /// Returns what the names of a Dynamo namespace's streams start with (dynamo-runtime 0.9.0
@@ -25,7 +26,7 @@ pub(super) fn stream_prefix(namespace: &str) -> String {
 /// Returns true for a stream of KV events whose name begins with one of `prefixes`, if there are any.
 pub(super) fn is_wanted(stream: &str, prefixes: &[String]) -> bool {
     let ours = || prefixes.iter().any(|prefix| stream.starts_with(prefix));
-    stream.ends_with("-kv-events") && (prefixes.is_empty() || ours())
+    stream.ends_with(plane::STREAM_END) && (prefixes.is_empty() || ours())
 }
 
 #[cfg(test)]

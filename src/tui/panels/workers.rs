@@ -13,7 +13,8 @@ use ratatui::layout::{Position, Rect};
 use room::least;
 
 use super::{PanelId, Scene};
-use crate::domain::{EVENTS_BY_ZMQ, WorkerRank};
+use crate::domain::WorkerRank;
+use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::snapshot::{Gravity, PodRow, Snapshot, SourceRow, WorkerRow};
 use crate::tui::filter::{Filter, Target};
 use crate::tui::judge::{self, Named, State, Verdict};

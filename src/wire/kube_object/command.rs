@@ -9,6 +9,7 @@ use super::env::{Env, EnvValue, Lender};
 use super::shell::{self, Arg, Started, absolute, env_words};
 use super::{list, string};
 use crate::domain::Backend;
+use crate::dynamo::flag;
 
 /// Stands in a text where whoever watched took out a secret.
 const REDACTED: &str = "(redacted)";
@@ -354,25 +355,13 @@ fn flag_before<'a>(word: &str, next: Option<&'a Arg>) -> Reading<'a> {
 
 /// Returns false for what is no flag, has its value with it, or is a switch by its name.
 fn takes_value(word: &str) -> bool {
-    const SWITCHES: [&str; 10] = [
-        "enable",
-        "disable",
-        "no",
-        "is",
-        "use",
-        "trust",
-        "publish",
-        "skip",
-        "enforce",
-        "kv-events",
-    ];
     let Some(name) = word.strip_prefix("--") else { return false };
     let name = name.replace('_', "-");
     let switch = |known: &&str| {
         name.strip_prefix(*known).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
     };
-    let valued = ["kv-events-config", "use-case"].contains(&name.as_str());
-    !word.contains('=') && (valued || !SWITCHES.iter().any(switch))
+    let valued = flag::VALUED_DESPITE_THEIR_NAMES.contains(&name.as_str());
+    !word.contains('=') && (valued || !flag::SWITCH_STARTS.iter().any(switch))
 }
 
 /// Returns true when a word that starts with `start` may be one of the flags, with a value or without.

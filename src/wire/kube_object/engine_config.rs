@@ -9,30 +9,19 @@ use serde_json::Value;
 use super::settings::flag_settings;
 use super::{raw, shared};
 use crate::domain::{Backend, ClaimOf, ClaimValue, ClaimWhat, Setting};
+use crate::dynamo::engine::TRTLLM_KEYS;
 
 /// Largest configuration that is read; real ones have some kilobytes.
 const CONFIG_LIMIT: usize = 1 << 20;
 
-/// Keys that are read, as paths, with what they set.
-const KEYS: &[(&str, ClaimWhat)] = &[
-    ("kv_cache_config.tokens_per_block", ClaimWhat::BlockSize),
-    ("kv_cache_config.free_gpu_memory_fraction", ClaimWhat::GpuMemoryFraction),
-    ("kv_cache_config.enable_block_reuse", ClaimWhat::PrefixReuse),
-    ("kv_cache_config.event_buffer_max_size", ClaimWhat::EventBuffer),
-    ("kv_cache_config.max_tokens", ClaimWhat::KvCacheTokens),
-    ("kv_cache_config.dtype", ClaimWhat::KvCacheDtype),
-    ("tensor_parallel_size", ClaimWhat::TensorParallel),
-    ("max_batch_size", ClaimWhat::MaxNumSeqs),
-];
-
 /// Returns the settings that it can hold.
 pub(super) fn keys() -> impl Iterator<Item = ClaimWhat> {
-    KEYS.iter().map(|(_, what)| *what)
+    TRTLLM_KEYS.iter().map(|(_, what)| *what)
 }
 
 /// Returns true for settings that it can hold.
 pub(super) fn is_key(what: ClaimWhat) -> bool {
-    KEYS.iter().any(|(_, known)| *known == what)
+    TRTLLM_KEYS.iter().any(|(_, known)| *known == what)
 }
 
 /// Levels of nesting that are read: engines use three, and each takes room on the stack.
@@ -98,7 +87,7 @@ fn settings(config: &Value) -> Vec<Setting> {
             raw: raw(&format!("{path}: {found}")),
         })
     };
-    KEYS.iter().filter_map(read).collect()
+    TRTLLM_KEYS.iter().filter_map(read).collect()
 }
 
 fn value_of(value: &Value) -> Option<ClaimValue> {

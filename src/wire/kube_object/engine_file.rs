@@ -9,6 +9,7 @@ use super::engine_config;
 use super::volume::{Mounted, mounted};
 use super::{raw, shared};
 use crate::domain::{Backend, ConfigSource, Setting};
+use crate::dynamo::engine;
 
 /// What is known of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,15 +24,6 @@ pub(super) enum EngineConfig {
     Hidden(Arc<str>),
 }
 
-/// Returns the flags and variables that name the file.
-const fn names(backend: Backend) -> (&'static [&'static str], &'static [&'static str]) {
-    match backend {
-        Backend::TrtLlm => (&["--extra-engine-args"], &["DYN_TRTLLM_EXTRA_ENGINE_ARGS"]),
-        Backend::Vllm | Backend::SgLang => (&["--config"], &[]),
-        Backend::Mocker => (&["--extra-engine-args"], &[]),
-    }
-}
-
 /// Finds the configuration file that an engine was told to read.
 pub(super) fn find(
     command: &Command,
@@ -42,7 +34,7 @@ pub(super) fn find(
     let Some(backend) = backend.filter(|backend| *backend != Backend::Mocker) else {
         return EngineConfig::None;
     };
-    let (flags, variables) = names(backend);
+    let (flags, variables) = engine::config_file(backend);
     let path = match command.flag(flags).or(|| command.variable(variables)) {
         Reading::Unset => return EngineConfig::None,
         Reading::Hidden(by) => return EngineConfig::Hidden(by),

@@ -7,14 +7,16 @@ use serde_json::Value;
 use super::command::{Command, Module};
 use super::engine_file;
 use super::env::Env;
-use super::image::{self, Version};
+use super::image;
 use super::manifest;
 use super::pod::{dynamo_namespace, main_container};
 use super::settings::{Process, role_of};
 use super::{Object, list, shared, string};
 use crate::domain::{
-    Backend, Basis, Claim, Component, ConfigMaps, Fact, Graph, GraphApi, ManifestPart, Subject,
+    Backend, Basis, Claim, Component, ConfigMaps, Fact, Graph, GraphApi, ManifestPart, Release,
+    Subject,
 };
+use crate::dynamo::label;
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
 
@@ -63,11 +65,10 @@ pub(super) fn decode_with(
     });
     let dynamo_namespace =
         fixed.map(shared).or_else(|| Some(dynamo_namespace(object.namespace(), &object.name)));
-    let api = match string(&object.value, "apiVersion") {
-        Some("nvidia.com/v1alpha1") => Some(GraphApi::V1Alpha1),
-        Some("nvidia.com/v1beta1") => Some(GraphApi::V1Beta1),
-        _ => None,
-    };
+    let version = string(&object.value, "apiVersion").and_then(|it| it.strip_prefix(label::PREFIX));
+    let api = [GraphApi::V1Alpha1, GraphApi::V1Beta1]
+        .into_iter()
+        .find(|api| version == Some(api.version()));
     facts.other.push(Fact::Graph(Box::new(Graph {
         namespace: shared(object.namespace()),
         api,
@@ -153,7 +154,7 @@ fn read(
             _ => backend.or_else(|| image::backend(image)),
         };
         let backend = backend.filter(|_| role.is_worker());
-        let version = image::version(image).and_then(Version::parse);
+        let version = image::version(image).and_then(Release::parse);
         let config = engine_file::find(command, part.container, part.volumes, backend);
         let process = Process {
             subject: subject.clone(),

@@ -1,36 +1,6 @@
 //! Image references: Dynamo's version by the tag, and the engine by the name.
 
-use std::fmt;
-
-use crate::domain::Backend;
-
-/// A version of Dynamo as far as settings depend on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Version {
-    pub(super) major: u32,
-    pub(super) minor: u32,
-}
-
-impl Version {
-    pub(super) const fn new(major: u32, minor: u32) -> Self {
-        Self { major, minor }
-    }
-
-    /// Reads the start of `0.9.0`, `1.6.1-rc2`, `v1.0`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.strip_prefix('v').unwrap_or(text).split('.');
-        let major = parts.next()?.parse().ok()?;
-        let minor = parts.next()?;
-        let end = minor.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(minor.len());
-        Some(Self { major, minor: minor[..end].parse().ok()? })
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}.{}", self.major, self.minor)
-    }
-}
+use crate::domain::{Backend, Release};
 
 /// Returns the repository of an image, without registry and path, and its tag.
 fn parts(image: &str) -> (&str, Option<&str>) {
@@ -49,7 +19,7 @@ pub(super) fn version(image: &str) -> Option<&str> {
     let ours = name.ends_with("-runtime") || image.contains("dynamo");
     let tag = tag?.strip_prefix('v').unwrap_or(tag?);
     // Dynamo is at 0.x and 1.x; a runtime image of another major version is numbered by its engine.
-    (ours && Version::parse(tag).is_some_and(|version| version.major <= 1)).then_some(tag)
+    (ours && Release::parse(tag).is_some_and(|version| version.major <= 1)).then_some(tag)
 }
 
 /// Returns the engine that an image is named after.
@@ -88,8 +58,8 @@ mod tests {
 
     #[test]
     fn versions_compare_by_number() {
-        assert!(Version::parse("1.10.0") > Version::parse("1.6.1"));
-        assert_eq!(Version::parse("1.0rc1"), Some(Version::new(1, 0)));
-        assert_eq!(Version::parse("my-tag"), None);
+        assert!(Release::parse("1.10.0") > Release::parse("1.6.1"));
+        assert_eq!(Release::parse("1.0rc1"), Some(Release::new(1, 0)));
+        assert_eq!(Release::parse("my-tag"), None);
     }
 }

@@ -6,32 +6,10 @@ use serde_json::Value;
 
 use super::{list, string};
 use crate::domain::{ManifestList, ManifestPart};
+use crate::dynamo::{settings, variable};
 
 /// Longest list that is kept; what is longer is not changed by a printed command.
 const ITEMS: usize = 256;
-
-/// Flags that fixes set.
-const COMPARED: &[&str] = &[
-    "--block-size",
-    "--kv-block-size",
-    "--kv-cache-block-size",
-    "--kv-events-config",
-    "--kv-overlap-score-weight",
-    "--no-kv-events",
-    "--no-router-kv-events",
-    "--override-engine-args",
-    "--page-size",
-    "--publish-events-and-metrics",
-    "--publish-kv-events",
-    "--router-block-size",
-    "--router-kv-overlap-score-credit",
-    "--router-kv-overlap-score-weight",
-    "--router-mode",
-    "--router-temperature",
-];
-
-/// How the names of Dynamo's own variables begin: only their values are kept.
-const DYNAMO: &str = "DYN_";
 
 /// Longest word or value that is kept whole, in bytes; of longer ones one byte more, which no command changes.
 const LONGEST: usize = 2048;
@@ -77,7 +55,8 @@ pub(super) fn of_pod(container: &Value) -> ManifestPart {
     for items in words.iter_mut().filter_map(|list| list.items.as_mut()) {
         let mut follows = false;
         for word in items.iter_mut() {
-            let flag = COMPARED.contains(&word.split('=').next().unwrap_or_default());
+            let flag =
+                settings::CHANGED_BY_FIXES.contains(&word.split('=').next().unwrap_or_default());
             if !flag && !follows {
                 *word = "".into();
             }
@@ -95,7 +74,9 @@ fn variables(path: String, entries: &Value) -> ManifestList {
     let mut list = kept(path, entries, |entry| string(entry, "name"));
     if list.items.is_some() {
         let value = |entry: &Value| match &entry["valueFrom"] {
-            Value::Null if string(entry, "name").is_some_and(|it| it.starts_with(DYNAMO)) => {
+            Value::Null
+                if string(entry, "name").is_some_and(|it| it.starts_with(variable::PREFIX)) =>
+            {
                 Some(shortened(string(entry, "value").unwrap_or_default()))
             }
             _ => None,

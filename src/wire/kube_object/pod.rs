@@ -10,21 +10,20 @@ use serde_json::Value;
 use super::command::{Command, Module, Reading};
 use super::engine_file;
 use super::env::Env;
-use super::image::{self, Version};
+use super::image;
 use super::settings::{Process, role_of};
 use super::{Object, list, manifest, raw, shared, string};
 use crate::domain::{
-    Backend, Basis, Claim, ConfigMaps, Container, EngineSocket, Fact, Pod, Port, Role, Seat,
-    Subject,
+    Backend, Basis, Claim, ConfigMaps, Container, EngineSocket, Fact, Pod, Port, Release, Role,
+    Seat, Subject,
 };
+use crate::dynamo::engine::VLLM_EVENT_PORT;
+use crate::dynamo::{flag, label, variable};
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
 
 /// Most brokers that are kept of a pod.
 const BROKER_LIMIT: usize = 16;
-
-/// The variable that moves the events of vLLM's engine.
-const VLLM_PORT: &str = "DYN_VLLM_KV_EVENT_PORT";
 
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     decode_with(frame, &ConfigMaps::new(), facts)
@@ -65,9 +64,9 @@ impl<'a> PodReader<'a> {
             namespace: shared(object.namespace()),
             uid: string(metadata, "uid").map(shared),
             node: string(spec, "nodeName").map(shared),
-            graph: object.label("nvidia.com/dynamo-graph-deployment-name").map(shared),
-            component: object.label("nvidia.com/dynamo-component").map(shared),
-            dynamo_namespace: object.label("nvidia.com/dynamo-namespace").map(shared),
+            graph: object.label(label::GRAPH_DEPLOYMENT_NAME).map(shared),
+            component: object.label(label::COMPONENT).map(shared),
+            dynamo_namespace: object.label(label::NAMESPACE).map(shared),
             terminating: string(metadata, "deletionTimestamp").is_some(),
             seat: seat(object),
             ..Pod::default()
@@ -123,9 +122,9 @@ impl<'a> PodReader<'a> {
 
     /// Adds the claims of one process and returns what it does.
     fn command(&mut self, container: &'a Value, command: &Command, is_main: bool) -> Role {
-        let kind = self.object.label("nvidia.com/dynamo-component-type");
-        let kind = kind.or_else(|| command.env().plain("DYN_COMPONENT")).unwrap_or_default();
-        let sub_kind = self.object.label("nvidia.com/dynamo-sub-component-type");
+        let kind = self.object.label(label::COMPONENT_TYPE);
+        let kind = kind.or_else(|| command.env().plain(variable::COMPONENT)).unwrap_or_default();
+        let sub_kind = self.object.label(label::SUB_COMPONENT_TYPE);
         // Labels are about the main container; others are known by what they run.
         let role = if is_main || command.module.is_some() {
             role_of(command, kind, sub_kind.unwrap_or_default())
@@ -142,7 +141,7 @@ impl<'a> PodReader<'a> {
         };
         let backend = backend.filter(|_| role.is_worker());
         let volumes = &self.object.value["spec"]["volumes"];
-        let version = image::version(image).and_then(Version::parse);
+        let version = image::version(image).and_then(Release::parse);
         let config = engine_file::find(command, container, volumes, backend);
         let process = Process {
             subject: Subject::Pod(Arc::clone(&self.object.name)),
@@ -161,9 +160,9 @@ impl<'a> PodReader<'a> {
             self.pod.backend = backend;
             self.pod.engine_file = said.engine_file;
             self.pod.hidden = said.hidden;
-            self.pod.event_plane = command.env().plain("DYN_EVENT_PLANE").map(shared);
+            self.pod.event_plane = command.env().plain(variable::EVENT_PLANE).map(shared);
             self.pod.engine_events = engine_socket(command, backend, version, role);
-            let brokers = command.env().plain("DYN_ZMQ_BROKER_URL");
+            let brokers = command.env().plain(variable::ZMQ_BROKER_URL);
             self.pod.zmq_brokers = brokers.map(brokers_for_subscribers).unwrap_or_default();
         }
         role
@@ -173,11 +172,11 @@ impl<'a> PodReader<'a> {
         let pod = &mut self.pod;
         pod.role = role;
         if pod.graph.is_none() {
-            pod.graph = env.plain("DYN_PARENT_DGD_K8S_NAME").map(shared);
+            pod.graph = env.plain(variable::PARENT_GRAPH).map(shared);
         }
-        if let Some(namespace) = env.plain("DYN_NAMESPACE") {
+        if let Some(namespace) = env.plain(variable::NAMESPACE) {
             // Workers append it from 1.0 on, so that versions do not mix in a rollout.
-            let suffix = env.plain("DYN_NAMESPACE_WORKER_SUFFIX").filter(|_| role.is_worker());
+            let suffix = env.plain(variable::NAMESPACE_WORKER_SUFFIX).filter(|_| role.is_worker());
             let suffix = suffix.filter(|suffix| !suffix.is_empty());
             pod.dynamo_namespace = Some(match suffix {
                 Some(suffix) => shared(&format!("{namespace}-{suffix}")),
@@ -185,7 +184,8 @@ impl<'a> PodReader<'a> {
             });
         }
         // Whatever is no other backend is etcd (dynamo-runtime 0.9.0, `distributed.rs:146`).
-        let backend = env.plain("DYN_DISCOVERY_BACKEND").or_else(|| env.plain("DYN_STORE_KV"));
+        let backend =
+            env.plain(variable::DISCOVERY_BACKEND).or_else(|| env.plain(variable::STORE_KV));
         if backend.is_none_or(|backend| backend == "etcd") {
             pod.etcd = env.plain("ETCD_ENDPOINTS").map(nats::without_login).map(|at| shared(&at));
         }
@@ -203,29 +203,35 @@ impl<'a> PodReader<'a> {
 fn engine_socket(
     command: &Command,
     backend: Option<Backend>,
-    version: Option<Version>,
+    version: Option<Release>,
     role: Role,
 ) -> Option<EngineSocket> {
-    match command.flag(&["--kv-events-config"]) {
+    match command.flag(&[flag::KV_EVENTS_CONFIG]) {
         Reading::Set(config) => {
-            return Some(EngineSocket { port: port_of(config.value?)?, by: "--kv-events-config" });
+            return Some(EngineSocket {
+                port: port_of(config.value?)?,
+                by: flag::KV_EVENTS_CONFIG,
+            });
         }
         Reading::Hidden(_) => return None,
         Reading::Unset => {}
     }
     let by_itself = backend == Some(Backend::Vllm)
-        && version.is_some_and(|version| version < Version::new(1, 1))
+        && version.is_some_and(|version| version < Release::new(1, 1))
         && role != Role::Decode
-        && command.flag(&["--no-enable-prefix-caching"]) == Reading::Unset;
+        && command.flag(&[flag::NO_ENABLE_PREFIX_CACHING]) == Reading::Unset;
     if !by_itself {
         return None;
     }
-    match command.variable(&[VLLM_PORT]) {
-        Reading::Set(found) => {
-            Some(EngineSocket { port: found.value?.trim().parse().ok()?, by: VLLM_PORT })
-        }
+    match command.variable(&[variable::VLLM_KV_EVENT_PORT]) {
+        Reading::Set(found) => Some(EngineSocket {
+            port: found.value?.trim().parse().ok()?,
+            by: variable::VLLM_KV_EVENT_PORT,
+        }),
         Reading::Hidden(_) => None,
-        Reading::Unset => Some(EngineSocket { port: 20080, by: "the default port of vLLM" }),
+        Reading::Unset => {
+            Some(EngineSocket { port: VLLM_EVENT_PORT, by: "the default port of vLLM" })
+        }
     }
 }
 
@@ -257,16 +263,16 @@ fn read_container(container: &Value, commands: &[Command], role: Role) -> Contai
             reading.value()?.trim().parse().ok()
         })
     };
-    let tls = ["--tls-cert-path", "--tls-key-path"];
+    let tls = [flag::TLS_CERT_PATH, flag::TLS_KEY_PATH];
     Container {
         name: shared(string(container, "name").unwrap_or_default()),
         role,
         image: raw(string(container, "image").unwrap_or_default()),
         ports: list(&container["ports"]).filter_map(port).collect(),
-        http_port: set(&["--http-port"], &["DYN_HTTP_PORT"]),
-        system_port: set(&[], &["DYN_SYSTEM_PORT"]),
+        http_port: set(&[flag::HTTP_PORT], &[variable::HTTP_PORT]),
+        system_port: set(&[], &[variable::SYSTEM_PORT]),
         tls: commands.iter().any(|command| {
-            command.flag(&tls).or(|| command.variable(&["DYN_TLS_CERT_PATH"])).is_set()
+            command.flag(&tls).or(|| command.variable(&[variable::TLS_CERT_PATH])).is_set()
         }),
     }
 }
@@ -304,7 +310,7 @@ mod tests {
         let mut env = Env::default();
         env.add(&container["env"], &ConfigMaps::new(), |_| None);
         let command = Command::all_of(container, &env).remove(0);
-        let version = Version::parse(release);
+        let version = Release::parse(release);
         engine_socket(&command, Some(Backend::Vllm), version, role).map(|socket| socket.port)
     }
 

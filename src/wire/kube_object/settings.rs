@@ -1,7 +1,5 @@
 //! Settings of Dynamo's processes: which flag or variable sets what (PROTOCOL 6).
 
-mod tables;
-
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,16 +7,13 @@ use serde_json::Value;
 use super::command::{Command, Form, Found, Module, Reading};
 use super::engine_config::{self, millionths};
 use super::engine_file::EngineConfig;
-use super::image::{self, Version};
+use super::image;
 use super::{raw, shared};
 use crate::domain::{
     Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, ConfigSource, EngineFile, HiddenSetting,
-    Role, Setting, Subject,
+    Release, Role, Setting, Subject,
 };
-use tables::{Kind, Row, Variable};
-
-/// The flag whose JSON is stronger than the configuration file of TensorRT-LLM.
-const OVERRIDE: &str = "--override-engine-args";
+use crate::dynamo::{Kind, Setting as Row, engine, flag, settings, variable};
 
 /// A process, and whom its claims are about.
 pub(super) struct Process<'a> {
@@ -33,7 +28,7 @@ pub(super) struct Process<'a> {
     /// Its engine.
     pub(super) backend: Option<Backend>,
     /// Dynamo's version, when it is known.
-    pub(super) version: Option<Version>,
+    pub(super) version: Option<Release>,
     /// What it runs.
     pub(super) command: &'a Command,
     /// The configuration file of its engine.
@@ -72,7 +67,7 @@ impl Process<'_> {
             }
         };
         for setting in &overrides {
-            said.claims.push(self.claim_of(setting, OVERRIDE));
+            said.claims.push(self.claim_of(setting, flag::OVERRIDE_ENGINE_ARGS));
             overridden.push((setting.what, setting.of));
         }
         let blind = !said.hidden.is_empty();
@@ -85,7 +80,7 @@ impl Process<'_> {
             _ => Vec::new(),
         };
         let file_first = self.backend == Some(Backend::TrtLlm);
-        for row in tables::rows(self.role, self.backend).iter().flat_map(|table| table.iter()) {
+        for row in settings::rows(self.role, self.backend).iter().flat_map(|table| table.iter()) {
             if row.until.is_some_and(|until| self.version.is_some_and(|version| version >= until)) {
                 continue;
             }
@@ -176,12 +171,12 @@ impl Process<'_> {
     /// From 1.0 to 1.2 a frontend in which the engine's own code processes chats hashes with the size that it
     /// declares (`kv_cache_block_size or 16`, ai-dynamo 1.0.0 to 1.2.1, `frontend/`).
     fn own_processor(&self, said: &mut Said) {
-        let hashes = Version::new(1, 0)..Version::new(1, 3);
+        let hashes = Release::new(1, 0)..Release::new(1, 3);
         if !self.version.is_some_and(|version| hashes.contains(&version)) {
             return;
         }
-        let flag = self.command.flag(&["--dyn-chat-processor"]);
-        let by = match flag.or(|| self.command.variable(&["DYN_CHAT_PROCESSOR"])) {
+        let flag = self.command.flag(&[flag::CHAT_PROCESSOR]);
+        let by = match flag.or(|| self.command.variable(&[variable::CHAT_PROCESSOR])) {
             Reading::Set(found) => match found.value {
                 None | Some("" | "dynamo") => return,
                 Some(_) => None,
@@ -230,7 +225,7 @@ impl Process<'_> {
     /// From 1.4 publisher and card of TensorRT-LLM follow the engine, before that nothing does
     /// (ai-dynamo 1.4.0, `trtllm/workers/llm_worker.py:171`).
     fn follows_engine(&self) -> bool {
-        self.version.is_some_and(|version| version >= Version::new(1, 4))
+        self.version.is_some_and(|version| version >= Release::new(1, 4))
     }
 
     /// Returns what a frontend declares as what its router hashes with. A default is in effect there.
@@ -286,9 +281,10 @@ impl Process<'_> {
                 let source: Arc<str> = source.into();
                 otherwise.extend(all.map(|of| Claim {
                     source: Arc::clone(&source),
-                    raw: raw(
-                        "not set: kv_cache_config.tokens_per_block, TensorRT-LLM's default holds",
-                    ),
+                    raw: raw(&format!(
+                        "not set: {}, TensorRT-LLM's default holds",
+                        engine::TRTLLM_BLOCK_SIZE
+                    )),
                     ..default_block_size(*of, &self.subject)
                 }));
                 for of in [ClaimOf::Engine].iter().chain(followers) {
@@ -309,8 +305,9 @@ impl Process<'_> {
         if self.backend != Some(Backend::TrtLlm) {
             return Overrides::Known(Vec::new());
         }
-        let reading = self.command.flag(&[OVERRIDE]);
-        let reading = reading.or(|| self.command.variable(&["DYN_TRTLLM_OVERRIDE_ENGINE_ARGS"]));
+        let reading = self.command.flag(&[flag::OVERRIDE_ENGINE_ARGS]);
+        let reading =
+            reading.or(|| self.command.variable(&[variable::TRTLLM_OVERRIDE_ENGINE_ARGS]));
         match reading {
             Reading::Set(found) => {
                 let read = found.value.and_then(engine_config::from_json);
@@ -337,7 +334,7 @@ impl Process<'_> {
     fn claim(&self, row: &Row, of: ClaimOf, found: &Found<'_>) -> Option<Claim> {
         let off = row.off.iter().any(|name| found.name.replace('_', "-") == **name);
         let given = found.value.filter(|_| found.is_for(row));
-        let value = row.kind.read(given, off).or_else(|| row.kind.as_given(given))?;
+        let value = row.kind.read(given, off).or_else(|| row.kind.given_as_text(given))?;
         let label = match found.form {
             Form::Variable => match found.lender {
                 Some(from) if *from.key == *found.name => {
@@ -374,38 +371,31 @@ impl Process<'_> {
     /// The last flag wins, but a model's served name comes before its path.
     fn flag(&self, row: &Row) -> Reading<'_> {
         if row.what == ClaimWhat::Model {
-            let flags = row.flags.iter().map(|name| self.command.flag(&[*name]));
+            let flags = row.flags.iter().map(|name| self.command.flag(&[name.text]));
             return flags.fold(Reading::Unset, |known, next| known.or(|| next));
         }
-        let flags: Vec<&str> = row.flags.iter().chain(row.off).copied().collect();
-        self.command.flag(&flags)
+        self.command.flag(&row.all_flags().collect::<Vec<_>>())
     }
 
-    /// Variables were renamed at 1.0; the name of the other era is not read.
+    /// A name that this release does not read sets nothing.
     fn variable(&self, row: &Row) -> Reading<'_> {
-        let old = self.version.map(|version| version < Version::new(1, 0));
-        let read = |variable: &&Variable| match variable {
-            Variable::Always(_) => true,
-            Variable::Before1(_) => old.is_none_or(|old| old),
-            Variable::From1(_) => old.is_none_or(|old| !old),
-        };
-        let names: Vec<&str> = row.env.iter().filter(read).map(Variable::name).collect();
-        self.command.variable(&names)
+        let read = row.variables.iter().filter(|name| name.may_be_read(self.version));
+        self.command.variable(&read.map(|name| name.text).collect::<Vec<_>>())
     }
 
     /// Returns what holds where nothing is set.
     fn default_claim(&self, row: &Row, of: ClaimOf) -> Option<Claim> {
         let env = self.command.env();
-        let value = row.default.value(self.version)?;
+        let value = row.default_in(self.version)?;
         let who = match self.version {
             Some(version) => format!("default of Dynamo {version}"),
             None => "default of Dynamo".to_owned(),
         };
         let names: Vec<&str> =
-            row.flags.iter().copied().chain(row.env.iter().map(Variable::name)).collect();
+            row.flags.iter().chain(row.variables).map(|name| name.text).collect();
         // Secrets hold tokens as a rule, but may hold settings.
         let unless = match env.secrets() {
-            secrets if secrets.is_empty() || row.env.is_empty() => String::new(),
+            secrets if secrets.is_empty() || row.variables.is_empty() => String::new(),
             secrets => format!(", unless by Secret {}", secrets.join(", ")),
         };
         Some(Claim {
@@ -428,10 +418,10 @@ fn default_block_size(of: ClaimOf, subject: &Subject) -> Claim {
         of,
         subject: subject.clone(),
         model: None,
-        value: ClaimValue::Count(32),
+        value: ClaimValue::Count(engine::TRTLLM_DEFAULT_BLOCK_SIZE),
         basis: Basis::Default,
         source: "default of TensorRT-LLM".into(),
-        raw: raw("not set: kv_cache_config.tokens_per_block"),
+        raw: raw(&format!("not set: {}", engine::TRTLLM_BLOCK_SIZE)),
     }
 }
 
@@ -450,10 +440,17 @@ impl Found<'_> {
     }
 }
 
-impl Kind {
+/// How values of settings are read.
+trait Read {
+    fn given_as_text(self, value: Option<&str>) -> Option<ClaimValue>;
+
+    fn read(self, value: Option<&str>, off: bool) -> Option<ClaimValue>;
+}
+
+impl Read for Kind {
     /// Returns the text that stands where a number or a switch should: nobody reads it as one, and it is no
     /// default either.
-    fn as_given(self, value: Option<&str>) -> Option<ClaimValue> {
+    fn given_as_text(self, value: Option<&str>) -> Option<ClaimValue> {
         match self {
             Self::Count | Self::Decimal | Self::Switch => Self::Text.read(value, false),
             Self::Text | Self::EventsConfig | Self::EventsSwitch | Self::EventsEndpoint => None,
@@ -497,56 +494,17 @@ impl Kind {
     }
 }
 
-/// A setting of whoever routes, by the names that it has or had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RouterSetting {
-    /// What it sets.
-    pub what: ClaimWhat,
-    /// Flags that set it, and those that deny it.
-    pub flags: [&'static [&'static str]; 2],
-    /// The variables that every version reads.
-    pub always: &'static str,
-    /// The variable up to 0.9, empty when there is none.
-    pub old: &'static str,
-    /// The variable from 1.0 on, empty when there is none.
-    pub new: &'static str,
-}
-
-/// Returns the settings of routing, which workers do not read.
-pub fn router_settings() -> Vec<RouterSetting> {
-    let named = |row: &Row, pick: fn(&Variable) -> Option<&'static str>| {
-        row.env.iter().find_map(pick).unwrap_or_default()
-    };
-    let setting = |row: &Row| RouterSetting {
-        what: row.what,
-        flags: [row.flags, row.off],
-        always: named(row, |variable| match variable {
-            Variable::Always(name) => Some(name),
-            Variable::Before1(_) | Variable::From1(_) => None,
-        }),
-        old: named(row, |variable| match variable {
-            Variable::Before1(name) => Some(name),
-            Variable::Always(_) | Variable::From1(_) => None,
-        }),
-        new: named(row, |variable| match variable {
-            Variable::From1(name) => Some(name),
-            Variable::Always(_) | Variable::Before1(_) => None,
-        }),
-    };
-    tables::routing().map(setting).collect()
-}
-
 /// Returns what flags in the configuration file of an engine set: names, values and how they stand there.
 pub(super) fn flag_settings(
     engine: Backend,
     flags: &[(String, Option<String>, Arc<str>)],
 ) -> Vec<Setting> {
-    let rows = tables::rows(Role::Worker, Some(engine)).into_iter().flatten();
+    let rows = settings::rows(Role::Worker, Some(engine)).into_iter().flatten();
     let mut settings = Vec::new();
     for row in rows {
         // A model's served name comes before its path.
-        let names = row.flags.iter().chain(row.off);
-        let mut found = names.filter_map(|name| flags.iter().find(|(flag, ..)| flag == name));
+        let mut found =
+            row.all_flags().filter_map(|name| flags.iter().find(|(flag, ..)| flag == name));
         let Some((flag, value, raw)) = found.next() else { continue };
         let off = row.off.contains(&flag.as_str());
         let Some(value) = row.kind.read(value.as_deref(), off) else { continue };
@@ -588,15 +546,15 @@ pub(super) fn role_of(command: &Command, kind: &str, sub_kind: &str) -> Role {
 
 /// Returns whether a worker serves whole requests or a part of them.
 fn part_of_worker(command: &Command, kind: &str, sub_kind: &str) -> Role {
-    let mode = command.flag(&["--disaggregation-mode"]);
-    let mode = mode.or(|| command.variable(&["DYN_TRTLLM_DISAGGREGATION_MODE"])).value();
+    let mode = command.flag(&[flag::DISAGGREGATION_MODE]);
+    let mode = mode.or(|| command.variable(&[variable::TRTLLM_DISAGGREGATION_MODE])).value();
     let has = |name| command.flag(&[name]).is_set();
-    if has("--is-prefill-worker")
+    if has(flag::IS_PREFILL_WORKER)
         || [kind, sub_kind].contains(&"prefill")
         || mode == Some("prefill")
     {
         Role::Prefill
-    } else if has("--is-decode-worker")
+    } else if has(flag::IS_DECODE_WORKER)
         || [kind, sub_kind].contains(&"decode")
         || mode == Some("decode")
     {

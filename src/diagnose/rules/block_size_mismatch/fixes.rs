@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Edit, Fix, Part, Restart};
-use crate::diagnose::knobs;
 use crate::domain::{Backend, ClaimOf, Release};
+use crate::dynamo::{flag, settings, variable};
 
 /// The restarts after a change of worker settings.
 const WORKERS: &str = "rolling restart of every worker; each one loses its KV cache";
@@ -16,7 +16,9 @@ const ALL_WORKERS: &str =
     "all workers stop before the first one starts again; each one loses its KV cache";
 
 /// Users' documents suggest this setting, so the fix states that it does not help.
-const FRONTEND: &str = "Setting DYN_KV_CACHE_BLOCK_SIZE on the frontend will not fix this.";
+fn frontend_will_not_do() -> String {
+    format!("Setting {} on the frontend will not fix this.", variable::KV_CACHE_BLOCK_SIZE)
+}
 
 /// Returns the fix if engine and publisher differ on `some` workers, or on all if `some` is empty. Also returns
 /// the block size of all parts after the fix.
@@ -25,6 +27,7 @@ pub(super) fn worker_fix(
     sizes: Option<(&SizeClaim, &SizeClaim)>,
     some: &[&RankEvidence],
 ) -> (Fix, Option<u32>) {
+    let frontend = frontend_will_not_do();
     let publisher = sizes.map(|(publisher, _)| publisher.tokens);
     let publisher = publisher.or_else(|| evidence.worker_size().map(|claim| claim.tokens));
     let on = wrong_components(evidence, some);
@@ -48,37 +51,29 @@ pub(super) fn worker_fix(
     } else {
         (format!("restart {names}"), format!("restart of {names}; each one loses its KV cache"))
     };
-    let other = match sizes {
-        Some((_, engine)) => format!("--kv-block-size {}", engine.tokens),
-        None => "--kv-block-size set to the engine's size".to_owned(),
-    };
-    let alternative = if some.is_empty() {
-        format!(" Alternative: stop all workers and start them with {other}.")
-    } else {
-        String::new()
-    };
+    let alternative = if some.is_empty() { alternative(sizes) } else { String::new() };
     // The action comes first: small screens show little more.
     let sentence = match &state {
         EngineSetting::Overridden(place) => {
             let whose = if some.is_empty() { "the engines'" } else { &names };
             format!(
                 "{place} already sets the right size. Find the setting that overrides it in {whose} log, remove \
-                 that setting and {restart}. {FRONTEND}"
+                 that setting and {restart}. {frontend}"
             )
         }
         EngineSetting::Open(instruction) | EngineSetting::Pending(instruction) => {
-            format!("{instruction}, then {restart}. {FRONTEND}{alternative}")
+            format!("{instruction}, then {restart}. {frontend}{alternative}")
         }
         EngineSetting::Unknown => {
             let now =
                 sizes.map_or(String::new(), |(_, engine)| format!(" (now {})", engine.tokens));
             let vllm = match evidence.backend() {
                 Some(Backend::TrtLlm) => String::new(),
-                _ => format!(" (vLLM: --block-size {size})"),
+                _ => format!(" (vLLM: {} {size})", flag::BLOCK_SIZE),
             };
             format!(
                 "In the engine's configuration, set tokens_per_block to {size}{now}{vllm}, then {restart}. \
-                 {FRONTEND}{alternative}"
+                 {frontend}{alternative}"
             )
         }
     };
@@ -86,6 +81,13 @@ pub(super) fn worker_fix(
         changes.clear();
     }
     (Fix { sentence, changes, restarts, ..Fix::default() }, publisher)
+}
+
+/// Returns the other fix: publishers that take the engines' size.
+fn alternative(sizes: Option<(&SizeClaim, &SizeClaim)>) -> String {
+    let size = sizes.map_or("set to the engine's size".into(), |(_, it)| it.tokens.to_string());
+    let flag = flag::KV_BLOCK_SIZE;
+    format!(" Alternative: stop all workers and start them with {flag} {size}.")
 }
 
 /// Returns the components of `some` workers, or of all that are present.
@@ -207,7 +209,7 @@ fn publisher_fix(
         (Backend::SgLang, _) if before(5) => sentence.push_str(", or with Dynamo 1.5 or later"),
         (Backend::Vllm | Backend::SgLang | Backend::Mocker, _) => {}
     }
-    for end in [".", frontend_too(evidence), " ", FRONTEND] {
+    for end in [".", frontend_too(evidence), " ", &frontend_will_not_do()] {
         sentence.push_str(end);
     }
     Some(Fix {
@@ -235,6 +237,7 @@ fn overridden(
     (publisher, engine): (u32, u32),
     flag: &str,
 ) -> Fix {
+    let frontend = frontend_will_not_do();
     let who = set.who(evidence);
     let log = evidence.sizes_of(ClaimOf::Publisher).find(|claim| claim.tokens == publisher);
     let seen = log.map_or_else(String::new, |claim| format!(" ({})", claim.source));
@@ -251,7 +254,7 @@ fn overridden(
     };
     let sentence = format!(
         "{flag} {engine} is already set on {who}, but its publisher uses {publisher}{seen}. {upgrade}, then \
-         restart that worker; or start it with {flag} {publisher}, if its engine supports that size. {FRONTEND}"
+         restart that worker; or start it with {flag} {publisher}, if its engine supports that size. {frontend}"
     );
     let restarts = format!("restart of {who}, which loses its KV cache");
     Fix { sentence, restarts, ..Fix::default() }
@@ -290,9 +293,9 @@ pub(in crate::diagnose::rules) fn worker_size_flag(
 ) -> Option<Change> {
     let flags: &[&str] = match (evidence.backend()?, evidence.releases.most) {
         // From 1.4 on publisher and card follow the engine.
-        (Backend::TrtLlm, Some(most)) if most < Release::new(1, 4) => &["--kv-block-size"],
-        (Backend::Vllm, _) => &["--block-size"],
-        (Backend::SgLang, _) => &["--page-size"],
+        (Backend::TrtLlm, Some(most)) if most < Release::new(1, 4) => &[flag::KV_BLOCK_SIZE],
+        (Backend::Vllm, _) => &[flag::BLOCK_SIZE],
+        (Backend::SgLang, _) => &[flag::PAGE_SIZE],
         (Backend::TrtLlm | Backend::Mocker, _) => return None,
     };
     let value = tokens.to_string();
@@ -319,14 +322,24 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
         RouterKind::Frontend => String::new(),
         RouterKind::OwnSize | RouterKind::Unknown => format!(
             " A standalone router (dynamo.router) needs {} {workers}.",
-            evidence.knob_text(knobs::ROUTER_SIZE, "")
+            evidence.knob_text(settings::ROUTER_SIZE, "")
         ),
     };
     let flag = match evidence.backend() {
-        Some(Backend::TrtLlm) => format!("--kv-block-size {workers}"),
-        Some(Backend::Vllm | Backend::Mocker) => format!("--block-size {workers}"),
-        Some(Backend::SgLang) => format!("--page-size {workers}"),
-        None => format!("--kv-block-size {workers} (vLLM: --block-size {workers})"),
+        Some(Backend::TrtLlm) => {
+            format!("{} {workers}", flag::KV_BLOCK_SIZE)
+        }
+        Some(Backend::Vllm | Backend::Mocker) => {
+            format!("{} {workers}", flag::BLOCK_SIZE)
+        }
+        Some(Backend::SgLang) => {
+            format!("{} {workers}", flag::PAGE_SIZE)
+        }
+        None => format!(
+            "{kv_block_size_flag} {workers} (vLLM: {block_size_flag} {workers})",
+            kv_block_size_flag = flag::KV_BLOCK_SIZE,
+            block_size_flag = flag::BLOCK_SIZE
+        ),
     };
     let change = worker_size_flag(evidence, workers, wrong_components(evidence, &[]));
     let set = match &change {
@@ -366,7 +379,7 @@ fn stray_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         "Restart the frontend: model cards say {workers}, but its router still hashes with {router} (a Dynamo \
          0.9 router keeps the size of the first card it saw). A standalone router (dynamo.router) needs {} \
          {workers} instead.",
-        evidence.knob_text(knobs::ROUTER_SIZE, "")
+        evidence.knob_text(settings::ROUTER_SIZE, "")
     );
     Fix { sentence, restarts, ..Fix::default() }
 }
@@ -374,13 +387,14 @@ fn stray_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
 /// Returns the fix if the frontend hashes with the block size declared on it.
 fn declared_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     let sentence = format!(
-        "Set DYN_KV_CACHE_BLOCK_SIZE={workers} on the frontend: its router hashes with the declared {router}, \
-         not with the model cards' {workers}."
+        "Set {kv_cache_block_size}={workers} on the frontend: its router hashes with the declared {router}, \
+         not with the model cards' {workers}.",
+        kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
     );
     let changes = vec![Change::Set {
         on: Part::Frontend,
-        variable: Some("DYN_KV_CACHE_BLOCK_SIZE".to_owned()),
-        flags: &["--kv-cache-block-size"],
+        variable: Some(variable::KV_CACHE_BLOCK_SIZE.to_owned()),
+        flags: &[flag::KV_CACHE_BLOCK_SIZE],
         value: workers.to_string(),
     }];
     Fix { sentence, changes, restarts: evidence.frontend_restarts(), ..Fix::default() }
@@ -395,7 +409,7 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         (Some(name), _) => Some(name.to_owned()),
         // No setting names a size, so the variable of this version can be set.
         (None, Some(least)) if !name.starts_with('-') && least >= Release::new(1, 0) => {
-            Some("DYN_ROUTER_BLOCK_SIZE".to_owned())
+            Some(variable::ROUTER_BLOCK_SIZE.to_owned())
         }
         (None, _) => None,
     };
@@ -405,7 +419,7 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         }
         None => format!(
             "Restart {who} with {} {workers} (now {router}).",
-            evidence.knob_text(knobs::ROUTER_SIZE, "")
+            evidence.knob_text(settings::ROUTER_SIZE, "")
         ),
     };
     let value = workers.to_string();
@@ -414,7 +428,7 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         changes: vec![Change::Set {
             on: Part::Router,
             variable,
-            flags: &["--block-size", "--router-block-size"],
+            flags: &[flag::BLOCK_SIZE, flag::ROUTER_BLOCK_SIZE],
             value,
         }],
         restarts: "restart of the router, which rebuilds its index".into(),

@@ -5,6 +5,7 @@ use super::{INDEX_EMPTY, Mismatch};
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::{Finding, Proof};
 use crate::domain::{Grade, Severity, thousands};
+use crate::dynamo::variable;
 
 /// Finds a difference between engine and publisher in a router's warnings: a store that is rejected with
 /// `num_blocks=0` arrived empty.
@@ -121,8 +122,9 @@ fn nothing_of_sizes(evidence: &Evidence) -> String {
     // From 1.1 on lines of decode routers end with the cost (dynamo-kv-router 1.1, `scheduling/selector.rs`).
     format!(
         "no data on cache hits: none of {} \"Selected worker\" lines names cached blocks (from Dynamo 1.1 on, \
-         lines for decode workers do not); needs DEBUG lines (DYN_LOG=debug on the frontend), workers' logs \
+         lines for decode workers do not); needs DEBUG lines ({log}=debug on the frontend), workers' logs \
          from their start, or KV events",
-        thousands(routed)
+        thousands(routed),
+        log = variable::LOG
     )
 }

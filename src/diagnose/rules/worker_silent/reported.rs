@@ -3,6 +3,7 @@
 use crate::diagnose::evidence::{Evidence, RankEvidence};
 use crate::diagnose::{Finding, Proof};
 use crate::domain::{Grade, Severity, thousands};
+use crate::dynamo::{engine, flag};
 
 const EFFECT: &str = "The router knows no cached blocks of these workers, so no request is routed there for its \
                       cached prefix.";
@@ -40,7 +41,8 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
     let names = format!("{}{others}", names.join(", "));
     let address = &first.set.value;
     let port = address.rsplit(':').next().filter(|port| port.parse::<u16>().is_ok());
-    let bound = format!("tcp://*:{}", port.unwrap_or("5557"));
+    let bound =
+        format!("tcp://*:{}", port.map_or(engine::VLLM_EVENT_PORT.to_string(), str::to_owned));
     Some(
         Finding::new(
             Severity::Critical,
@@ -55,9 +57,8 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
         .rather_than("KVT004: kvtop may listen in the wrong place, but the address alone explains the silence.")
         .mended_by(
             format!(
-                "In --kv-events-config, change the endpoint from {address} to {bound}, then do a rolling restart \
-                 of {names}."
-            ),
+                "In {kv_events_config_flag}, change the endpoint from {address} to {bound}, then do a rolling restart \
+                 of {names}.", kv_events_config_flag = flag::KV_EVENTS_CONFIG),
             format!("rolling restart of {names}; each one loses its KV cache"),
         ),
     )

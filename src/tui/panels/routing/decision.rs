@@ -139,7 +139,8 @@ fn formula(sheet: &mut Sheet, row: &DecisionRow, scene: &Scene<'_>) {
             .map_or_else(|| String::from("This version"), |version| format!("Dynamo {version}"));
         let said = format!(
             "{version} prints the cost of the chosen worker only. From 1.0 on the terms of every worker \
-             are printed at level DEBUG (DYN_LOG=debug on the frontend)."
+             are printed at level DEBUG ({}=debug on the frontend).",
+            crate::dynamo::variable::LOG
         );
         sheet.say("", &said, Role::Muted);
     }

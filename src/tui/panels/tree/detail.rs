@@ -223,7 +223,7 @@ impl Sheet<'_> {
             let said = format!("{} requests/min begin with it", text::short(hits.into()));
             self.say("hits", &said, Role::Fg);
         } else {
-            let said = "known where routers tell each other of requests (--router-replica-sync)";
+            let said = "known only where routers share their load (replica sync)";
             self.say("hits", &format!("{} {said}", self.glyphs.none), Role::Muted);
         }
     }

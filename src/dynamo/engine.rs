@@ -1,0 +1,74 @@
+//! The engines: what their configuration is called, and what holds when nobody sets it.
+
+use super::{flag, variable};
+use crate::domain::{Backend, ClaimWhat};
+
+/// Tokens in a block of TensorRT-LLM, as a path into its configuration.
+pub const TRTLLM_BLOCK_SIZE: &str = "kv_cache_config.tokens_per_block";
+
+/// Events that TensorRT-LLM keeps for its publisher.
+pub const TRTLLM_EVENT_BUFFER: &str = "kv_cache_config.event_buffer_max_size";
+
+/// Tokens in a block of TensorRT-LLM when nothing sets them (`LlmArgs`).
+pub const TRTLLM_DEFAULT_BLOCK_SIZE: u64 = 32;
+
+/// Keys of TensorRT-LLM's configuration (`LlmArgs`) that are read, with what they set.
+pub const TRTLLM_KEYS: &[(&str, ClaimWhat)] = &[
+    (TRTLLM_BLOCK_SIZE, ClaimWhat::BlockSize),
+    ("kv_cache_config.free_gpu_memory_fraction", ClaimWhat::GpuMemoryFraction),
+    ("kv_cache_config.enable_block_reuse", ClaimWhat::PrefixReuse),
+    (TRTLLM_EVENT_BUFFER, ClaimWhat::EventBuffer),
+    ("kv_cache_config.max_tokens", ClaimWhat::KvCacheTokens),
+    ("kv_cache_config.dtype", ClaimWhat::KvCacheDtype),
+    ("tensor_parallel_size", ClaimWhat::TensorParallel),
+    ("max_batch_size", ClaimWhat::MaxNumSeqs),
+];
+
+/// The key that lets vLLM publish events in the JSON of [`flag::KV_EVENTS_CONFIG`].
+pub const ENABLE_EVENTS: &str = "enable_kv_cache_events";
+
+/// The port of vLLM's own KV events when nothing sets it, up to 1.0 (ai-dynamo 0.9.0, `vllm/args.py`); fixes
+/// propose it in later releases too.
+pub const VLLM_EVENT_PORT: u16 = 20080;
+
+/// Returns the flags and variables that name an engine's configuration file.
+pub const fn config_file(backend: Backend) -> (&'static [&'static str], &'static [&'static str]) {
+    match backend {
+        Backend::TrtLlm => (&[flag::EXTRA_ENGINE_ARGS], &[variable::TRTLLM_EXTRA_ENGINE_ARGS]),
+        Backend::Vllm | Backend::SgLang => (&[flag::CONFIG], &[]),
+        Backend::Mocker => (&[flag::EXTRA_ENGINE_ARGS], &[]),
+    }
+}
+
+/// Returns the flag that sets the engine's block size; none for TensorRT-LLM, which has it in its
+/// configuration ([`TRTLLM_BLOCK_SIZE`]).
+pub const fn block_size_flag(backend: Backend) -> Option<&'static str> {
+    match backend {
+        Backend::TrtLlm => None,
+        Backend::Vllm | Backend::Mocker => Some(flag::BLOCK_SIZE),
+        Backend::SgLang => Some(flag::PAGE_SIZE),
+    }
+}
+
+/// Returns the engine's name for the limit of concurrent sequences.
+pub const fn sequences(backend: Backend) -> &'static str {
+    match backend {
+        Backend::TrtLlm => "max_batch_size",
+        Backend::Vllm | Backend::Mocker => flag::MAX_NUM_SEQS,
+        Backend::SgLang => flag::MAX_RUNNING_REQUESTS,
+    }
+}
+
+/// Returns the JSON of [`flag::KV_EVENTS_CONFIG`] that lets an engine publish its events at `port`; none for
+/// engines without that flag.
+pub fn events_config(backend: Backend, port: u16) -> Option<String> {
+    let enable = match backend {
+        Backend::Vllm => format!("\"{ENABLE_EVENTS}\":true,"),
+        Backend::SgLang => String::new(),
+        Backend::TrtLlm | Backend::Mocker => return None,
+    };
+    let topic = super::plane::KV_EVENTS;
+    Some(format!(
+        "{{{enable}\"publisher\":\"zmq\",\"topic\":\"{topic}\",\"endpoint\":\"tcp://*:{port}\"}}"
+    ))
+}

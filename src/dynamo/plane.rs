@@ -1,0 +1,70 @@
+//! The event plane and discovery: topics, subjects, streams and the keys of records.
+//!
+//! dynamo-runtime 0.9.0 to 1.6.1 (`transports/event_plane/`, `discovery/`, `slug.rs:28`), dynamo-llm 0.9.0
+//! (`kv_router/publisher.rs:32`).
+
+/// The topic of KV events.
+pub const KV_EVENTS: &str = "kv-events";
+
+/// The field of an envelope that names that topic, and the start of the next, in `MessagePack`.
+pub const KV_EVENTS_FIELD: &[u8; 24] = b"\xA5topic\xA9kv-events\xA7payload";
+
+/// The topic of workers' loads.
+pub const LOAD: &str = "kv_metrics";
+
+/// The topic of routers' hit rates.
+pub const HIT_RATE: &str = "kv-hit-rate";
+
+/// The topic with which routers tell each other of their requests.
+pub const ACTIVE_SEQUENCES: &str = "active_sequences_events";
+
+/// The topics that kvtop reads, the most frequent first. Others, such as `forward-pass-metrics`, are passed
+/// over.
+pub const TOPICS: [&str; 4] = [KV_EVENTS, LOAD, HIT_RATE, ACTIVE_SEQUENCES];
+
+/// How subjects of the event plane end that carry KV events, as do those of streams.
+pub const KV_EVENTS_SUBJECT_END: &str = ".kv-events";
+
+/// How the names of streams of KV events end.
+pub const STREAM_END: &str = "-kv-events";
+
+/// The subjects of all streams of KV events.
+pub const STREAM_SUBJECTS: &str = "*.kv-events";
+
+/// How subjects of the event plane begin; the Dynamo namespace follows.
+pub const SUBJECT_START: &str = "namespace.";
+
+/// How the names of streams begin; the Dynamo namespace follows as a slug.
+pub const STREAM_START: &str = "namespace-";
+
+/// What stands between namespace and component in a subject.
+pub const SUBJECT_COMPONENT: &str = ".component.";
+
+/// What stands between namespace and component in the name of a stream.
+pub const STREAM_COMPONENT: &str = "-component-";
+
+/// How the keys of discovery records begin.
+pub const RECORDS: &str = "v1/";
+
+/// How the keys of endpoints begin.
+pub const ENDPOINTS: &str = "v1/instances/";
+
+/// How the keys of model cards begin.
+pub const CARDS: &str = "v1/mdc/";
+
+/// How the keys of publishers' addresses begin.
+pub const CHANNELS: &str = "v1/event_channels/";
+
+/// How the keys of event sources begin.
+pub const SOURCES: &str = "v1/event_sources/";
+
+/// The keys of discovery records that kvtop reads, each as far as its last slash.
+pub const RECORD_KINDS: [&str; 4] = [ENDPOINTS, CARDS, CHANNELS, SOURCES];
+
+/// The folder of discovery records in files, below the directory for temporary files.
+pub const RECORDS_FOLDER: &str = "dynamo_store_kv";
+
+/// Where KV events are when NATS is silent, for people. ZMQ is the default from 1.3 on
+/// (dynamo-runtime 1.3.0, `discovery/mod.rs:40`).
+pub const EVENTS_BY_ZMQ: &str = "from Dynamo 1.3 on events use ZMQ unless DYN_EVENT_PLANE=nats is set: find the \
+                                 publishers with --etcd-url, --discovery-dir or -n, or pass them with --zmq";
