@@ -66,9 +66,10 @@ pub struct EngineOptions {
     pub thresholds: Thresholds,
     /// What users want of latencies.
     pub objectives: Objectives,
-    /// True when there is nothing but logs, so that nobody misses KV events. Logs are then taken for
-    /// routers' unless their names say otherwise.
+    /// True when there is nothing but logs, so that nobody misses KV events.
     pub logs_only: bool,
+    /// True when the user named the logs: they are a router's unless their names say otherwise.
+    pub logs_named: bool,
 }
 
 impl Default for EngineOptions {
@@ -84,6 +85,7 @@ impl Default for EngineOptions {
             thresholds: Thresholds::default(),
             objectives: Objectives::default(),
             logs_only: false,
+            logs_named: false,
         }
     }
 }

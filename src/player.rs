@@ -242,6 +242,8 @@ pub fn options_for(
     EngineOptions {
         dgd: target.dgd,
         dynamo_namespace: target.dynamo_namespace,
+        logs_named: target.logs_named,
+        logs_only: target.logs_only,
         label: name_of(path),
         version: (!version.is_empty())
             .then(|| (crate::wire::printable(&version, 20).into_owned(), "recording".to_owned())),

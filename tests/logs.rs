@@ -1,6 +1,7 @@
 //! The logs source against a fake API that answers as a real one was recorded to.
 
 mod cuts;
+mod files;
 mod kept;
 pub(crate) mod planted;
 mod private;

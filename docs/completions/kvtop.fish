@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= frontend-url= indexer-url= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -44,6 +44,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-url -d 'Address of etc
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l etcd-password-file -d 'File with the etcd password' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
@@ -130,6 +131,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-url -d 'Addr
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l etcd-password-file -d 'File with the etcd password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
@@ -181,6 +183,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-url -d 'Ad
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l etcd-password-file -d 'File with the etcd password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
@@ -222,6 +225,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-url -d 'Addres
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l etcd-password-file -d 'File with the etcd password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
@@ -243,7 +247,6 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Ou
 json\t'JSON as described in docs/reference/json.md'
 prometheus\t'Prometheus metrics'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Check this recording instead of a live deployment' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l logs -d 'Check saved logs (`kubectl logs` output) instead of a live deployment; `-` reads standard input' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'How long to listen after reading history' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Wait up to this time until everything is healthy, for example after a fix. Also the limit for reading history [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
@@ -266,6 +269,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-url -d 'Addre
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l etcd-password-file -d 'File with the etcd password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
@@ -309,6 +313,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-url -d 'Addr
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l etcd-password-file -d 'File with the etcd password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
@@ -349,6 +354,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-url -d 'Addr
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l etcd-password-file -d 'File with the etcd password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r
@@ -395,6 +401,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-url -d 'Addr
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-user -d 'etcd user' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l etcd-password-file -d 'File with the etcd password' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l frontend-url -d 'Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l logs -d 'Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a source of events they are followed as they grow; alone, `kvtop check` judges them as they are' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l indexer-url -d 'Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides history (Dynamo 1.1+)' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l discovery-dir -d 'Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l dynamo-namespace -d 'Dynamo namespace [default: all]' -r

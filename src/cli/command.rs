@@ -151,16 +151,13 @@ pub struct CheckArgs {
     /// Check this recording instead of a live deployment
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
-    /// Check saved logs (`kubectl logs` output) instead of a live deployment; `-` reads standard input
-    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["replay", "wait"])]
-    pub logs: Vec<PathBuf>,
     /// How long to listen after reading history
     #[arg(
         long = "for",
         value_name = "TIME",
         default_value = "30s",
         value_parser = duration,
-        conflicts_with_all = ["replay", "logs"]
+        conflicts_with = "replay"
     )]
     pub length: Duration,
     /// Wait up to this time until everything is healthy, for example after a fix. Also the limit for reading

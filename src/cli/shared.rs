@@ -80,6 +80,10 @@ pub struct SourceArgs {
     /// Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated
     #[arg(long, global = true, value_name = "URL", value_parser = endpoint)]
     pub frontend_url: Vec<Endpoint>,
+    /// Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a
+    /// source of events they are followed as they grow; alone, `kvtop check` judges them as they are
+    #[arg(long, global = true, value_name = "FILE", num_args = 1..)]
+    pub logs: Vec<PathBuf>,
     /// Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides
     /// history (Dynamo 1.1+)
     #[arg(long, global = true, value_name = "URL")]

@@ -184,7 +184,7 @@ impl Engine {
                     warnings.follows.get_or_insert(frame.happened());
                     warnings.read = true;
                     let named = ["worker", "prefill", "decode"].iter().any(|it| pod.contains(it));
-                    warnings.assumed = self.options.logs_only && !named;
+                    warnings.assumed = self.options.logs_named && !named;
                 }
             }
             Origin::Metrics { pod, .. } => self.workers.note_pod(pod),

@@ -40,12 +40,18 @@ pub struct RecordedTarget {
     pub dgd: Option<String>,
     /// The Dynamo namespace, where it was named outright.
     pub dynamo_namespace: Option<String>,
+    /// True when the user named the logs.
+    pub logs_named: bool,
+    /// True when there was nothing but logs.
+    pub logs_only: bool,
 }
 
 /// Keys of the header and of its target.
 const TARGET: &str = "target";
 const DGD: &str = "dgd";
 const DYNAMO_NAMESPACE: &str = "dynamo_namespace";
+const LOGS_NAMED: &str = "logs_named";
+const LOGS_ONLY: &str = "logs_only";
 
 impl Header {
     /// Returns the header of a recording of `target`.
@@ -58,6 +64,11 @@ impl Header {
                 map.insert(key.to_owned(), Value::from(value.as_str()));
             }
         }
+        for (key, holds) in [(LOGS_NAMED, target.logs_named), (LOGS_ONLY, target.logs_only)] {
+            if holds {
+                map.insert(key.to_owned(), Value::from(true));
+            }
+        }
         if !map.is_empty() {
             self.other.insert(TARGET.to_owned(), Value::Object(map));
         }
@@ -66,8 +77,15 @@ impl Header {
 
     /// Returns what was looked at; all of it where the header does not say.
     pub fn target(&self) -> RecordedTarget {
-        let text = |key| Some(self.other.get(TARGET)?.get(key)?.as_str()?.to_owned());
-        RecordedTarget { dgd: text(DGD), dynamo_namespace: text(DYNAMO_NAMESPACE) }
+        let of = |key| self.other.get(TARGET)?.get(key);
+        let text = |key| Some(of(key)?.as_str()?.to_owned());
+        let holds = |key| of(key).and_then(Value::as_bool).unwrap_or(false);
+        RecordedTarget {
+            dgd: text(DGD),
+            dynamo_namespace: text(DYNAMO_NAMESPACE),
+            logs_named: holds(LOGS_NAMED),
+            logs_only: holds(LOGS_ONLY),
+        }
     }
 }
 

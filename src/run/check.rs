@@ -28,7 +28,7 @@ const EXPLAINED: usize = 78;
 pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit, RunError> {
     let snapshot = match &args.replay {
         Some(path) => at_the_end_of(path, source).map(Box::new),
-        None if !args.logs.is_empty() => log_files::at_the_end_of(&args.logs, source).map(Box::new),
+        None if log_files::alone(source) => log_files::at_the_end_of(source).map(Box::new),
         None => match listened(args, source).await {
             Ok(Ok(snapshot)) => Ok(snapshot),
             Ok(Err(exit)) => return Ok(exit),

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use super::RunError;
 use super::cluster::{self, ClusterSpec, EtcdOptions};
 use super::discovery::{self, Records};
+use super::log_files;
 use super::memory;
 use super::output::tell;
 use super::place::{self, Ambiguous, Found};
@@ -55,11 +56,13 @@ pub(super) struct Target {
     pub(super) args: SourceArgs,
     /// True when the API server could not be asked what the name means.
     pub(super) unsure: bool,
+    /// True when there is nothing but logs.
+    logs_only: bool,
 }
 
 impl Target {
     fn new(label: String, args: &SourceArgs) -> Self {
-        Self { label, asked: None, args: args.clone(), unsure: false }
+        Self { label, asked: None, args: args.clone(), unsure: false, logs_only: false }
     }
 
     /// Returns its name for display.
@@ -75,12 +78,19 @@ impl Target {
         RecordedTarget {
             dgd: self.args.dgd.clone(),
             dynamo_namespace: self.args.dynamo_namespace.clone(),
+            logs_named: !self.args.logs.is_empty(),
+            logs_only: self.logs_only,
         }
     }
 
     /// Returns how an engine that looks at it begins.
     pub(super) fn engine_options(&self) -> EngineOptions {
-        EngineOptions { asked: self.asked.clone(), ..engine_options(&self.label, &self.args) }
+        EngineOptions {
+            asked: self.asked.clone(),
+            logs_only: self.logs_only,
+            logs_named: !self.args.logs.is_empty(),
+            ..engine_options(&self.label, &self.args)
+        }
     }
 }
 
@@ -132,7 +142,8 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         Err(NatsConfigError::NoAddress) => None,
         resolved => Some(resolved?),
     };
-    if nats.is_none() && records.is_none() && args.zmq.is_empty() {
+    let silent = nats.is_none() && records.is_none() && args.zmq.is_empty();
+    if silent && args.logs.is_empty() {
         return on_kubernetes(args).await.map_err(|error| match error {
             RunError::Kube(kube) => RunError::Nowhere(kube),
             other => other,
@@ -142,6 +153,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
     let emitter = Emitter::within(sender, memory::budget(args.max_memory()));
     let mut sources = Vec::new();
     sources.extend(frontends(args, &emitter));
+    sources.extend(log_files::followed(args, &emitter));
     if args.deep {
         tell(
             "kvtop: --deep has no effect without --namespace: engines are discovered in Kubernetes",
@@ -166,7 +178,7 @@ pub(super) async fn start(args: &SourceArgs) -> Result<Live, RunError> {
         let dynamo_namespace = args.dynamo_namespace.clone();
         Attach { namespace: None, choice: Choice { dynamo_namespace, ..Choice::default() }, wanted }
     });
-    let target = Target::new(label, args);
+    let target = Target { logs_only: silent, ..Target::new(label, args) };
     Ok(Live { frames, sources, target, attach, client: None })
 }
 
@@ -179,7 +191,8 @@ fn label(args: &SourceArgs, nats: Option<&Resolved>, records: Option<&Records>) 
         return args.zmq.join(", ");
     }
     let host = nats.and_then(|resolved| Some(resolved.servers.first()?.host().to_owned()));
-    host.or_else(|| records.map(Records::label)).unwrap_or_default()
+    let files = || args.logs.first().map(|path| path.display().to_string());
+    host.or_else(|| records.map(Records::label)).or_else(files).unwrap_or_default()
 }
 
 async fn on_kubernetes(args: &SourceArgs) -> Result<Live, RunError> {
@@ -198,6 +211,9 @@ pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
         tell(
             "kvtop: --frontend-url is ignored: the namespace's frontends are discovered automatically",
         );
+    }
+    if !args.logs.is_empty() {
+        tell("kvtop: --logs is ignored: the namespace's logs are read from Kubernetes");
     }
     let nats_named = names_nats(args);
     let mut sources = Vec::new();

@@ -1,18 +1,19 @@
-//! Logs that were saved, played into an engine: `kvtop check --logs`.
+//! Logs in files: played into an engine where there is nothing else, or followed beside live sources.
 
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::output::tell;
-use super::{RunError, live};
+use super::{RunError, live, removed};
 use crate::cli::SourceArgs;
 use crate::clock;
 use crate::domain::Timestamp;
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::Frame;
 use crate::snapshot::{Snapshot, ViewQuery};
-use crate::source::logs::{LogText, SavedLog};
+use crate::source::logs::{self, LogFile, LogText, SavedLog};
+use crate::source::{Emitter, SourceHandle};
 use crate::wire::printable;
 
 /// Lines taken in at once.
@@ -21,10 +22,41 @@ const LOT: usize = 1024;
 /// Longest name of a file that stands for its pod.
 const NAME_LIMIT: usize = 120;
 
-/// Returns the state after all lines of `files` were read in the order of their times.
-pub(super) fn at_the_end_of(files: &[PathBuf], args: &SourceArgs) -> Result<Snapshot, RunError> {
-    let mut logs = files.iter().map(|path| Log::open(path)).collect::<Result<Vec<_>, _>>()?;
-    let options = EngineOptions { logs_only: true, ..live::engine_options("logs", args) };
+/// Returns true when the command line names logs and no live source.
+pub(super) fn alone(args: &SourceArgs) -> bool {
+    let cluster = [&args.namespace, &args.context, &args.dgd].iter().any(|flag| flag.is_some());
+    let nats = args.nats_url.is_some() || args.nats_context.is_some();
+    let discovery = args.etcd_url.is_some() || args.discovery_dir.is_some();
+    let http = !args.frontend_url.is_empty() || args.indexer_url.is_some();
+    let live = cluster || args.kubeconfig.is_some() || nats || discovery || http;
+    !args.logs.is_empty() && !live && args.zmq.is_empty()
+}
+
+/// Starts to follow the logs that `args` name; none when they name none.
+pub(super) fn followed(args: &SourceArgs, emitter: &Emitter) -> Option<SourceHandle> {
+    let file = |path: &PathBuf| LogFile {
+        name: name_of(path).into(),
+        path: Some(path.clone()).filter(|path| path.as_os_str() != "-"),
+    };
+    let files: Vec<LogFile> = args.logs.iter().map(file).collect();
+    let text = removed::log_text(args);
+    (!files.is_empty()).then(|| logs::follow_files(files, text, emitter.clone()))
+}
+
+/// Returns the name that stands for the pod of a file's lines.
+fn name_of(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        return "stdin".to_owned();
+    }
+    let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
+    printable(&name, NAME_LIMIT).to_string()
+}
+
+/// Returns the state after all lines of the logs were read in the order of their times.
+pub(super) fn at_the_end_of(args: &SourceArgs) -> Result<Snapshot, RunError> {
+    let mut logs = args.logs.iter().map(|path| Log::open(path)).collect::<Result<Vec<_>, _>>()?;
+    let options =
+        EngineOptions { logs_only: true, logs_named: true, ..live::engine_options("logs", args) };
     let mut engine = Engine::new(options);
     let mut lot: Vec<Frame> = Vec::with_capacity(LOT);
     let mut at = None;
@@ -79,12 +111,11 @@ impl Log {
     fn open(path: &Path) -> Result<Self, RunError> {
         let now = clock::now();
         let lines = if path.as_os_str() == "-" {
-            SavedLog::new("stdin", io::stdin(), now, LogText::Read)
+            SavedLog::new(&name_of(path), io::stdin(), now, LogText::Read)
         } else {
             let file = File::open(path)
                 .map_err(|source| RunError::Read { path: path.to_owned(), source })?;
-            let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-            SavedLog::new(&printable(&name, NAME_LIMIT), file, now, LogText::Read)
+            SavedLog::new(&name_of(path), file, now, LogText::Read)
         };
         let mut log = Self { path: path.to_owned(), lines, next: None };
         log.take()?;

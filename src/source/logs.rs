@@ -4,6 +4,7 @@
 //! of the rest only the parts that a decoder reads ([`LogText`]). A log is a file on its node: a follower
 //! that lags slows nobody, so history is paced; newer lines are passed on, or dropped and counted.
 
+mod files;
 mod follow;
 mod join;
 mod lines;
@@ -23,6 +24,7 @@ use crate::source::kube::KubeClient;
 use crate::source::notes::{Notes, how_many};
 use crate::source::{Desired, Emitter, SourceHandle};
 
+pub use files::{LogFile, follow_files};
 use follow::{Follow, Phase, Standing};
 pub use saved::SavedLog;
 pub use text::LogText;

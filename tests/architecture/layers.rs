@@ -64,6 +64,7 @@ pub(super) const LAYERS: &[Layer] = &[
         std: &[
             "env",
             "fs",
+            "os",
             "sync::Mutex",
             "sync::PoisonError",
             "sync::atomic",

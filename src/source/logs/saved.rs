@@ -27,7 +27,7 @@ const STAMP: usize = 80;
 const LONGEST_NAME: usize = 253;
 
 /// What a file begins with that is no text: gzip and zstd.
-const PACKED: [&[u8]; 2] = [&[0x1F, 0x8B], &[0x28, 0xB5, 0x2F, 0xFD]];
+pub(super) const PACKED: [&[u8]; 2] = [&[0x1F, 0x8B], &[0x28, 0xB5, 0x2F, 0xFD]];
 
 /// A saved log that is being read, line by line.
 pub struct SavedLog {
@@ -128,36 +128,21 @@ impl SavedLog {
         let at = time.max(self.last).unwrap_or(self.read_at);
         self.last = time.max(self.last);
         let text = self.sieve.kept(&taken.text);
-        Frame { time, ..Frame::new(at, self.origin(taken.of), text) }
-    }
-
-    /// Returns the origin of a line of this pod and container.
-    fn origin(&mut self, of: Option<(&str, &str)>) -> Origin {
-        let (of_pod, of_container) = of.unwrap_or((&self.name, "main"));
-        let same = |origin: &&Origin| {
-            matches!(origin, Origin::Log { pod, container, .. }
-                if pod.as_ref() == of_pod && container.as_ref() == of_container)
-        };
-        if let Some(known) = self.origin.as_ref().filter(same) {
-            return known.clone();
-        }
-        let (pod, container) = (of_pod.into(), of_container.into());
-        let origin = Origin::Log { namespace: "".into(), pod, container };
-        self.origin = Some(origin.clone());
-        origin
+        let origin = Taken::origin(taken.of, &self.name, &mut self.origin);
+        Frame { time, ..Frame::new(at, origin, text) }
     }
 }
 
 /// A line without what kubectl put before it.
-struct Taken<'a> {
+pub(super) struct Taken<'a> {
     /// Pod and container.
-    of: Option<(&'a str, &'a str)>,
-    time: Option<Timestamp>,
-    text: Bytes,
+    pub(super) of: Option<(&'a str, &'a str)>,
+    pub(super) time: Option<Timestamp>,
+    pub(super) text: Bytes,
 }
 
 impl<'a> Taken<'a> {
-    fn apart(line: &'a Bytes) -> Self {
+    pub(super) fn apart(line: &'a Bytes) -> Self {
         let (of, length) = prefix(line).map_or((None, 0), |(of, length)| (Some(of), length));
         let line = line.slice(length..);
         let stamped = Stamped::read(&line);
@@ -166,6 +151,27 @@ impl<'a> Taken<'a> {
         let twice = stamped.time.is_some() && (own.is_some() || stamped.text.starts_with(b"{"));
         let time = stamped.time.and_then(microseconds).or(own);
         Self { of, time, text: if twice { stamped.text } else { line } }
+    }
+
+    /// Returns the origin of a line of the pod and container `of`, or else of the process `name`. `last` is
+    /// that of the line before, which most lines share.
+    pub(super) fn origin(
+        of: Option<(&str, &str)>,
+        name: &str,
+        last: &mut Option<Origin>,
+    ) -> Origin {
+        let (of_pod, of_container) = of.unwrap_or((name, "main"));
+        let same = |origin: &&Origin| {
+            matches!(origin, Origin::Log { pod, container, .. }
+                if pod.as_ref() == of_pod && container.as_ref() == of_container)
+        };
+        if let Some(known) = last.as_ref().filter(same) {
+            return known.clone();
+        }
+        let (pod, container) = (of_pod.into(), of_container.into());
+        let origin = Origin::Log { namespace: "".into(), pod, container };
+        *last = Some(origin.clone());
+        origin
     }
 }
 
