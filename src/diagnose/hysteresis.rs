@@ -246,8 +246,12 @@ fn accused(rule: &dyn Rule, finding: &Finding, evidence: &Evidence) -> Vec<(Work
     accused
 }
 
-/// Returns true when `cause` may hide `consequence`: unless that is about a worker of its own.
+/// Returns true when `cause` may hide `consequence`: unless that is about a worker of its own, or a fault by
+/// itself.
 fn covers(cause: &Finding, consequence: &Finding) -> bool {
+    if consequence.by_itself {
+        return false;
+    }
     cause.subjects.is_empty()
         || consequence.subjects.iter().all(|worker| cause.subjects.contains(worker))
 }

@@ -67,6 +67,8 @@ pub struct Finding {
     pub fix: Option<Fix>,
     /// The workers concerned; empty if the finding is about the whole deployment.
     pub subjects: Vec<WorkerId>,
+    /// True for a fault that is there whatever else is wrong, such as a setting: no other finding explains it.
+    pub by_itself: bool,
 }
 
 impl Finding {
@@ -87,7 +89,15 @@ impl Finding {
             competing: Vec::new(),
             fix: None,
             subjects: Vec::new(),
+            by_itself: false,
         }
+    }
+
+    /// Returns the finding as one that no other finding explains.
+    #[must_use]
+    pub fn by_itself(mut self) -> Self {
+        self.by_itself = true;
+        self
     }
 
     /// Returns the finding restricted to `ranks`.

@@ -167,6 +167,7 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
         competing: vec!["KVT001: a mismatch that affects requests is reported there.".into()],
         fix: Some(fix(evidence, unread, size)),
         subjects: Vec::new(),
+        by_itself: false,
     }
 }
 

@@ -218,6 +218,7 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
         ],
         fix: Some(router_fix(evidence, router.tokens, workers.tokens)),
         subjects: Vec::new(),
+        by_itself: false,
     };
     Some(Mismatch { finding, target: Some(workers.tokens) })
 }
@@ -301,6 +302,7 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
         competing: Vec::new(),
         fix: Some(fix),
         subjects: Vec::new(),
+        by_itself: false,
     };
     Some(Mismatch { finding, target })
 }

@@ -105,6 +105,7 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
             ..Fix::default()
         }),
         subjects: Vec::new(),
+        by_itself: false,
     }
     .into()
 }

@@ -110,6 +110,7 @@ fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
             format!("On {names}: {}.", fixes.join("; ")),
             "rolling restart of the workers whose settings change; each one loses its KV cache",
         )
+        .by_itself()
         .into()
 }
 

@@ -216,6 +216,7 @@ fn found(evidence: &Evidence) -> Finding {
         ],
         fix: Some(fix(evidence, pods)),
         subjects: Vec::new(),
+        by_itself: false,
     }
 }
 

@@ -189,6 +189,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
             ..Fix::default()
         }),
         subjects: Vec::new(),
+        by_itself: false,
     }
 }
 
@@ -286,5 +287,7 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
             ..Fix::default()
         }),
         subjects: workers_of(silent.iter().copied()),
+        // A setting silences these, whatever else is wrong.
+        by_itself: off.len() == silent.len(),
     }
 }

@@ -108,6 +108,7 @@ fn differ(
         competing: vec!["A rollout that changes the block size: sizes differ until it ends.".into()],
         fix: Some(fix(evidence, to, &odd, aim.is_some())),
         subjects: Vec::new(),
+        by_itself: false,
     }
 }
 

@@ -61,6 +61,7 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
         ],
         fix: Some(fix),
         subjects: Vec::new(),
+        by_itself: false,
     };
     Some(Mismatch { finding, target })
 }

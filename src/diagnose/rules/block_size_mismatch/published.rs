@@ -66,6 +66,7 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
         ],
         fix: Some(fix),
         subjects: workers_of(fault.some.iter().copied()),
+        by_itself: false,
     };
     Some(Mismatch { finding, target })
 }

@@ -57,10 +57,12 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
         .rather_than("KVT004: kvtop may listen in the wrong place, but the address alone explains the silence.")
         .mended_by(
             format!(
-                "In {kv_events_config_flag}, change the endpoint from {address} to {bound}, then do a rolling restart \
-                 of {names}.", kv_events_config_flag = flag::KV_EVENTS_CONFIG),
+                "In {config}, change the endpoint from {address} to {bound}, then do a rolling restart of {names}.",
+                config = flag::KV_EVENTS_CONFIG
+            ),
             format!("rolling restart of {names}; each one loses its KV cache"),
-        ),
+        )
+        .by_itself(),
     )
 }
 
