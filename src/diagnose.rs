@@ -15,8 +15,8 @@ mod verdict;
 
 pub use evidence::{
     AdvertisedPlane, Belongs, Evidence, Ground, LoadEvidence, Member, OfWorker, PlaneEvidence,
-    RankEvidence, Regret, RouterEvidence, RouterKind, Setting, Settings, Silence, SizeByCosts,
-    SizeClaim, TreeEvidence, Unheard, Unregistered, Window, WorkerLoad,
+    RankEvidence, Refusal, Regret, RouterEvidence, RouterKind, Setting, Settings, Silence,
+    SizeByCosts, SizeClaim, TreeEvidence, Unheard, Unregistered, Window, WorkerLoad,
 };
 pub use fix::{
     Change, Changed, ClusterChoice, Edit, FileState, Fix, Objects, Part, Plan, PodState, Progress,

@@ -30,7 +30,7 @@ pub use count::Counters;
 pub use fact::{
     ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaCredit, FormulaTerm,
     Gauge, GaugeName, Histogram, HitRate, LatencyName, LogWarning, Membership, Overlap, Prompt,
-    RequestEvent, RequestPhase, RouterStart, Transport, WarningKind,
+    RegistrationRefused, RequestEvent, RequestPhase, RouterStart, Transport, WarningKind,
 };
 pub use finding::{Grade, RESOLVED_AFTER, Severity, Stake};
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};

@@ -37,7 +37,8 @@ use crate::frame::Frame;
 use crate::mirror::{Mirror, Outcome, Semantics};
 use crate::model::{
     CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, Loads,
-    RejectLog, Returns, Reuse, Router, RouterTally, Slots, Sources, Tally, Versions, Workers,
+    Refused, RejectLog, Returns, Reuse, Router, RouterTally, Slots, Sources, Tally, Versions,
+    Workers,
 };
 use crate::snapshot::{Answer, Ask, Coverage, FindingRow, Snapshot, ViewQuery};
 use crate::wire::{Facts, Shape};
@@ -137,6 +138,7 @@ pub struct Engine {
     outcomes: Vec<Outcome>,
     explorer: Explorer,
     foreign: Foreign,
+    refused: Refused,
 }
 
 /// What is followed of prefixes, to tell a blind router from prompts that share nothing.
@@ -270,6 +272,7 @@ impl Engine {
             outcomes: Vec::new(),
             explorer: Explorer::default(),
             foreign: Foreign::default(),
+            refused: Refused::default(),
         }
     }
 

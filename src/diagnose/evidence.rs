@@ -15,7 +15,9 @@ pub use silence::Silence;
 use super::fix::Objects;
 use super::objectives::Objectives;
 use super::thresholds::Thresholds;
-use crate::domain::{Backend, DpRank, Peers, Releases, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{
+    Backend, DpRank, Peers, RegistrationRefused, Releases, Timestamp, WorkerId, WorkerRank,
+};
 use crate::model::{Heard, InFlight, Percentiles, RouterTally, SizeByStores, Tally};
 
 /// All evidence that rules may read.
@@ -45,6 +47,8 @@ pub struct Evidence {
     pub engines: Vec<Backend>,
     /// Ready pods of workers that should be in discovery and are not.
     pub unregistered: Vec<Unregistered>,
+    /// Pods that the API server does not let register.
+    pub refused: Vec<Refusal>,
     /// Pods of workers that are starting or ending.
     pub unready: Vec<Arc<str>>,
     /// All routers together.
@@ -109,6 +113,15 @@ pub struct Unregistered {
     pub pod: Arc<str>,
     /// Since when it is there, or is seen to be.
     pub since: Timestamp,
+}
+
+/// A pod that the API server does not let register, with the time of the last refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its own words.
+    pub said: RegistrationRefused,
+    /// When it last said so.
+    pub at: Timestamp,
 }
 
 /// Whether a worker belongs to the inspected deployment.

@@ -42,6 +42,8 @@ pub enum Fact {
         /// The worker.
         worker: WorkerId,
     },
+    /// The API server refused what a process of Dynamo needs to register.
+    RegistrationRefused(RegistrationRefused),
     /// A log line that names the block sizes of publisher and engine.
     BlockSizes(BlockSizeNotice),
     /// Somebody claims a setting.
@@ -470,4 +472,15 @@ pub struct Gauge {
     pub name: GaugeName,
     /// Its value.
     pub value: f64,
+}
+
+/// The API server refused a process to write its discovery record (`DynamoWorkerMetadata`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistrationRefused {
+    /// The pod that says so.
+    pub pod: Arc<str>,
+    /// Namespace and name of its service account.
+    pub account: (Arc<str>, Arc<str>),
+    /// The verb that the account lacks, such as `patch`.
+    pub verb: Arc<str>,
 }

@@ -132,6 +132,7 @@ impl Engine {
             ranks: self.rank_evidence(&names),
             engines: self.engines(),
             unregistered: self.unregistered(),
+            refused: self.registrations_refused(),
             unready: self.unready(at),
             router: self.router_evidence(at),
             sizes: self.size_claims(ClaimWhat::BlockSize),

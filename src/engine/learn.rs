@@ -56,6 +56,7 @@ impl Engine {
             }
             Fact::Warning(warning) => self.warning(warning, at, source),
             Fact::RouterStart(start) => self.router_start(start, at),
+            Fact::RegistrationRefused(refused) => self.refused.note(refused, at),
             Fact::Departed { worker } => self.departed(*worker, at, source),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
             Fact::Claim(claim) => {

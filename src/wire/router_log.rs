@@ -15,9 +15,10 @@ use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     Basis, BlockSize, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
-    Fact, FormulaCredit, FormulaTerm, LogWarning, Overlap, Prompt, RouterStart, Subject,
-    WarningKind, WorkerId, WorkerRank,
+    Fact, FormulaCredit, FormulaTerm, LogWarning, Overlap, Prompt, RegistrationRefused,
+    RouterStart, Subject, WarningKind, WorkerId, WorkerRank,
 };
+use crate::dynamo::label;
 use crate::frame::{Frame, Origin};
 
 /// Longest line that is looked at; the rest of a longer one is ignored.
@@ -53,6 +54,7 @@ const READERS: &[(&str, Reader)] = &[
     ("KV event source mismatch cleared", |line, pod| event_source(line, pod, true)),
     // 0.9.0 `kv_router/subscriber.rs`, and where active sequences are kept: 0.9.0 `kv_router/sequence.rs`,
     // 1.0.2 `multi_worker_sequence`, 1.6.1 `sequences/multi_worker`.
+    (label::WORKER_METADATA, registration_refused),
     ("instance removed, removing worker ", |line, _| departed(line, "removing worker ")),
     ("Removing worker WorkerWithDpRank", |line, _| departed(line, "worker_id: ")),
     // Both said so from 0.9.0 to 1.6.1 (dynamo-llm `http/service/service_v2.rs`, `kv_router.rs`).
@@ -209,6 +211,27 @@ fn event_source(line: &Line<'_>, pod: &Arc<str>, publishes: bool) -> Option<Fact
 #[expect(clippy::unnecessary_wraps, reason = "has the form of the other readers")]
 fn router_start(pod: &Arc<str>, follows: bool) -> Option<Fact> {
     Some(Fact::RouterStart(RouterStart { pod: Arc::clone(pod), follows }))
+}
+
+/// The API server's own words in a worker's error: `User "system:serviceaccount:NS:NAME" cannot patch resource
+/// "dynamoworkermetadatas" in API group …` (Kubernetes, `apiserver/pkg/endpoints/handlers/responsewriters/errors.go`).
+fn registration_refused(line: &Line<'_>, pod: &Arc<str>) -> Option<Fact> {
+    let bare = |word: &str| word.trim_matches(['"', '\\']).to_owned();
+    let account = bare(line.at("User ")?.word("User ")?);
+    let verb = bare(line.at(" cannot ")?.word(" cannot ")?);
+    let (namespace, name) = account.strip_prefix("system:serviceaccount:")?.split_once(':')?;
+    let plain = |text: &str| {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-.".contains(&byte);
+        (1..=253).contains(&text.len()) && text.bytes().all(allowed)
+    };
+    let known = plain(namespace) && plain(name) && plain(&verb);
+    known.then(|| {
+        Fact::RegistrationRefused(RegistrationRefused {
+            pod: Arc::clone(pod),
+            account: (namespace.into(), name.into()),
+            verb: verb.into(),
+        })
+    })
 }
 
 fn departed(line: &Line<'_>, mark: &str) -> Option<Fact> {

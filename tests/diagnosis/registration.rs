@@ -229,3 +229,60 @@ fn of_a_worker_of_several_pods_only_the_leader_is_missed() {
     assert_eq!(summary("gtc-demo-0-worker-0-trtllmworker-wkr", 2, 4), None);
     assert_eq!(summary("gtc-demo-0-trtllmworker", 2, 4), None);
 }
+
+/// The error of a worker whose service account may not write its record, as the API server words it.
+fn refusal(pod: &str, resource: &str) -> String {
+    let inner = format!(
+        "{resource}.nvidia.com \\\"{pod}\\\" is forbidden: User \\\"system:serviceaccount:serving:demo-k8s-service-discovery\\\" \
+         cannot patch resource \\\"{resource}\\\" in API group \\\"nvidia.com\\\" in the namespace \\\"serving\\\""
+    );
+    let inner = inner.replace("\\\"", "\"");
+    format!(
+        "2026-02-16T14:38:53Z ERROR dynamo_runtime::discovery: failed to persist metadata: ApiError: {inner}"
+    )
+}
+
+fn logged(pod: &str, line: &str, at: Timestamp) -> Frame {
+    let origin =
+        Origin::Log { namespace: "serving".into(), pod: pod.into(), container: "main".into() };
+    Frame::new(at, origin, line.to_owned())
+}
+
+#[test]
+fn a_service_account_that_may_not_write_records_is_named_with_the_commands_that_grant_it() {
+    let at = super::START;
+    let line = refusal("demo-0-worker-abcde", "dynamoworkermetadatas");
+    let seen = super::Watch::new()
+        .look(&[logged("demo-0-worker-abcde", &line, at)], at.after(Duration::from_secs(30)));
+    let finding = seen.findings.iter().find(|it| it.id == "KVT012").unwrap();
+    assert!(
+        finding.summary.contains("demo-k8s-service-discovery has no right to write"),
+        "{finding:#?}"
+    );
+    let fix = &finding.fix.as_ref().unwrap().sentence;
+    assert!(fix.contains("--serviceaccount=serving:demo-k8s-service-discovery"), "{fix}");
+    assert!(fix.contains("--resource=dynamoworkermetadatas.nvidia.com"), "{fix}");
+    // What a recording keeps of the line says the same.
+    let kept = kvtop::wire::kept_of_log_line(&line);
+    let again = super::Watch::new()
+        .look(&[logged("demo-0-worker-abcde", &kept, at)], at.after(Duration::from_secs(30)));
+    assert!(again.findings.iter().any(|it| it.id == "KVT012"), "{kept}");
+}
+
+#[test]
+fn a_refusal_of_something_else_is_no_refused_registration() {
+    let at = super::START;
+    let pod = "demo-0-worker-abcde";
+    let right = refusal(pod, "dynamoworkermetadatas");
+    let cases = [
+        refusal(pod, "endpointslices"),
+        "watching dynamoworkermetadatas of this namespace".to_owned(),
+        right.replace("system:serviceaccount:", "system:node:"),
+        right.replace("demo-k8s-service-discovery", "$(reboot)"),
+    ];
+    for line in cases {
+        let later = at.after(Duration::from_secs(30));
+        let seen = super::Watch::new().look(&[logged(pod, &line, at)], later);
+        assert!(seen.findings.iter().all(|it| it.id != "KVT012"), "{line}");
+    }
+}

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::diagnose::{
-    Belongs, Evidence, Finding, Ground, Proof, RankEvidence, Rule, SizeClaim, Verdict,
+    Belongs, Evidence, Finding, Ground, Proof, RankEvidence, Refusal, Rule, SizeClaim, Verdict,
 };
 use crate::domain::{ClaimOf, Grade, Severity, Timestamp, thousands};
+use crate::dynamo::label::{self, WORKER_METADATA as RECORDS};
 
 /// How long a worker may take to register, and how long its last events and requests may continue after it left.
 const GRACE: Duration = Duration::from_secs(30);
@@ -36,9 +37,10 @@ impl Rule for Registration {
          outlived the record. Also reported: a worker that publishes or receives requests but was never in \
          discovery, unless it may belong to another deployment on the same event plane. Also reported: a ready \
          pod without a worker in discovery, ten minutes after it started (Kubernetes discovery only; of a \
-         multi-pod worker only the leader).\nDetected by KV events and routers' logs, at least 30 seconds after \
+         multi-pod worker only the leader), and pods that may not write their discovery record: the operator of \
+         0.9.0 leaves dynamoworkermetadatas out of the Role of the discovery service account.\nDetected by KV events and routers' logs, at least 30 seconds after \
          a worker left or was first seen, while the activity continues, if kvtop watched discovery from the \
-         start.\nFind out why the record is missing, then restart that worker."
+         start; by the API server's refusal in a worker's log.\nFind out why the record is missing, then restart that worker."
     }
 
     fn is_of_workers(&self) -> bool {
@@ -46,6 +48,9 @@ impl Rule for Registration {
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
+        if let Some(finding) = refused(evidence) {
+            return finding.into();
+        }
         let seen = evidence.plane.members;
         if seen == 0 && !evidence.ranks.iter().any(|rank| rank.left.is_some()) {
             return Verdict::unknown("needs discovery records (no worker's record was seen)");
@@ -100,6 +105,45 @@ impl Rule for Registration {
             )
             .into()
     }
+}
+
+/// Finds pods that the API server does not let register: the operator of 0.9.0 leaves the right out of the Role of
+/// the discovery service account.
+fn refused(evidence: &Evidence) -> Option<Finding> {
+    let recent = |it: &&Refusal| evidence.at.since(it.at) <= LATELY;
+    let refused: Vec<&Refusal> = evidence.refused.iter().filter(recent).collect();
+    let (namespace, account) = &refused.first()?.said.account;
+    let proofs = refused.iter().take(16).map(|it| {
+        let may_not = format!("{} may not {} {}", it.said.account.1, it.said.verb, RECORDS);
+        Proof::new(format!("log of {}", it.said.pod), may_not, "API server").at(it.at)
+    });
+    let names: Vec<&str> = refused.iter().take(4).map(|it| it.said.pod.as_ref()).collect();
+    let others = if refused.len() > 4 { " and others" } else { "" };
+    let names = format!("{}{others}", names.join(", "));
+    let name = "dynamo-worker-metadata";
+    let resource = format!("{RECORDS}.{}", label::GROUP);
+    let fix = format!(
+        "Grant the right, then restart these pods: kubectl -n {namespace} create role {name} \
+         --verb=get,list,watch,create,update,patch,delete --resource={resource} && kubectl -n {namespace} create \
+         rolebinding {name} --role={name} --serviceaccount={namespace}:{account}"
+    );
+    Some(
+        Finding::new(
+            Severity::Warning,
+            Grade::Confirmed,
+            format!(
+                "{names} cannot register: service account {account} has no right to write {RECORDS}, which \
+                 discovery by Kubernetes needs."
+            ),
+            proofs.collect(),
+        )
+        .means(
+            "Routers do not know these workers, so no request reaches them.",
+            "A discovery record of these pods.",
+        )
+        .mended_by(fix, "restart of these pods, which serve nothing yet")
+        .by_itself(),
+    )
 }
 
 /// Returns true for a worker that is still active long after it left. Times in kvtop's future come from another clock.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnose::{AdvertisedPlane, PlaneEvidence, Unheard, Unregistered};
+use crate::diagnose::{AdvertisedPlane, PlaneEvidence, Refusal, Unheard, Unregistered};
 use crate::domain::{Pod, Seat, SourceState, Subject, Transport};
 use crate::dynamo::plane;
 use crate::engine::{Engine, picture};
@@ -66,6 +66,18 @@ impl Engine {
         }
         let (name, note) = notes().find(|(_, note)| note.state == SourceState::Down)?;
         Some(format!("{name}: {}", note.why))
+    }
+
+    /// Returns pods that may not register, and have not since they were refused.
+    pub(super) fn registrations_refused(&self) -> Vec<Refusal> {
+        let refused = self.refused.all().filter(|(refused, at)| {
+            let worker = self.workers.worker(pod_worker_id(&refused.pod));
+            let registered = worker.is_some_and(|worker| {
+                !worker.gone && worker.joined.is_some_and(|joined| joined > *at)
+            });
+            !registered && !self.is_deleted(&refused.pod)
+        });
+        refused.map(|(said, at)| Refusal { said: said.clone(), at: *at }).collect()
     }
 
     /// Returns ready pods of workers without a worker in discovery. Known of discovery by Kubernetes only,

@@ -45,6 +45,11 @@ pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
             lines.push(format!("START of {}", start.pod));
             named(lines, "router", if start.follows { "follows KV events" } else { "starts" });
         }
+        Fact::RegistrationRefused(refused) => {
+            lines.push(format!("REFUSED: {} may not register", refused.pod));
+            named(lines, "service account", &refused.account.1);
+            named(lines, "verb", &refused.verb);
+        }
         Fact::Departed { worker } => {
             lines.push(format!("REMOVED by a router: {}", engine.workers.alias(*worker)));
         }
