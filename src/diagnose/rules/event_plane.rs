@@ -129,14 +129,25 @@ fn elsewhere(evidence: &Evidence) -> Option<&AdvertisedPlane> {
     plane.advertised.iter().find(|it| settled && !open(it.source))
 }
 
+/// Returns true when every request went to a worker whose events arrive: the publishers that kvtop does not reach
+/// belong to workers that serve nothing, such as one that crashed and left its record behind.
+fn unheard_are_idle(evidence: &Evidence) -> bool {
+    let told = evidence.router.told.routed >= evidence.thresholds.min_silent_routed;
+    // Routers' logs name the worker of every request, those before kvtop listened too.
+    let mut asked = evidence.present().filter(|rank| rank.last_routed.is_some()).peekable();
+    told && asked.peek().is_some() && asked.all(|rank| rank.last_event.is_some())
+}
+
 /// Returns the finding if kvtop cannot reach some publishers.
 fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
     let (reached, wanted) = (unheard.peers.reached, unheard.peers.wanted);
+    let idle = unheard_are_idle(evidence);
+    let meanwhile = if idle { " Every request went to workers whose events arrive." } else { "" };
     Finding::new(
-        Severity::Warning,
+        if idle { Severity::Info } else { Severity::Warning },
         Grade::Confirmed,
         format!(
-            "kvtop is connected to {reached} of {wanted} publishers of KV events: {}.",
+            "kvtop is connected to {reached} of {wanted} publishers of KV events: {}.{meanwhile}",
             uncounted(&unheard.why)
         ),
         vec![
