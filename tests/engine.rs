@@ -538,3 +538,36 @@ fn hits_of_a_prefix_are_counted_where_routers_tell_of_their_requests() {
         assert!((ratio(head) - requests / 10.0).abs() < 1e-3, "{head}: {hits:?}");
     }
 }
+
+/// A choice of 1.6, of the prefill or of the decode router.
+fn choice(part: &str, request: &str, worker: u64, cached: f64) -> String {
+    format!(
+        "2026-02-16T14:38:53.5Z  INFO dynamo_kv_router::scheduling::selector: Selected worker router_mode=\"kv\" \
+         request_id=\"{request}\" worker_id={worker} worker_type={part} dp_rank=0 logit=8.8 \
+         effective_cached_blocks={cached:.1} total_kv_blocks=Some(4096)"
+    )
+}
+
+#[test]
+fn a_request_that_is_prefilled_and_decoded_apart_is_one_request() {
+    let at = Timestamp(1_771_252_733_600_000);
+    let origin =
+        Origin::Log { namespace: "".into(), pod: "frontend".into(), container: "main".into() };
+    let lines = [
+        choice("prefill", "a", 1, 0.0),
+        choice("decode", "a", 2, 0.0),
+        choice("prefill", "b", 1, 12.0),
+        choice("decode", "b", 2, 0.0),
+        // A short prompt that the decode worker prefills itself.
+        choice("decode", "c", 2, 3.0),
+    ];
+    let frames: Vec<Frame> =
+        lines.iter().map(|line| Frame::new(at, origin.clone(), line.clone())).collect();
+    let mut engine = Engine::new(EngineOptions::default());
+    engine.ingest(&frames);
+    engine.advance(at);
+    let router = engine.snapshot(&ViewQuery::default(), at).router;
+
+    assert_eq!((router.decisions, router.routed), (5, 3), "{router:#?}");
+    assert_eq!((router.overlap_known, router.overlap_zero), (3, 1), "{router:#?}");
+}

@@ -201,8 +201,12 @@ impl Engine {
         if decision.forwarded {
             return;
         }
-        self.router.routed += 1;
-        self.meters.routed.add(at, 1);
+        // With disaggregation one request takes two choices, and only that of the prefill weighs what is cached.
+        let second = self.decisions.has_picked(decision) || self.only_decodes(decision.worker);
+        if !second {
+            self.router.routed += 1;
+            self.meters.routed.add(at, 1);
+        }
         self.router.last_tree_size = decision.tree_size.or(self.router.last_tree_size);
         let dp_rank = decision.dp_rank.unwrap_or_default();
         let rank = WorkerRank { worker: decision.worker, dp_rank };
@@ -232,12 +236,22 @@ impl Engine {
                 }
             }
         }
-        if let Some(blocks) = decision.cached_blocks {
+        if let Some(blocks) = decision.cached_blocks.filter(|_| !second) {
             self.router.decisions_zero += u64::from(blocks <= 0.0);
             self.note_overlap(OverlapBy::Decision, rank, blocks, at);
         }
         self.describe_decision(decision, rank, at, source);
         self.decisions.decided(decision.clone(), at);
+    }
+
+    /// Returns true for a worker that decodes what others prefill.
+    fn only_decodes(&self, worker: WorkerId) -> bool {
+        let is = |worker: WorkerId, part: &str| {
+            let said = self.part_of(Some(worker), &Subject::Worker(worker));
+            said.is_some_and(|said| said.to_ascii_lowercase().contains(part))
+        };
+        is(worker, "decode")
+            && self.workers.workers().iter().any(|it| !it.gone && is(it.id, "prefill"))
     }
 
     fn describe_decision(
@@ -272,6 +286,9 @@ impl Engine {
     }
 
     fn overlap(&mut self, overlap: &Overlap, at: Timestamp) {
+        if self.only_decodes(overlap.rank.worker) {
+            return;
+        }
         let blocks = overlap.overlap_blocks as f64;
         self.note_overlap(OverlapBy::Completion, overlap.rank, blocks, at);
         let Some(request) = &overlap.request else { return };

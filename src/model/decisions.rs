@@ -134,6 +134,16 @@ impl Decisions {
         self.pending.push(term);
     }
 
+    /// Returns true when a router chose another worker for the same request a moment ago.
+    pub fn has_picked(&self, decision: &Decision) -> bool {
+        let Some(request) = &decision.request else { return false };
+        self.last.iter().rev().take(RECENT).any(|record| {
+            record.decision.request.as_ref() == Some(request)
+                && record.decision.worker != decision.worker
+                && !record.decision.forwarded
+        })
+    }
+
     /// Keeps a decision with the terms its router printed before it.
     pub fn decided(&mut self, decision: Decision, at: Timestamp) {
         let ours = |term: &FormulaTerm| {

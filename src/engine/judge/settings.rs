@@ -58,7 +58,11 @@ impl Engine {
 
     /// Returns what a worker does: as its card says, by its component in discovery, or else by its role in
     /// Kubernetes.
-    pub(super) fn part_of(&self, worker: Option<WorkerId>, subject: &Subject) -> Option<Arc<str>> {
+    pub(in crate::engine) fn part_of(
+        &self,
+        worker: Option<WorkerId>,
+        subject: &Subject,
+    ) -> Option<Arc<str>> {
         let said = worker.and_then(|worker| {
             let subject = [Subject::Worker(worker)];
             self.claims.best(ClaimWhat::WorkerType, &[ClaimOf::Card], &subject)
