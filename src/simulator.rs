@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use config::{Hashing, PublisherKind, RouterMode, Scenario, SimConfig, WorkerConfig};
-pub use service::{Answered, CACHE_TOKENS, InFlight, Service};
+pub use service::{Answered, CACHE_TOKENS, Conversations, InFlight, Service};
 pub use site::{EngineSettings, Platform, Site};
 
 use self::publisher::EngineEvent;
@@ -47,7 +47,7 @@ use self::scrape::FrontendCounts;
 use self::service::Clients;
 use self::tap::Tap;
 use self::worker::{Request, Worker};
-use self::workload::{Chat, Turn, Workload};
+use self::workload::{Chat, Turn};
 use crate::domain::{Timestamp, WorkerRank};
 use crate::frame::Frame;
 
@@ -59,20 +59,12 @@ const SCRAPE_EVERY: Duration = Duration::from_secs(5);
 enum Event {
     /// The cluster starts.
     Boot,
-    /// A user sends a request.
-    Arrive,
-    /// A user of the service model asks, in a new conversation when there is none.
+    /// A user asks, in a new conversation when there is none.
     Ask(Option<Box<Chat>>),
     /// A request is sent to a worker, or tried again when there was none.
     Dispatch(Box<Turn>, Timestamp),
     /// The engine of a rank ends an iteration, if it still is that of the worker.
     Iterated((usize, usize), u64),
-    /// The prompt of a request is computed.
-    Prefilled(u64),
-    /// A request has filled another block with its answer.
-    Filled(u64),
-    /// A request is answered.
-    Finished(u64),
     /// A KV event reaches the router.
     Apply(WorkerRank, u64, EngineEvent),
     /// Metrics are scraped.
@@ -96,9 +88,9 @@ struct Frontend {
 /// What can be changed of a cluster that runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Steering {
-    /// Conversations at once; none where requests come at random.
-    pub users: Option<usize>,
-    /// How the frontend chooses workers.
+    /// Conversations at once.
+    pub users: usize,
+    /// The way the frontend chooses workers.
     pub mode: RouterMode,
     /// Workers, those that restart included.
     pub workers: usize,
@@ -123,7 +115,6 @@ pub struct Simulation {
     now: Timestamp,
     queue: Queue<Event>,
     tap: Tap,
-    workload: Workload,
     router: Router,
     frontend: Frontend,
     workers: Vec<Worker>,
@@ -170,7 +161,6 @@ impl Simulation {
             now: boot,
             queue,
             tap: Tap::new(config.site, config.family, start, config.history),
-            workload: Workload::new(seed),
             router: Router::new(&config, seed),
             frontend: Frontend {
                 id: hash::instance_id(&first),
@@ -184,7 +174,7 @@ impl Simulation {
             frontends,
             requests: BTreeMap::new(),
             next_request: 0,
-            clients: Clients::new(seed, config.service.map_or(0, |service| service.passages)),
+            clients: Clients::new(seed, &config.service),
             chance: Rng::new(seed, 4),
             steps_taken: 0,
             measured: false,
@@ -221,11 +211,7 @@ impl Simulation {
 
     /// Returns names for blocks, as lines of a `labels.toml`, whatever size blocks have.
     pub fn labels(&self) -> String {
-        let of = |size| match self.config.service {
-            Some(_) => self.clients.labels(size),
-            None => self.workload.labels(size),
-        };
-        let lines = [16, 32].into_iter().flat_map(of);
+        let lines = [16, 32].into_iter().flat_map(|size| self.clients.labels(size));
         lines.fold(String::new(), |mut text, (hash, name)| {
             // Writing to a string cannot fail.
             writeln!(text, "\"{:016x}\" = \"{name}\"", hash.0).unwrap_or_default();
@@ -236,17 +222,15 @@ impl Simulation {
     /// Returns what can be changed while it runs, as it is.
     pub fn steering(&self) -> Steering {
         Steering {
-            users: self.config.service.map(|service| service.concurrency),
+            users: self.config.service.concurrency,
             mode: self.router.mode,
             workers: self.config.workers.len(),
         }
     }
 
-    /// Changes the number of users of the service model.
+    /// Changes the number of users.
     pub fn set_concurrency(&mut self, users: usize) {
-        if let Some(service) = &mut self.config.service {
-            service.concurrency = users;
-        }
+        self.config.service.concurrency = users;
         self.open_conversations(self.now);
     }
 
@@ -302,13 +286,9 @@ impl Simulation {
     fn happen(&mut self, at: Timestamp, event: Event) {
         match event {
             Event::Boot => self.boot(at),
-            Event::Arrive => self.arrive(at),
             Event::Ask(chat) => self.ask(at, chat.map(|chat| *chat)),
             Event::Iterated(place, worker) => self.iterated(at, place, worker),
             Event::Dispatch(turn, arrived) => self.dispatch(at, *turn, arrived),
-            Event::Prefilled(request) => self.prefilled(at, request),
-            Event::Filled(request) => self.filled(at, request),
-            Event::Finished(request) => self.finished(at, request),
             Event::Apply(rank, id, event) => self.apply(at, rank, id, &event),
             Event::Scrape => self.scrape(at),
             Event::RestartFrontend => self.restart_frontend(at, false),

@@ -45,6 +45,7 @@ const QUERY: ViewQuery = ViewQuery {
     points: 1,
     events: 0,
     decisions: 0,
+    prefixes: false,
     ask: Ask::Nothing,
 };
 

@@ -23,7 +23,7 @@ pub(crate) fn deployment(mode: RouterMode, users: usize, workers: usize) -> SimC
         workers: vec![worker; workers],
         warm_up: Duration::ZERO,
         mode,
-        service: Some(Service { concurrency: users, ..Service::default() }),
+        service: Service { concurrency: users, ..Service::default() },
         ..SimConfig::of(Scenario::Healthy)
     }
 }

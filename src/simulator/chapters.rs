@@ -15,7 +15,7 @@ const GTC_DEMO: [&str; 5] = [
     "Set {variable::ROUTER_MODE}=kv again and restart the workers.",
 ];
 
-/// How fast workers are restarted.
+/// The pace of restarts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     /// The time until the first one is deleted.

@@ -1,10 +1,9 @@
-//! What to simulate: the scenarios, and the numbers behind them.
+//! The set-up of a simulation: the scenarios, and the numbers behind them.
 
 use std::time::Duration;
 
 use super::service::{CACHE_TOKENS, Service};
 use super::site::Site;
-use super::worker::MAX_RUNNING;
 use crate::wire::encode::Family;
 
 /// Room of a good rank, in blocks of 32 tokens: that of Qwen3-32B in FP8 on one H100. The chats that go
@@ -74,24 +73,24 @@ impl Scenario {
     pub const fn about(self) -> &'static str {
         match self {
             Self::Mismatch => {
-                "Workers publish blocks of 32 tokens while their engines cut blocks of 16: every \
-                 store arrives empty, the router's tree stays empty, nothing is ever found cached."
+                "Workers publish 32-token blocks while their engines use 16: every store event \
+                 arrives empty, the router's index stays empty, and no request finds a cached prefix."
             }
             Self::Healthy => {
-                "Engine, publisher and router agree on blocks of 32 tokens: the tree grows, hits \
-                 rise, the first token comes sooner."
+                "Engine, publisher and router agree on 32-token blocks: the index grows, cache hits \
+                 rise, and first tokens come sooner."
             }
             Self::RouterMismatch => {
-                "Model cards say 16 tokens per block, engines use 32: the tree is full, no warning \
-                 is logged, and no request ever matches."
+                "Model cards say 16 tokens per block while engines use 32: the index is full, no \
+                 warning is logged, and no request ever matches."
             }
             Self::NoHistory => {
-                "The frontend was restarted while the workers kept their caches: new blocks hang \
-                 under parents that the router has never heard of."
+                "The frontend was restarted while the workers kept their caches: new blocks refer to \
+                 parent blocks that the router has never heard of."
             }
             Self::Churn => {
-                "The KV caches hold a fraction of what the chats come back for: blocks are evicted \
-                 almost as fast as they are stored."
+                "The KV caches hold a fraction of the blocks that conversations reuse: blocks are \
+                 evicted almost as fast as they are stored."
             }
             Self::Silent => {
                 "One of two workers publishes no KV events: the router believes that it caches \
@@ -113,7 +112,7 @@ impl Scenario {
     }
 }
 
-/// How a worker turns its engine's events into those of the router.
+/// The way a worker turns its engine's events into those of the router.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PublisherKind {
     /// TensorRT-LLM: short blocks end a store, long ones drop it (ai-dynamo 0.9.0,
@@ -125,7 +124,7 @@ pub enum PublisherKind {
     Relay,
 }
 
-/// How a router hashes blocks.
+/// The way a router hashes blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Hashing {
     /// As the workers do.
@@ -135,7 +134,7 @@ pub enum Hashing {
     Otherwise,
 }
 
-/// How a frontend chooses workers.
+/// The way a frontend chooses workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RouterMode {
     /// By what they cache and how busy they are.
@@ -155,7 +154,7 @@ impl RouterMode {
     }
 }
 
-/// How a worker is set up.
+/// The settings of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkerConfig {
     /// Tokens in a block of the engine.
@@ -170,16 +169,16 @@ pub struct WorkerConfig {
     pub publishes: bool,
 }
 
-/// What to simulate.
+/// The set-up of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimConfig {
-    /// The situation it is meant to show.
+    /// The situation that it shows.
     pub scenario: Scenario,
     /// The names of the cluster, and how its processes are started.
     pub site: &'static Site,
     /// The generation of Dynamo.
     pub family: Family,
-    /// How workers publish.
+    /// The way workers publish.
     pub publisher: PublisherKind,
     /// The workers, at least one. The first two have the names of a known cluster.
     pub workers: Vec<WorkerConfig>,
@@ -191,26 +190,24 @@ pub struct SimConfig {
     /// Weight of the prefill in the router's costs, 1 by default: with less, load counts more than what
     /// is cached (`--kv-overlap-score-weight` of dynamo 0.9.0).
     pub weight: f64,
-    /// How the router hashes blocks.
+    /// The way the router hashes blocks.
     pub hashing: Hashing,
-    /// How the frontend chooses workers.
+    /// The way the frontend chooses workers.
     pub mode: RouterMode,
     /// The tokens per block that the frontend of a cluster with Grove declares. Elsewhere it declares the
     /// size that the workers' one flag sets.
     pub declared: Option<u32>,
-    /// Requests per second, where no service model says how many users there are.
-    pub rate: f64,
-    /// The service model; none for engines of short, fixed times and users who come at random.
-    pub service: Option<Service>,
+    /// The service times, and the users.
+    pub service: Service,
     /// Share of engine events that are lost before they are published, 0 to 1.
     pub loss: f64,
-    /// How long the cluster has been running at the start.
+    /// The time that the cluster has been running at the start.
     pub warm_up: Duration,
     /// True when the KV events of the warm-up can be read; false for a late attach.
     pub history: bool,
     /// True when the frontend restarts at the start, and with it the router's index.
     pub router_restart: bool,
-    /// What the workers are rolled with when the repair is applied; those that equal it stay.
+    /// The settings of the workers after the fix. Workers that have them already are not restarted.
     pub repaired: Vec<WorkerConfig>,
     /// True when the repair rolls every worker, changed or not.
     pub roll_all: bool,
@@ -223,11 +220,6 @@ impl Default for SimConfig {
 }
 
 impl SimConfig {
-    /// Returns how many requests an engine runs at a time.
-    pub(super) fn batch_limit(&self) -> usize {
-        self.service.map_or(MAX_RUNNING, |service| service.batch_limit)
-    }
-
     /// Returns the set-up of `scenario`.
     pub fn of(scenario: Scenario) -> Self {
         let good =
@@ -244,8 +236,7 @@ impl SimConfig {
             hashing: Hashing::AsWorkers,
             mode: RouterMode::Kv,
             declared: None,
-            rate: 8.0,
-            service: None,
+            service: Service::small(),
             loss: 0.0,
             warm_up: Duration::from_secs(120),
             history: true,
@@ -270,15 +261,15 @@ impl SimConfig {
             }
             Scenario::Silent => config.workers[1].publishes = false,
             Scenario::GtcDemo => {
-                config.serve_users(3, 80, Service::default());
+                config.serve_users(3, 80, &Service::default());
                 config.break_sizes();
             }
             Scenario::Fleet8 => {
-                config.serve_users(8, 210, Service::fleet(8, 80));
+                config.serve_users(8, 210, &Service::fleet(8, 80));
                 config.break_sizes();
             }
             Scenario::Fleet16 => {
-                config.serve_users(16, 420, Service::fleet(16, 200));
+                config.serve_users(16, 420, &Service::fleet(16, 200));
                 config.mode = RouterMode::RoundRobin;
             }
         }
@@ -286,14 +277,14 @@ impl SimConfig {
     }
 
     /// Has `count` workers of the measured deployment serve `users` conversations.
-    fn serve_users(&mut self, count: usize, users: usize, service: Service) {
+    fn serve_users(&mut self, count: usize, users: usize, service: &Service) {
         let capacity = CACHE_TOKENS / 32;
         let worker =
             WorkerConfig { engine: 32, publisher: 32, card: 32, capacity, publishes: true };
         self.site = &Site::GTC_DEMO;
         self.workers = vec![worker; count];
         self.repaired = vec![worker; count];
-        self.service = Some(Service { concurrency: users, ..service });
+        self.service = Service { concurrency: users, ..*service };
     }
 
     /// Has every engine use blocks of 16 tokens, which is not what its publisher believes.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::domain::{Block, SequenceHash, TokensHash, WorkerRank};
 
-/// What the index refused.
+/// A rejection by the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// A store, for its parent is not known.

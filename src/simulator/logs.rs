@@ -231,7 +231,7 @@ pub(super) fn membership(
     }
 }
 
-/// Whether a worker joins or leaves.
+/// A worker's change of membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Joins {
     Yes,

@@ -5,12 +5,19 @@ pub(super) mod grove;
 
 use serde_json::{Value, json};
 
-use super::config::WorkerConfig;
+use super::config::{RouterMode, WorkerConfig};
 use super::logs::rfc3339;
 use super::site::Site;
 use crate::domain::Timestamp;
 use crate::dynamo::{flag, label, variable};
 use crate::wire::encode::Family;
+
+/// The settings of a frontend.
+pub(super) struct Frontend {
+    pub(super) mode: RouterMode,
+    /// The tokens per block that it declares.
+    pub(super) declared: Option<u32>,
+}
 
 /// Returns the pod of the worker in `place` of `workers`, which is the number of its node too.
 pub(super) fn worker(
@@ -28,16 +35,15 @@ pub(super) fn worker(
     pod.json(family, &worker_command(), &json!(worker_args(site, config)), &json!(env))
 }
 
-/// Returns the pod of a frontend that started at `at`, and whose settings declare so many tokens per block,
-/// or nothing.
+/// Returns the pod of a frontend that started at `at`.
 pub(super) fn frontend(
     site: &Site,
     family: Family,
     name: &str,
-    declared: Option<u32>,
+    settings: &Frontend,
     at: Timestamp,
 ) -> String {
-    let mut env = frontend_env(declared);
+    let mut env = frontend_env(settings);
     env.insert(0, json!({ "name": variable::NAMESPACE, "value": site.namespace }));
     let command = json!(["python3", "-m", "dynamo.frontend"]);
     let pod =
@@ -45,13 +51,12 @@ pub(super) fn frontend(
     pod.json(family, &command, &json!([]), &json!(env))
 }
 
-/// Returns the graph deployment of `workers` and a frontend that declares so many tokens per block, or
-/// nothing; `generation` grows with every change of it.
+/// Returns the graph deployment of `workers` and a frontend; `generation` grows with every change of it.
 pub(super) fn graph(
     site: &Site,
     family: Family,
     workers: &[WorkerConfig],
-    declared: Option<u32>,
+    settings: &Frontend,
     generation: u64,
 ) -> String {
     // The newer form is in the documentation from 1.5 on.
@@ -62,7 +67,7 @@ pub(super) fn graph(
         "frontend",
         1,
         json!({
-            "image": image(family), "env": frontend_env(declared),
+            "image": image(family), "env": frontend_env(settings),
         }),
     )];
     for (place, config) in workers.iter().enumerate() {
@@ -152,17 +157,21 @@ fn worker_env() -> Vec<Value> {
     vec![json!({ "name": variable::SYSTEM_PORT, "value": "9090" })]
 }
 
-fn frontend_env(declared: Option<u32>) -> Vec<Value> {
-    let size = declared
+fn frontend_env(settings: &Frontend) -> Vec<Value> {
+    let size = settings
+        .declared
         .map(|size| json!({ "name": variable::KV_CACHE_BLOCK_SIZE, "value": size.to_string() }));
-    [json!({ "name": variable::ROUTER_MODE, "value": "kv" })].into_iter().chain(size).collect()
+    [json!({ "name": variable::ROUTER_MODE, "value": settings.mode.name() })]
+        .into_iter()
+        .chain(size)
+        .collect()
 }
 
 fn image(family: Family) -> String {
     format!("nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:{}.0", family.name())
 }
 
-/// What pods differ in.
+/// The properties in which pods differ.
 struct Pod<'a> {
     site: &'a Site,
     name: &'a str,

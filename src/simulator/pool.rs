@@ -17,7 +17,7 @@ struct Slot {
 pub(super) struct Pool {
     capacity: usize,
     slots: HashMap<u64, Slot>,
-    /// What may be evicted now, by last use.
+    /// Blocks that may be evicted now, by last use.
     leaves: BTreeSet<(u64, u64)>,
     pinned: usize,
     tick: u64,

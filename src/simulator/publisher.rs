@@ -6,7 +6,7 @@ use super::config::PublisherKind;
 use crate::domain::{Block, SequenceHash};
 use crate::wire::encode::Family;
 
-/// What an engine says of its cache.
+/// An event of an engine's cache.
 #[derive(Clone, Debug)]
 pub(super) enum EngineEvent {
     /// Blocks were stored under a parent.
@@ -15,7 +15,7 @@ pub(super) enum EngineEvent {
     Removed(Vec<SequenceHash>),
 }
 
-/// What a publisher makes of it: an event with a number, a line in its log, both or neither.
+/// The publisher's output for it: a numbered event, a log line, both or neither.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Published {
     pub(super) event: Option<(u64, EngineEvent)>,

@@ -1,4 +1,4 @@
-//! What is going to happen, in the order in which it will.
+//! The queue of future events, in order.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

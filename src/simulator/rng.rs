@@ -47,11 +47,6 @@ impl Rng {
     pub(super) fn chance(&mut self, share: f64) -> bool {
         self.unit() < share
     }
-
-    /// Returns an exponentially distributed time with mean `mean`, at most eight times as long.
-    pub(super) fn exponential(&mut self, mean: std::time::Duration) -> std::time::Duration {
-        mean.mul_f64((-(1.0 - self.unit()).ln()).clamp(0.0, 8.0))
-    }
 }
 
 #[cfg(test)]

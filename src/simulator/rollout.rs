@@ -28,11 +28,7 @@ impl Simulation {
         for place in 0..self.config.workers.len() {
             self.start_worker(now, place);
         }
-        if self.config.service.is_some() {
-            self.open_conversations(now);
-        } else {
-            self.queue.plan(now.after(Duration::from_millis(500)), Event::Arrive);
-        }
+        self.open_conversations(now);
         self.queue.plan(now, Event::Scrape);
     }
 
@@ -199,18 +195,12 @@ impl Simulation {
     /// The graph deployment is made, or changed.
     pub(super) fn graph(&mut self, now: Timestamp, change: KubeChange) {
         let (site, family) = (self.config.site, self.config.family);
-        let (declared, generation) = (self.declared(), self.generation);
+        let frontend = pods::Frontend { mode: self.router.mode, declared: self.declared() };
+        let generation = self.generation;
         let graph = if site.has_grove() {
-            let mode = self.router.mode;
-            grove::graph(
-                site,
-                family,
-                &self.desired,
-                &grove::Frontend { mode, declared },
-                generation,
-            )
+            grove::graph(site, family, &self.desired, &frontend, generation)
         } else {
-            pods::graph(site, family, &self.desired, declared, generation)
+            pods::graph(site, family, &self.desired, &frontend, generation)
         };
         self.tap.kube(now, "DynamoGraphDeployment", change, graph);
     }
@@ -225,13 +215,13 @@ impl Simulation {
 
     /// The pod of the frontend comes or goes.
     fn frontend_pod(&mut self, now: Timestamp, change: KubeChange) {
-        let (site, family, declared) = (self.config.site, self.config.family, self.declared());
+        let (site, family) = (self.config.site, self.config.family);
+        let settings = pods::Frontend { mode: self.router.mode, declared: self.declared() };
         let pod = if site.has_grove() {
             let running = grove::Running { pod: &self.frontend.pod, place: 0, started: now };
-            let mode = self.router.mode;
-            grove::frontend(site, family, &running, &grove::Frontend { mode, declared })
+            grove::frontend(site, family, &running, &settings)
         } else {
-            pods::frontend(site, family, &self.frontend.pod, declared, now)
+            pods::frontend(site, family, &self.frontend.pod, &settings, now)
         };
         self.tap.kube(now, "Pod", change, pod);
     }
@@ -288,7 +278,7 @@ impl Simulation {
         let Some(worker) = self.workers.get(place) else { return Vec::new() };
         let address = format!("10.42.0.{}:38871", 17 + place % 200);
         let ranks = self.config.dp_ranks.max(1);
-        let ranks = (ranks, self.config.batch_limit());
+        let ranks = (ranks, self.config.service.batch_limit);
         discovery::worker(
             self.config.site,
             self.config.family,

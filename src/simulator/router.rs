@@ -8,7 +8,7 @@ use super::index::Index;
 use super::rng::Rng;
 use crate::domain::WorkerRank;
 
-/// What the router knows of one rank.
+/// The router's view of one rank.
 #[derive(Clone, Debug)]
 struct Load {
     rank: WorkerRank,
@@ -49,7 +49,7 @@ pub(super) struct Choice {
     pub(super) ticket: Ticket,
 }
 
-/// What the router remembers of a running request.
+/// The router's note of a running request.
 #[derive(Clone, Debug)]
 pub(super) struct Ticket {
     pub(super) rank: WorkerRank,

@@ -23,7 +23,7 @@ const ITL_BOUNDS: &[&str] = &[
 /// A histogram that counts.
 #[derive(Clone, Debug, Default)]
 struct Buckets {
-    /// How many were at most as long as each bound; empty before the first.
+    /// The number of values at or below each bound; empty before the first value.
     counts: Vec<u64>,
     count: u64,
     sum: f64,
@@ -41,7 +41,7 @@ impl Buckets {
     }
 }
 
-/// What a frontend counts.
+/// The counters of a frontend.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FrontendCounts {
     pub(super) requests: u64,
@@ -165,8 +165,8 @@ pub(super) fn frontend(
     page.0
 }
 
-/// What the router's index did with KV events, as in the recordings of 1.1.1 and later; those of 0.9 and
-/// 1.0 have none of it.
+/// Counters of KV events in the router's index, as in the recordings of 1.1.1 and later; those of 0.9 and 1.0
+/// have none.
 fn applied(page: &mut Page, site: &Site, counts: &FrontendCounts) {
     let namespace = site.namespace;
     let name = "dynamo_component_kv_cache_events_applied";

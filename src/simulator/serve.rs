@@ -14,23 +14,13 @@ use crate::wire::encode::Change;
 
 /// The time from a worker to the router.
 const TRANSPORT: Duration = Duration::from_micros(1_200);
-/// How soon a request that found no worker is tried again.
+/// The delay until a request that found no worker is tried again.
 const RETRY: Duration = Duration::from_millis(200);
 
 impl Simulation {
-    /// A user sends a request.
-    pub(super) fn arrive(&mut self, now: Timestamp) {
-        let mean = Duration::from_secs_f64(1.0 / self.config.rate.max(0.001));
-        let next = now.after(self.chance.exponential(mean));
-        self.queue.plan(next, Event::Arrive);
-        let turn = self.workload.turn();
-        self.frontend.counts.inflight += 1;
-        self.dispatch(now, turn, now);
-    }
-
-    /// A user of the service model asks.
+    /// A user asks.
     pub(super) fn ask(&mut self, now: Timestamp, chat: Option<Chat>) {
-        let Some(service) = self.config.service else { return };
+        let service = self.config.service;
         let chat = chat.unwrap_or_else(|| self.clients.conversation());
         let turn = self.clients.ask(chat, &service);
         let arrived = now.after(service.network / 2);
@@ -41,7 +31,7 @@ impl Simulation {
 
     /// As many conversations begin as are missing.
     pub(super) fn open_conversations(&mut self, now: Timestamp) {
-        let Some(service) = self.config.service else { return };
+        let service = self.config.service;
         while let Some(at) = self.clients.start(now, &service) {
             self.queue.plan(at, Event::Ask(None));
         }
@@ -79,9 +69,9 @@ impl Simulation {
             held: Vec::new(),
             cached: 0,
             first_token: None,
-            earliest: self.config.service.map_or(0, |service| {
-                self.workers[place.0].ranks[place.1].iterations.earliest(&service)
-            }),
+            earliest: self.workers[place.0].ranks[place.1]
+                .iterations
+                .earliest(&self.config.service),
             ends: false,
             name,
         };
@@ -98,8 +88,7 @@ impl Simulation {
     }
 
     fn accept(&mut self, now: Timestamp, place: (usize, usize)) {
-        let service = self.config.service;
-        let limit = self.config.batch_limit();
+        let limit = self.config.service.batch_limit;
         loop {
             let worker = &mut self.workers[place.0];
             let engine = worker.config.engine as usize;
@@ -117,7 +106,7 @@ impl Simulation {
             if rank.running > 0 && (!fits || rank.running >= limit) {
                 return;
             }
-            if service.is_some() && !rank.iterations.accepts(request.earliest) {
+            if !rank.iterations.accepts(request.earliest) {
                 return;
             }
             rank.waiting.pop_front();
@@ -137,12 +126,7 @@ impl Simulation {
             rank.reused.0 += cached as u64;
             rank.reused.1 += full.len() as u64;
             let left = (request.prompt - cached * engine).max(1);
-            if service.is_some() {
-                rank.iterations.prompt(id, request.prompt, left);
-            } else {
-                let done = rank.prefill(now, left as u64);
-                self.queue.plan(done, Event::Prefilled(id));
-            }
+            rank.iterations.prompt(id, request.prompt, left);
             self.removed(now, place, gone);
             self.report_worker(now, place);
         }
@@ -200,25 +184,15 @@ impl Simulation {
         let boundary = (request.tokens / engine + 1) * engine;
         // Without room for the block before, the next cannot be held either.
         let caches = request.held.len() == request.tokens / engine;
-        let (end, event) = if caches && boundary <= total {
-            (boundary, Event::Filled(id))
-        } else {
-            (total, Event::Finished(id))
-        };
-        let steps = end.saturating_sub(request.tokens);
-        if self.config.service.is_some() {
-            let (place, ends) = (request.place, matches!(event, Event::Finished(_)));
-            if steps == 0 {
-                self.finished(now, id);
-                return;
-            }
-            self.workers[place.0].ranks[place.1].iterations.plan(id, steps);
-            self.requests.entry(id).and_modify(|request| request.ends = ends);
+        let ends = !(caches && boundary <= total);
+        let steps = if ends { total } else { boundary }.saturating_sub(request.tokens);
+        let place = request.place;
+        if steps == 0 {
+            self.finished(now, id);
             return;
         }
-        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
-        let takes = worker.ranks[request.place.1].token_time() * steps;
-        self.queue.plan(now.after(takes), event);
+        self.workers[place.0].ranks[place.1].iterations.plan(id, steps);
+        self.requests.entry(id).and_modify(|request| request.ends = ends);
     }
 
     /// A request is answered.
@@ -265,10 +239,7 @@ impl Simulation {
 
     /// A user has the whole answer.
     fn answered(&mut self, now: Timestamp, request: &Request) {
-        let Some(service) = self.config.service else {
-            self.workload.answered(request.chat.clone());
-            return;
-        };
+        let service = self.config.service;
         let received = now.after(service.network / 2);
         if self.measured {
             let first = request.first_token.unwrap_or(now);

@@ -1,7 +1,8 @@
 //! The service model: how long engine, frontend and network take, and how many users wait for answers.
 //!
-//! Its numbers describe one deployment, the Llama 3.1 70B demonstration on three H200 whose
+//! The default numbers describe one deployment, the Llama 3.1 70B demonstration on three H200 whose
 //! measurements are in tests/bench/twin/measured.tsv. `cargo bench --bench twin` compares the two.
+//! [`Service::small`] has guessed numbers for a small model.
 
 mod clients;
 mod iterate;
@@ -11,6 +12,7 @@ use std::fmt;
 use std::time::Duration;
 
 pub(super) use self::clients::Clients;
+pub use self::clients::Conversations;
 pub(super) use self::iterate::Iterations;
 pub use self::measure::{Answered, InFlight};
 use super::config::RouterMode;
@@ -42,10 +44,10 @@ pub struct Service {
     pub ahead: u64,
     /// Time from a client to the frontend and back.
     pub network: Duration,
-    /// What each request in flight adds to the time that a frontend takes for a new one. Measured, not
-    /// explained: no engine's part of the first token's time grows like that.
+    /// Time that each request in flight adds to a frontend's handling of a new one. Measured, not explained: no
+    /// engine's part of the first token's time grows like that.
     pub stream: Duration,
-    /// What it adds on top where a router weighs costs and follows KV events.
+    /// Its addition on top where a router weighs costs and follows KV events.
     pub routed: Duration,
     /// Mean length of an answer in tokens, before the limit of 1,024.
     pub answer: f64,
@@ -55,6 +57,8 @@ pub struct Service {
     pub think: Duration,
     /// Passages that conversations are about.
     pub passages: usize,
+    /// The shape of a conversation.
+    pub conversations: &'static Conversations,
 }
 
 /// Tokens that one GPU's cache holds (53 GiB).
@@ -79,6 +83,7 @@ impl Default for Service {
             answer_spread: 160.0,
             think: Duration::from_millis(150),
             passages: 10,
+            conversations: &Conversations::MEASURED,
         }
     }
 }
@@ -94,6 +99,30 @@ impl Service {
         let share = |each: Duration| each * MEASURED_WORKERS / workers.max(1);
         let (stream, routed) = (share(measured.stream), share(measured.routed));
         Self { stream, routed, passages, ..measured }
+    }
+
+    /// Returns guessed parameters of a small model on a small GPU, whose users chat with one of eight
+    /// assistants and take their time to answer: 50 users send about eight requests a second.
+    pub fn small() -> Self {
+        Self {
+            concurrency: 50,
+            batch_limit: 48,
+            chunk: 2_048,
+            weights: Duration::from_millis(9),
+            cached_token: Duration::from_nanos(60),
+            prompt_token: Duration::from_micros(250),
+            launches: Duration::from_millis(10),
+            graphs: 32,
+            ahead: 1,
+            network: Duration::from_millis(6),
+            stream: Duration::from_micros(200),
+            routed: Duration::from_micros(100),
+            answer: 90.0,
+            answer_spread: 25.0,
+            think: Duration::from_secs(5),
+            passages: 8,
+            conversations: &Conversations::SMALL,
+        }
     }
 
     /// Returns the time of an iteration that continues `decoding` answers with `cached` tokens of

@@ -1,9 +1,9 @@
-//! Where a simulated cluster lives: its names, and how its processes are started and found.
+//! A simulated cluster's site: its names, and the way its processes are started and found.
 
 use crate::dynamo::plane;
 use crate::wire::encode::Family;
 
-/// How processes are started and how they find each other.
+/// The way processes are started and find each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Platform {
     /// Workers run `python3 -m dynamo.trtllm` and register in etcd.
@@ -13,7 +13,7 @@ pub enum Platform {
     Grove,
 }
 
-/// Where the settings of the engines are written.
+/// The place of the engines' settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EngineSettings {
     /// In the argument of `--override-engine-args`.
@@ -33,9 +33,9 @@ pub struct Site {
     pub deployment: &'static str,
     /// Model that is served.
     pub model: &'static str,
-    /// How processes are started and found.
+    /// The way processes are started and found.
     pub platform: Platform,
-    /// Where the settings of the engines are written.
+    /// The place of the engines' settings.
     pub settings: EngineSettings,
 }
 

@@ -1,4 +1,4 @@
-//! Where the simulation's messages become frames, as a source would have received them.
+//! The tap: turns the simulation's messages into frames, as a source would have received them.
 
 use std::collections::HashMap;
 use std::sync::Arc;

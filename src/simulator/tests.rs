@@ -1,4 +1,4 @@
-//! What the scenarios show, counted in the text of their frames.
+//! Tests of the scenarios, counted in the text of their frames.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn seconds(count: u64) -> Duration {
     Duration::from_secs(count)
 }
 
-/// What was seen in some frames.
+/// Counts over some frames.
 #[derive(Debug, Default)]
 struct Seen {
     stores: usize,

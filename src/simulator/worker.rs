@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::config::{SimConfig, WorkerConfig};
 use super::hash::instance_id;
@@ -13,13 +12,6 @@ use super::service::Iterations;
 use super::workload::Chat;
 use crate::domain::{Block, SequenceHash, Timestamp, WorkerRank};
 
-/// Requests that one rank runs at a time.
-pub(super) const MAX_RUNNING: usize = 48;
-/// Prompt tokens that one rank computes per second.
-const PREFILL_PER_SECOND: f64 = 4_000.0;
-/// What every request costs before its first token.
-const PREFILL_BASE: Duration = Duration::from_millis(18);
-
 /// One data-parallel rank.
 #[derive(Clone, Debug)]
 pub(super) struct Rank {
@@ -28,28 +20,12 @@ pub(super) struct Rank {
     pub(super) publisher: Publisher,
     pub(super) waiting: VecDeque<u64>,
     pub(super) running: usize,
-    /// The engine's work, when it is modelled by iterations.
+    /// The engine's work.
     pub(super) iterations: Iterations,
-    /// When the prompts accepted so far are computed.
-    prefill_until: Timestamp,
     /// Blocks of prompts that were cached, and all of them.
     pub(super) reused: (u64, u64),
     /// Blocks in use, as last published.
     pub(super) reported: Option<u64>,
-}
-
-impl Rank {
-    /// Queues a prompt with `tokens` that are not cached. Returns when it will be computed.
-    pub(super) fn prefill(&mut self, now: Timestamp, tokens: u64) -> Timestamp {
-        let takes = PREFILL_BASE + Duration::from_secs_f64(tokens as f64 / PREFILL_PER_SECOND);
-        self.prefill_until = self.prefill_until.max(now).after(takes);
-        self.prefill_until
-    }
-
-    /// Returns the time from one token of a request to the next; more requests, slower tokens.
-    pub(super) fn token_time(&self) -> Duration {
-        Duration::from_micros(5_000 + 300 * self.running as u64)
-    }
 }
 
 /// A worker process. A pod that is rolled is replaced by another worker in the same place.
@@ -76,7 +52,6 @@ impl Worker {
             waiting: VecDeque::new(),
             running: 0,
             iterations: Iterations::default(),
-            prefill_until: now,
             reused: (0, 0),
             reported: None,
         });

@@ -28,8 +28,8 @@ fn set_up(chance: &mut Chance) -> SimConfig {
     config.family = chance.pick(&Family::ALL);
     config.publisher = chance.pick(&[PublisherKind::TrtLlm, PublisherKind::Relay]);
     config.dp_ranks = chance.pick(&[1, 1, 2]);
-    // Bursts are rates that the workers cannot keep up with.
-    config.rate = chance.pick(&[3.0, 8.0, 8.0, 25.0]);
+    // The most are more than the workers can keep up with.
+    config.service.concurrency = usize::try_from(chance.pick(&[20_u64, 50, 50, 160])).unwrap();
     config.warm_up = Duration::from_secs(5 + chance.below(25));
     config.history = chance.below(2) == 0;
     // A roll of workers that change nothing.
@@ -105,8 +105,8 @@ fn healthy_deployments_of_every_kind_stay_healthy_for_ten_minutes() {
     for seed in 0..SEEDS {
         let mut chance = Chance(1000 + seed);
         let mut config = set_up(&mut chance);
-        // Bursts that workers cannot keep up with, and caches too small for the chats, are faults.
-        config.rate = config.rate.min(8.0);
+        // A load that workers cannot keep up with, and caches too small for the chats, are faults.
+        config.service.concurrency = config.service.concurrency.min(50);
         for worker in &mut config.workers {
             worker.capacity = room * 32 / usize::try_from(worker.engine).unwrap();
         }

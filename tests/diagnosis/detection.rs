@@ -25,7 +25,7 @@ fn base(seed: u64) -> SimConfig {
     let mut config = SimConfig::of(Scenario::Healthy);
     config.warm_up = Duration::from_secs(10 + seed % 7);
     config.history = seed.is_multiple_of(2);
-    config.rate = 5.0 + (seed % 4) as f64;
+    config.service.concurrency = 32 + 6 * usize::try_from(seed % 4).unwrap();
     config
 }
 

@@ -19,7 +19,7 @@ use kvtop::clock;
 use kvtop::domain::Timestamp;
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::simulator::{
-    EngineSettings, Platform, Scenario, SimConfig, Simulation, Site, WorkerConfig,
+    EngineSettings, Platform, Scenario, Service, SimConfig, Simulation, Site, WorkerConfig,
 };
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ pub(crate) fn healthy() -> SimConfig {
         repaired: vec![GOOD; 3],
         declared: None,
         warm_up: Duration::ZERO,
-        rate: 6.0,
+        service: Service { concurrency: 38, ..Service::small() },
         ..SimConfig::of(Scenario::Healthy)
     }
 }
@@ -123,7 +123,7 @@ impl UsersCluster {
         let others = SimConfig {
             site: &OTHERS,
             workers: vec![WorkerConfig { publisher: 64, card: 64, ..BAD }; 2],
-            rate: 2.0,
+            service: Service { concurrency: 13, ..Service::small() },
             ..healthy()
         };
         let mut stage = Stage {

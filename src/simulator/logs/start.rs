@@ -1,4 +1,4 @@
-//! What processes log when they start, and what publishers complain of.
+//! Log lines of starting processes, and complaints of publishers.
 
 use super::line;
 use crate::domain::Timestamp;
@@ -49,7 +49,7 @@ pub(in crate::simulator) fn worker_start(
 ) -> Vec<String> {
     let info = |rest: String| line(at, "INFO", &rest);
     let (site, family) = (sim.site, sim.family);
-    let batch = sim.batch_limit();
+    let batch = sim.service.batch_limit;
     let (namespace, model, component) = (site.namespace, site.model, component(family));
     let publishes = if config.publishes { "True" } else { "False" };
     let (engine, capacity) = (config.engine, config.capacity);

@@ -3,10 +3,11 @@
 
 use serde_json::{Value, json};
 
+use super::Frontend;
 use super::image;
 use crate::domain::Timestamp;
 use crate::dynamo::{flag, label, plane, variable};
-use crate::simulator::config::{RouterMode, WorkerConfig};
+use crate::simulator::config::WorkerConfig;
 use crate::simulator::discovery::Record;
 use crate::simulator::hash::instance_id;
 use crate::simulator::logs::rfc3339;
@@ -27,12 +28,6 @@ pub(in crate::simulator) struct Running<'a> {
     pub(in crate::simulator) pod: &'a str,
     pub(in crate::simulator) place: usize,
     pub(in crate::simulator) started: Timestamp,
-}
-
-/// How a frontend is set up.
-pub(in crate::simulator) struct Frontend {
-    pub(in crate::simulator) mode: RouterMode,
-    pub(in crate::simulator) declared: Option<u32>,
 }
 
 /// Returns the pod of a worker.

@@ -21,7 +21,7 @@ struct Prompt {
 /// The iterations of one rank.
 #[derive(Clone, Debug, Default)]
 pub(in crate::simulator) struct Iterations {
-    /// How many have ended.
+    /// The number of iterations that have ended.
     number: u64,
     /// True while one is computed.
     busy: bool,
@@ -109,7 +109,7 @@ impl Iterations {
 impl Simulation {
     /// Starts the engine of a rank when it is idle and has something to do.
     pub(in crate::simulator) fn iterate(&mut self, now: Timestamp, place: (usize, usize)) {
-        let Some(service) = self.config.service else { return };
+        let service = self.config.service;
         let worker = &mut self.workers[place.0];
         let id = worker.id;
         let rank = &mut worker.ranks[place.1];

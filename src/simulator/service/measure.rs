@@ -1,4 +1,4 @@
-//! What a client measures of the answers it gets.
+//! A client's measurements of its answers.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::domain::Timestamp;
 /// One answered request, as its client saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// When the last token came.
+    /// Arrival of the last token.
     pub done: Timestamp,
     /// Time from the request to the first token.
     pub first_token: Duration,

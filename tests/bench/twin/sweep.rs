@@ -76,7 +76,7 @@ fn sweep(mode: RouterMode, mut service: Service, seed: u64) -> Vec<Level> {
         workers: vec![worker; 3],
         warm_up: Duration::ZERO,
         mode,
-        service: Some(service),
+        service,
         ..SimConfig::of(Scenario::Healthy)
     };
     let mut now = Timestamp(1_000_000_000_000);
