@@ -1,25 +1,29 @@
 //! Playing a recording: position, speed, steps and seeks. A plain value; its owner tells the time.
 //!
 //! Frames only ever go forward. To go back, the recording is opened again and played to the place
-//! with a fresh engine.
+//! with a fresh engine. An index has pictures to show until that is done.
+
+mod index;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
+use self::index::Index;
 use crate::cli::SPEEDS;
 use crate::diagnose::Thresholds;
 use crate::domain::Timestamp;
 use crate::engine::{Engine, EngineOptions};
 use crate::frame::{Burst, Frame, Origin};
 use crate::record::{RecordError, Recording};
-use crate::snapshot::Playback;
+use crate::snapshot::{Playback, Snapshot};
 
 /// A recording with the engine it is played into.
 pub struct Player {
     path: PathBuf,
     recording: Recording,
     options: EngineOptions,
-    engine: Engine,
+    engine: Box<Engine>,
     /// The next frame, read but not played.
     next: Option<Frame>,
     start: Timestamp,
@@ -29,6 +33,9 @@ pub struct Player {
     position: Timestamp,
     speed: f64,
     paused: bool,
+    index: Index,
+    /// The moment that a jump leads to, until it is reached.
+    goal: Option<Timestamp>,
 }
 
 impl Player {
@@ -41,9 +48,10 @@ impl Player {
         let Bounds { start, end, told_from } = bounds(path)?;
         let recording = Recording::open(path)?;
         let options = options_for(&recording, path, memory_limit, thresholds);
+        let index = Index::open(path, options.clone(), (start, end))?;
         let mut player = Self {
             path: path.to_owned(),
-            engine: Engine::new(options.clone()),
+            engine: Box::new(Engine::new(options.clone())),
             options,
             recording,
             next: None,
@@ -53,6 +61,8 @@ impl Player {
             position: start,
             speed: 1.0,
             paused: false,
+            index,
+            goal: None,
         };
         player.next = player.recording.next_frame()?;
         player.play_to(start)?;
@@ -142,12 +152,66 @@ impl Player {
 
     /// Lets `passed` go by: plays what is due. Returns true when anything was played or moved.
     pub fn pass(&mut self, passed: Duration) -> Result<bool, RecordError> {
-        if self.is_still() {
+        if self.is_still() || self.goal.is_some() {
             return Ok(false);
         }
         let target = self.position.after(passed.mul_f64(self.speed)).min(self.end);
         self.play_to(target)?;
         Ok(true)
+    }
+
+    /// Sets out for `target`, both ways: [`Player::approach`] leads there.
+    pub fn jump(&mut self, target: Timestamp) -> Result<(), RecordError> {
+        let target = target.clamp(self.start, self.end);
+        if target < self.position {
+            // What stood still at the end does not begin to play.
+            self.paused = self.is_still();
+            self.reopen()?;
+        }
+        self.goal = Some(target);
+        Ok(())
+    }
+
+    /// Returns the moment that a jump leads to, until it is reached.
+    pub fn goal(&self) -> Option<Timestamp> {
+        self.goal
+    }
+
+    /// Plays at most so many frames towards the goal of a jump.
+    pub fn approach(&mut self, frames: usize) -> Result<(), RecordError> {
+        let Some(goal) = self.goal else { return Ok(()) };
+        let mut burst = Burst::default();
+        for _ in 0..frames {
+            let Some(frame) = self.next.take_if(|frame| frame.at <= goal) else { break };
+            self.position = self.position.max(frame.at);
+            if burst.push(frame) {
+                self.engine.ingest(burst.frames());
+                burst.clear();
+            }
+            self.next = self.recording.next_frame()?;
+        }
+        self.engine.ingest(burst.frames());
+        if self.next.as_ref().is_none_or(|frame| frame.at > goal) {
+            self.position = self.position.max(goal);
+            self.engine.advance(self.position);
+            self.goal = None;
+        }
+        Ok(())
+    }
+
+    /// Returns the picture of the index that is nearest to the goal of a jump.
+    pub fn glimpse(&self) -> Option<&Arc<Snapshot>> {
+        self.index.near(self.goal?)
+    }
+
+    /// Reads at most so many frames for the index. Returns true while there are more.
+    pub fn read_index(&mut self, frames: usize) -> Result<bool, RecordError> {
+        self.index.read(frames)
+    }
+
+    /// Returns true while the index does not cover the whole recording.
+    pub fn is_indexing(&self) -> bool {
+        self.index.is_unfinished()
     }
 
     /// Plays up to `target`, both ways.
@@ -167,14 +231,20 @@ impl Player {
     }
 
     fn rewind(&mut self) -> Result<(), RecordError> {
-        self.recording = Recording::open(&self.path)?;
-        self.engine = Engine::new(self.options.clone());
-        self.next = self.recording.next_frame()?;
-        self.position = self.start;
+        self.reopen()?;
         self.play_to(self.start)
     }
 
+    fn reopen(&mut self) -> Result<(), RecordError> {
+        self.recording = Recording::open(&self.path)?;
+        *self.engine = Engine::new(self.options.clone());
+        self.next = self.recording.next_frame()?;
+        self.position = self.start;
+        Ok(())
+    }
+
     fn play_to(&mut self, target: Timestamp) -> Result<(), RecordError> {
+        self.goal = None;
         let mut burst = Burst::default();
         while let Some(frame) = self.next.take_if(|frame| frame.at <= target) {
             if burst.push(frame) {
@@ -189,13 +259,23 @@ impl Player {
         Ok(())
     }
 
+    /// Returns the part of the way to `goal` that was played, in percent.
+    fn progress(&self, goal: Timestamp) -> u8 {
+        let way = goal.since(self.start).as_secs_f64().max(f64::MIN_POSITIVE);
+        let done = self.position.since(self.start).as_secs_f64() / way * 100.0;
+        // At most 100, and never negative.
+        (0..100_u8).rev().find(|percent| f64::from(*percent) <= done).unwrap_or(0)
+    }
+
     /// Returns how it stands.
     pub fn playback(&self) -> Playback {
         Playback {
             name: name_of(&self.path),
             start: self.start,
             end: self.end,
-            position: self.position,
+            position: self.goal.unwrap_or(self.position),
+            seeking: self.goal.map(|goal| self.progress(goal)),
+            known: self.index.newest().map(Arc::clone),
             speed: self.speed,
             paused: self.is_still(),
             bad_lines: self.recording.bad().count,

@@ -37,6 +37,7 @@ mod nats;
 mod recordings;
 mod scenarios;
 mod screens;
+mod seeks;
 mod simulation;
 mod soak;
 mod story;

@@ -114,6 +114,12 @@ fn publish(
 /// Time between two steps of a replay.
 const REPLAY_STEP: Duration = Duration::from_millis(50);
 
+/// Frames that a jump plays, or the index reads, before keys and time get their turn.
+const SLICE: usize = 256;
+
+/// Slices that a jump plays before the index shows its moment: a short one needs no more.
+const AT_ONCE: usize = 8;
+
 /// Most that one step moves: time in which the process stood still was not watched.
 const LONGEST_STEP: Duration = Duration::from_millis(250);
 
@@ -128,6 +134,8 @@ pub(super) async fn replay(
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last = Instant::now();
     let mut odd = false;
+    // A file that can no longer be read is played no further.
+    let mut failed = false;
     let mut unfinished = show(&mut player, &pictures, &queries);
     #[cfg(debug_assertions)]
     panic_for_tests();
@@ -144,6 +152,9 @@ pub(super) async fn replay(
                 let Some(command) = command else { return };
                 // A file that vanished while it is replayed leaves the picture as it is.
                 if obey(&mut player, command).is_ok() {
+                    for _ in 0..AT_ONCE {
+                        failed |= player.approach(SLICE).is_err();
+                    }
                     unfinished = show(&mut player, &pictures, &queries);
                 }
             }
@@ -155,6 +166,18 @@ pub(super) async fn replay(
                 odd = !odd;
                 // Every other step makes ten pictures a second; the last one is always shown.
                 if (moved || unfinished) && (odd || player.is_still()) {
+                    unfinished = show(&mut player, &pictures, &queries);
+                }
+            }
+            () = tokio::task::yield_now(), if !failed && player.goal().is_some() => {
+                failed = player.approach(SLICE).is_err();
+                if player.goal().is_none() {
+                    unfinished = show(&mut player, &pictures, &queries);
+                }
+            }
+            () = tokio::task::yield_now(), if !failed && player.is_indexing() => {
+                failed = player.read_index(SLICE).is_err();
+                if !player.is_indexing() {
                     unfinished = show(&mut player, &pictures, &queries);
                 }
             }
@@ -176,8 +199,12 @@ fn show(
     queries: &watch::Receiver<ViewQuery>,
 ) -> bool {
     let query = queries.borrow().clone();
-    let at = player.position();
-    let mut snapshot = player.engine().snapshot(&query, at);
+    let mut snapshot = if let Some(near) = player.glimpse() {
+        Snapshot::clone(near)
+    } else {
+        let at = player.position();
+        player.engine().snapshot(&query, at)
+    };
     snapshot.feed = Feed::Replay(player.playback());
     let unfinished = snapshot.answer.is_unfinished();
     pictures.send_replace(Arc::new(snapshot));
@@ -190,13 +217,16 @@ fn obey(player: &mut Player, command: ReplayCommand) -> Result<(), crate::record
         ReplayCommand::Step => player.step(),
         ReplayCommand::SeekBy(seconds) => {
             let span = Duration::from_secs(seconds.unsigned_abs());
-            let position = player.position();
+            let position = player.playback().position;
             let target = if seconds < 0 { position.before(span) } else { position.after(span) };
-            player.seek(target)
+            player.jump(target)
         }
-        ReplayCommand::SeekTo(at) => player.seek(at),
-        ReplayCommand::SeekStart => player.seek(Timestamp::default()),
-        ReplayCommand::SeekEnd => player.finish(),
+        ReplayCommand::SeekTo(at) => player.jump(at),
+        ReplayCommand::SeekStart => player.jump(Timestamp::default()),
+        ReplayCommand::SeekEnd => {
+            let end = player.end();
+            player.jump(end)
+        }
         ReplayCommand::Faster => {
             player.faster();
             Ok(())

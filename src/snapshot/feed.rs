@@ -1,5 +1,8 @@
 //! Where frames come from.
 
+use std::sync::Arc;
+
+use super::Snapshot;
 use crate::domain::Timestamp;
 
 /// Where frames come from, and what can be done about it.
@@ -25,6 +28,11 @@ pub struct Playback {
     pub end: Timestamp,
     /// Time up to which frames were played.
     pub position: Timestamp,
+    /// The part of the way to the position that was played, in percent, while a jump is not done: until then the
+    /// picture is the nearest of an index.
+    pub seeking: Option<u8>,
+    /// The newest picture of the index, which knows the events of all that was indexed.
+    pub known: Option<Arc<Snapshot>>,
     /// How many times faster than it happened.
     pub speed: f64,
     /// True while it stands still.
@@ -50,8 +58,8 @@ pub struct DemoState {
     pub fix: String,
     /// How many steps of its story were taken; the first is the fix.
     pub steps_taken: usize,
-    /// Conversations that users hold at once; none where requests come at random.
-    pub users: Option<usize>,
+    /// Conversations that users hold at once.
+    pub users: usize,
     /// How the frontend chooses workers, as `DYN_ROUTER_MODE` has it.
     pub mode: &'static str,
     /// Workers, those that restart included.
