@@ -1,5 +1,7 @@
-//! The screen as a picture: what the TUI draws into its buffer, as text, Markdown, HTML or SVG.
+//! The screen as a picture: the cells that the TUI draws, as text, Markdown, HTML, SVG or a film of several pages.
 
+mod ansi;
+mod film;
 mod html;
 mod markdown;
 mod svg;
@@ -10,6 +12,7 @@ use std::time::Duration;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
 use crate::domain::{Timestamp, steers};
@@ -17,13 +20,15 @@ use crate::engine::Engine;
 use crate::report;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Format, View};
+use crate::tui::graph::gallery;
 use crate::tui::labels::Labels;
 use crate::tui::line;
 use crate::tui::shell::Shell;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Level, Theme, ThemeError, Themes, contrast};
+use crate::tui::widgets::canvas::Canvas;
 
-/// What a drawing is of, and how it looks.
+/// A drawing of one view, in one size and theme.
 #[derive(Debug)]
 pub struct Drawing {
     shell: Shell,
@@ -72,6 +77,17 @@ impl Drawing {
         take(&first)
     }
 
+    /// Returns the drawings of `pictures` as one SVG that shows each for so many milliseconds.
+    pub fn film(&self, pictures: &[Snapshot], each: usize) -> String {
+        let ground = ground(&self.theme);
+        let pages: Vec<_> = pictures
+            .iter()
+            .map(|picture| lines(&cells(&self.shell, picture, &self.theme, self.size), &ground))
+            .collect();
+        let title = pictures.last().map(title).unwrap_or_default();
+        film::page(&pages, &ground, self.size, &title, each)
+    }
+
     /// Returns the drawing in `format`.
     pub fn render(&self, snapshot: &Snapshot, format: Format) -> String {
         render(&self.shell, snapshot, &self.theme, self.size, format)
@@ -104,11 +120,8 @@ pub fn render(
         Format::Csv => return report::csv(shown),
         Format::Text | Format::Markdown | Format::Html | Format::Svg => {}
     }
-    let bare = shell.bare();
-    let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows));
-    let Ok(frame) = terminal.draw(|frame| bare.draw(snapshot, theme, frame));
     let ground = ground(theme);
-    let lines = lines(frame.buffer, &ground);
+    let lines = lines(&cells(&shell.bare(), snapshot, theme, (columns, rows)), &ground);
     let title = title(shown);
     match format {
         Format::Svg => svg::page(&lines, &ground, (columns, rows), &title),
@@ -116,6 +129,55 @@ pub fn render(
         Format::Markdown => markdown::page(shown, &plain(&lines), &title),
         _ => plain(&lines),
     }
+}
+
+/// Returns the cells that `shell` draws.
+fn cells(shell: &Shell, snapshot: &Snapshot, theme: &Theme, (columns, rows): (u16, u16)) -> Buffer {
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(columns, rows));
+    let Ok(frame) = terminal.draw(|frame| shell.draw(snapshot, theme, frame));
+    frame.buffer.clone()
+}
+
+/// A mode of terminals: its name, a theme, the colours and the characters.
+type Mode = (&'static str, &'static str, Level, &'static Glyphs);
+
+/// The modes of the gallery.
+const MODES: [Mode; 7] = [
+    ("true colour, dark", "dark", Level::True, Glyphs::UNICODE),
+    ("true colour, light", "light", Level::True, Glyphs::UNICODE),
+    ("256 colours, dark", "dark", Level::TwoHundred, Glyphs::UNICODE),
+    ("256 colours, light", "light", Level::TwoHundred, Glyphs::UNICODE),
+    ("16 colours of the terminal", "terminal", Level::Sixteen, Glyphs::UNICODE),
+    ("no colours", "terminal", Level::Mono, Glyphs::UNICODE),
+    ("no colours, ASCII", "terminal", Level::Mono, Glyphs::ASCII),
+];
+
+/// Returns every graph in every mode of terminals, with the escape sequences that colour them.
+pub fn gallery(themes: &Themes) -> Result<String, ThemeError> {
+    let mut page = String::new();
+    for (name, theme, level, glyphs) in MODES {
+        let theme = themes.theme(theme, level, glyphs)?;
+        put(&mut page, format_args!("kvtop gallery: {name}\n\n"));
+        page.push_str(&ansi::page(&graphs(&theme)));
+        page.push('\n');
+    }
+    Ok(page)
+}
+
+/// Returns every graph in one theme as SVG.
+pub fn gallery_svg(theme: &Theme) -> String {
+    let ground = ground(theme);
+    let lines = lines(&graphs(theme), &ground);
+    svg::page(&lines, &ground, gallery::SIZE, "kvtop gallery")
+}
+
+fn graphs(theme: &Theme) -> Buffer {
+    let area = Rect::new(0, 0, gallery::SIZE.0, gallery::SIZE.1);
+    let mut buffer = Buffer::empty(area);
+    let mut canvas = Canvas::new(&mut buffer, theme);
+    canvas.clear(area);
+    gallery::draw(&mut canvas, area);
+    buffer
 }
 
 fn title(snapshot: &Snapshot) -> String {

@@ -1,6 +1,17 @@
 //! The screen as files: `kvtop snapshot -o svg|html|text`, the images of the documentation, and `e`.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kvtop::domain::Timestamp;
+use kvtop::draw::{self, Drawing};
+use kvtop::engine::{Engine, EngineOptions};
+use kvtop::simulator::{Scenario, Simulation};
+use kvtop::snapshot::{DemoChange, DemoState, Feed};
+use kvtop::tui::command::View;
+use kvtop::tui::labels::Labels;
+use kvtop::tui::theme::{Glyphs, Level, Themes};
 
 use crate::config::kvtop;
 use crate::support::bless;
@@ -28,6 +39,74 @@ fn the_images_of_the_documentation_are_up_to_date() {
         let image = drawn(&[arguments, &["-o", "svg"]].concat());
         bless::page(Path::new("docs/images").join(format!("{name}.svg")), &image);
     }
+}
+
+/// Returns the feed of a demo of which `steps` steps of its story were taken.
+fn demo(simulation: &Simulation, steps: usize) -> Feed {
+    let steering = simulation.steering();
+    let taken = steps > 0;
+    let change = DemoChange { at: FILMED.after(FIXED), what: String::from("fix applied") };
+    Feed::Demo(DemoState {
+        scenario: simulation.scenario().name().to_owned(),
+        about: simulation.about().to_owned(),
+        fixed: taken,
+        fix: simulation.fix_text().unwrap_or_default().to_owned(),
+        steps_taken: steps,
+        users: steering.users,
+        mode: steering.mode.name(),
+        workers: steering.workers,
+        change: taken.then_some(change),
+    })
+}
+
+/// The beginning of the film, and the time from it until the fix is applied.
+const FILMED: Timestamp = Timestamp(1_771_252_733_000_000);
+const FIXED: Duration = Duration::from_secs(30);
+
+/// The film that the README shows: an incident, its fix, and the figures after it.
+#[test]
+fn the_film_of_the_documentation_is_up_to_date() {
+    let mut simulation = Simulation::new(Scenario::GtcDemo, 1, FILMED);
+    let themes = Themes::default();
+    let mut drawing =
+        Drawing::new(View::Overview, (100, 30), "dark", &themes, Glyphs::UNICODE).unwrap();
+    drawing.name_blocks(Arc::new(Labels::parse(&simulation.labels()).unwrap()));
+    let mut engine =
+        Engine::new(EngineOptions { label: "gtc-demo".to_owned(), ..EngineOptions::default() });
+    let mut pictures = Vec::new();
+    for second in 0..=200_u64 {
+        let at = FILMED.after(Duration::from_secs(second));
+        engine.ingest(&simulation.advance(at));
+        engine.advance(at);
+        if second == FIXED.as_secs() {
+            assert!(simulation.fix());
+        }
+        if second >= 20 && second % 10 == 0 {
+            let feed = demo(&simulation, usize::from(second >= FIXED.as_secs()));
+            engine.settle();
+            pictures.push(drawing.picture(&mut engine, &feed, at));
+        }
+    }
+    let film = drawing.film(&pictures, 1_200);
+    assert!(film.contains("RESOLVED") && film.contains("CRITICAL") && film.contains("<animate "));
+    assert!(film.len() < 600_000, "{}", film.len());
+    generated(Path::new("docs/images/incident.svg"), &film);
+}
+
+#[test]
+fn the_gallery_shows_every_graph_in_every_mode() {
+    let output = kvtop(&scratch(), &[], &["demo", "--gallery"]);
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success());
+    let modes = page.lines().filter(|line| line.starts_with("kvtop gallery: ")).count();
+    assert_eq!(modes, 7);
+    for code in ["38;2;", "38;5;", "[0;31m", "▁", "Stacked upwards"] {
+        assert!(page.contains(code), "{code}");
+    }
+    let (_, ascii) = page.split_once("no colours, ASCII\n").unwrap();
+    assert!(ascii.is_ascii());
+    let theme = Themes::default().theme("dark", Level::True, Glyphs::UNICODE).unwrap();
+    generated(Path::new("docs/images/gallery.svg"), &draw::gallery_svg(&theme));
 }
 
 #[test]

@@ -948,7 +948,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__demo)
-            opts="-h --seed --tour --max-memory --config --theme --color --glyphs --bell --help"
+            opts="-h --seed --tour --gallery --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -93,6 +93,7 @@ ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l tour -d 'Guided tour'
+complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -l gallery -d 'Print every graph in every color mode, then exit'
 complete -c kvtop -n "__fish_kvtop_using_subcommand demo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l speed -d 'Playback speed, as a factor of real time' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -l at -d 'Start position: after the beginning (30s) or before the end (-3m)' -r

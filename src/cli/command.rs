@@ -21,6 +21,9 @@ pub struct DemoArgs {
     /// Guided tour
     #[arg(long)]
     pub tour: bool,
+    /// Print every graph in every color mode, then exit
+    #[arg(long, conflicts_with = "tour")]
+    pub gallery: bool,
 }
 
 /// `kvtop replay`.

@@ -9,19 +9,27 @@ use crate::tui::text::width;
 const CELL: (usize, usize) = (843, 1630);
 /// Size of the font, in pixels.
 const FONT: usize = 14;
-/// Where letters stand in a row, from its top, in hundredths of a pixel.
+/// The baseline of letters, from the top of the row, in hundredths of a pixel.
 const BASE: usize = 1300;
 /// Room around, in hundredths of a pixel.
 const MARGIN: usize = 1000;
 /// Fonts that have boxes, blocks and braille.
 const FONTS: &str = "'DejaVu Sans Mono', Menlo, 'Cascadia Mono', Consolas, monospace";
 
-pub(super) fn page(
-    lines: &[Vec<Run>],
-    ground: &Ground,
-    (columns, rows): (u16, u16),
-    title: &str,
-) -> String {
+/// The end of a page.
+pub(super) const FOOT: &str = "</g>\n</svg>\n";
+
+pub(super) fn page(lines: &[Vec<Run>], ground: &Ground, size: (u16, u16), title: &str) -> String {
+    let mut page = head(ground, size, title);
+    for (number, runs) in lines.iter().enumerate() {
+        page.push_str(&row(runs, ground, number));
+    }
+    page.push_str(FOOT);
+    page
+}
+
+/// Returns the beginning of a page of so many columns and rows.
+pub(super) fn head(ground: &Ground, (columns, rows): (u16, u16), title: &str) -> String {
     let width = px(2 * MARGIN + usize::from(columns) * CELL.0);
     let height = px(2 * MARGIN + usize::from(rows) * CELL.1);
     let mut page = String::new();
@@ -38,17 +46,20 @@ pub(super) fn page(
             ground.text,
         ),
     );
-    for (row, runs) in lines.iter().enumerate() {
-        let top = MARGIN + row * CELL.1;
-        for run in runs {
-            back(&mut page, run, ground, top);
-        }
-        for run in runs.iter().filter(|run| !run.text.trim().is_empty()) {
-            text(&mut page, run, ground, top);
-        }
-    }
-    page.push_str("</g>\n</svg>\n");
     page
+}
+
+/// Returns row `number` of a page.
+pub(super) fn row(runs: &[Run], ground: &Ground, number: usize) -> String {
+    let mut row = String::new();
+    let top = MARGIN + number * CELL.1;
+    for run in runs {
+        back(&mut row, run, ground, top);
+    }
+    for run in runs.iter().filter(|run| !run.text.trim().is_empty()) {
+        text(&mut row, run, ground, top);
+    }
+    row
 }
 
 fn back(page: &mut String, run: &Run, ground: &Ground, top: usize) {

@@ -8,10 +8,11 @@ use super::driver;
 use super::live;
 use super::screen::{ACTIONS, Sources, exit_of, options, scenario};
 use super::terminal::{self, TerminalOptions};
-use super::{RunError, settings};
+use super::{RunError, output, settings};
 use crate::cli::{DemoArgs, SourceArgs};
 use crate::clock;
 use crate::config::Config;
+use crate::draw;
 use crate::dynamo::fill;
 use crate::engine::Engine;
 use crate::exit::Exit;
@@ -34,6 +35,9 @@ pub(super) async fn demo(
     source: &SourceArgs,
     config: &Config,
 ) -> Result<Exit, RunError> {
+    if args.gallery {
+        return gallery();
+    }
     let scenario = scenario(&args.scenario)?;
     let simulation = Simulation::new(scenario, args.seed, clock::now());
     let mut options = TerminalOptions { tour: args.tour, ..options(config)? };
@@ -82,6 +86,13 @@ pub(super) async fn demo(
     Ok(exit_of(exit?))
 }
 
+/// Prints every graph in every mode of terminals.
+fn gallery() -> Result<Exit, RunError> {
+    let page = draw::gallery(&settings::themes())?;
+    output::print(&page)?;
+    Ok(Exit::Clean)
+}
+
 /// Returns what the screen says of a demo that nobody has touched.
 pub(super) fn untouched(simulation: &Simulation) -> Feed {
     let (scenario, steering) = (simulation.scenario(), simulation.steering());
@@ -107,7 +118,6 @@ impl Told {
                 (Command::Fix, what.to_owned())
             }
             Action::Simulate(simulate @ (Simulate::MoreUsers | Simulate::FewerUsers)) => {
-                let users = users?;
                 let wanted = load(users, workers, *simulate == Simulate::MoreUsers);
                 if wanted == users {
                     return None;
@@ -169,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_change_is_told_with_what_was_before() {
-        let steering = Steering { users: Some(80), mode: RouterMode::Kv, workers: 3 };
+        let steering = Steering { users: 80, mode: RouterMode::Kv, workers: 3 };
         let mut told = Told { scenario: Scenario::GtcDemo, steps_taken: 0, steering, change: None };
 
         let mode = told.command(&Action::Simulate(Simulate::Mode));
@@ -177,7 +187,11 @@ mod tests {
         let what = told.change.as_ref().map(|change| change.what.as_str());
         assert_eq!(what, Some("router mode kv → round-robin"));
 
-        told.steering.users = None;
-        assert_eq!(told.command(&Action::Simulate(Simulate::MoreUsers)), None);
+        told.steering.users = 180;
+        assert_eq!(
+            told.command(&Action::Simulate(Simulate::MoreUsers)),
+            None,
+            "no more were measured"
+        );
     }
 }
