@@ -289,6 +289,9 @@ impl Engine {
         self.judge_before(at);
         self.glance(at);
         let mut snapshot = picture::of(self, query, at);
+        if query.prefixes {
+            snapshot.prefixes = Some(picture::prefixes(self, &snapshot.workers, at));
+        }
         if let Ask::Tree(asked) = &query.ask {
             let page = picture::explore(self, asked, &snapshot.workers, at);
             snapshot.answer = Answer::Tree(Box::new(page));

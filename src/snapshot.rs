@@ -20,7 +20,7 @@ mod tree;
 mod workers;
 
 pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
-pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity};
+pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity, LogLine};
 pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoChange, DemoState, Feed, Playback};
 pub use felt::Felt;
@@ -33,7 +33,7 @@ pub use query::{Answer, Ask, ViewQuery};
 pub use router::{DecisionRow, Latency, RouterSummary, RoutingDetail, ShareRow, TermRow};
 pub use series::{Series, SeriesSet};
 pub use sources::{CatchingUp, ClaimRow, RejectRow, Rejects, SourceRow};
-pub use standing::Standing;
+pub use standing::{Limits, Standing};
 pub use tree::TreeSummary;
 pub use workers::{
     BlockSizes, Counters, Knowledge, RateSet, Rates, RouterLoad, Sourced, Totals, WorkerDetail,
@@ -76,6 +76,8 @@ pub struct Snapshot {
     pub before: Option<Felt>,
     /// The mirror of the router's index.
     pub tree: TreeSummary,
+    /// Its hottest prefixes, a few seconds old at most; none where the query does not want them.
+    pub prefixes: Option<Arc<TreePage>>,
     /// Every claim about a setting, with its source.
     pub claims: Vec<ClaimRow>,
     /// The sources and how they are doing.
@@ -100,6 +102,8 @@ pub struct Snapshot {
     pub checks: Vec<CheckRow>,
     /// How much there was to judge by.
     pub coverage: Coverage,
+    /// The thresholds of the rules behind findings and checks.
+    pub limits: Limits,
     /// What the query asked beyond all that.
     pub answer: Answer,
 }

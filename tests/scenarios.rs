@@ -66,7 +66,7 @@ fn a_worker_that_its_router_refuses_is_not_proven_good() {
         assert!(row.router_refuses && row.router_refused > 10 && mirror == 0, "{row:?}");
     }
     let screen = drawn(&snapshot, 120, 36);
-    assert!(screen.contains("▲ w0") && !screen.contains("✓ w"), "{screen}");
+    assert!(screen.contains("✗ w0") && !screen.contains("✓ w"), "{screen}");
 }
 
 #[test]

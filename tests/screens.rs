@@ -351,7 +351,7 @@ fn a_few_workers_are_all_shown_with_their_names() {
                 let rows = screen.lines().filter(|line| line.contains(" pod-z ")).count();
                 assert_eq!(rows as u64, count, "{width}x{height}\n{screen}");
                 assert!(
-                    screen.contains("ORPH%") && !screen.contains(&format!(" of {count} ")),
+                    screen.contains("REJ%") && !screen.contains(&format!(" of {count} ")),
                     "{screen}"
                 );
             }
@@ -372,9 +372,10 @@ fn what_proves_nothing_is_said_beside_its_number() {
     (picture.totals.counters.stores, picture.totals.counters.empty_stores) = (99_999, 98_765);
     for width in 100..=160 {
         let screen = draw(&mut shell(), &picture, (width, 36));
-        assert!(screen.contains("0 printed last, proves nothing"), "{screen}");
-        assert!(screen.contains("99,999 seen, 98,765 without blocks"), "{screen}");
+        assert!(screen.contains("99,999, 98,765 empty"), "{screen}");
     }
+    let screen = draw(&mut shell(), &picture, (140, 50));
+    assert!(screen.contains("0.9 prints 0 on every miss"), "{screen}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What is kept for looking at the tree: heat, what routers last said of each rank, and the way so far.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::domain::{Decision, FormulaTerm, KvBatch, KvEvent, KvKind, Tier, Timestamp, WorkerRank};
 use crate::mirror::{Browser, Heat, Mirror};
+use crate::snapshot::TreePage;
 use crate::wire::chain::chained;
 
 /// Most ranks of which something is kept.
@@ -58,6 +60,9 @@ impl Asked {
 #[derive(Debug, Default)]
 pub(super) struct Explorer {
     pub(super) browser: Browser,
+    /// The browser of the pages that pictures keep, and the last of them.
+    pub(super) coarse: Browser,
+    pub(super) prefixes: Option<(Timestamp, Arc<TreePage>)>,
     pub(super) heat: Heat,
     /// How often requests begin with each part, where routers tell each other of them.
     pub(super) hits: Heat,

@@ -13,16 +13,17 @@ mod workers;
 use std::sync::Arc;
 
 use super::Engine;
+use crate::diagnose::Thresholds;
 use crate::domain::{SourceNote, SourceState, Subject, Timestamp, WorkerRank};
 use crate::model::{Measured, OverlapBy, Reading};
 use crate::snapshot::{
-    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Hole, RejectRow, Rejects, Series, SeriesSet,
-    Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
+    CatchingUp, ClaimRow, Deployment, EventRow, Feed, Hole, Limits, RejectRow, Rejects, Series,
+    SeriesSet, Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
 };
 use crate::wire::Shape;
 
 pub(super) use cluster::{is_chosen, looked_at};
-pub(super) use explore::of as explore;
+pub(super) use explore::{of as explore, prefixes};
 pub(super) use room::{capacity, utilization};
 pub(super) use router::{felt_now, whole};
 pub(super) use workers::{model, ranks_now, subjects};
@@ -44,6 +45,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         felt: engine.meters.felt_at(query.until.map_or(at, |until| until.min(at))),
         before: query.compare.map(|then| engine.meters.felt_at(then)),
         tree: tree(engine, &workers),
+        prefixes: None,
         claims: engine
             .claims
             .all()
@@ -61,8 +63,19 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         past: Arc::clone(&engine.past.1),
         checks: engine.checks(),
         coverage: engine.coverage.clone(),
+        limits: limits(&engine.options.thresholds),
         answer: answer::of(engine, query, at),
         workers,
+    }
+}
+
+/// Returns the thresholds that figures are compared with.
+fn limits(thresholds: &Thresholds) -> Limits {
+    Limits {
+        pressure: thresholds.pressure,
+        rejected: thresholds.loss_share,
+        empty: thresholds.empty_share,
+        stores: thresholds.min_stores,
     }
 }
 

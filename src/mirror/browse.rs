@@ -29,7 +29,7 @@ pub use detail::{Detail, Share};
 /// Children looked at for one page, and blocks looked at for each of its sums.
 const BUDGET: usize = 16_384;
 /// Ranks whose presence is told one by one.
-pub const SHOWN_RANKS: usize = 16;
+pub const SHOWN_RANKS: usize = 48;
 
 /// How much a page has cost, and may cost still.
 #[derive(Debug)]

@@ -89,6 +89,15 @@ pub struct EventDetail {
     pub kept_bytes: u64,
 }
 
+/// A log line as it was kept: only lines that kvtop reads are, and of these only the fields that it uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogLine {
+    /// The number of the event that was made from it.
+    pub number: u64,
+    /// Its text.
+    pub text: String,
+}
+
 /// A frame for people: what came, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameView {

@@ -31,6 +31,8 @@ pub struct TreeQuery {
     pub worker: Option<WorkerId>,
     /// A hash to look for, as typed, and which of its matches to select.
     pub find: Option<(String, usize)>,
+    /// Ranks whose presence rows should report, the most wanted first; the first seen where it is empty.
+    pub ranks: Vec<WorkerRank>,
 }
 
 /// Rows of the tree, and what is known of the whole.

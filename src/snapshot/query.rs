@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{EventDetail, RoutingDetail, TreePage, TreeQuery, WorkerDetail};
+use super::{EventDetail, LogLine, RoutingDetail, TreePage, TreeQuery, WorkerDetail};
 use crate::domain::{Timestamp, WorkerRank};
 
 /// What a front end wants to see; it comes from the UI.
@@ -20,6 +20,8 @@ pub struct ViewQuery {
     pub events: usize,
     /// Decisions wanted at most.
     pub decisions: usize,
+    /// True where a picture should hold its hottest prefixes, for later when its tree is gone.
+    pub prefixes: bool,
     /// What only the visible view needs, so that a picture costs what the screen shows.
     pub ask: Ask,
 }
@@ -33,6 +35,7 @@ impl Default for ViewQuery {
             points: 300,
             events: 200,
             decisions: 50,
+            prefixes: false,
             ask: Ask::Nothing,
         }
     }
@@ -52,6 +55,8 @@ pub enum Ask {
     Routing(Option<u64>),
     /// The event of this number, with its frame.
     Event(u64),
+    /// The log lines behind the last events.
+    Lines,
 }
 
 /// What the engine answers. It may still answer an earlier question: compare what it is about.
@@ -66,6 +71,8 @@ pub enum Answer {
     Routing(Box<RoutingDetail>),
     /// About one event.
     Event(Box<EventDetail>),
+    /// Log lines, in the order of their events.
+    Lines(Vec<LogLine>),
     /// A page of the tree.
     Tree(Box<TreePage>),
 }

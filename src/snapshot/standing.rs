@@ -8,6 +8,27 @@ const REFUSALS: u64 = 20;
 /// Fewer are a sign too, where they are one in so many of the stores that were seen.
 const ONE_IN: u64 = 20;
 
+/// The thresholds of rules that figures on a screen are compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Share of KV blocks in use from which on a worker may be under pressure, 0 to 1.
+    pub pressure: f64,
+    /// Share of rejected stores from which on events count as lost, 0 to 1.
+    pub rejected: f64,
+    /// Share of empty stores from which on a publisher rejects the blocks of its engine, 0 to 1.
+    pub empty: f64,
+    /// Stores needed before such a share is judged.
+    pub stores: u64,
+}
+
+impl Default for Limits {
+    /// Without rules no figure is beyond a limit.
+    fn default() -> Self {
+        let none = f64::INFINITY;
+        Self { pressure: none, rejected: none, empty: none, stores: u64::MAX }
+    }
+}
+
 /// How a deployment is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {

@@ -1,4 +1,4 @@
-//! What keys and the command line ask for, and what the UI asks of the program.
+//! Commands of keys and of the command line, and actions that the UI asks of the program.
 
 use std::time::Duration;
 
@@ -68,6 +68,8 @@ pub enum Command {
     Wrap,
     /// Tell times, or ages.
     Times,
+    /// Shows log lines as they were written, or all events.
+    Lines,
     /// Let the order be picked.
     Sort,
     /// Turn the order round.
@@ -114,15 +116,15 @@ pub enum View {
     /// Is KV routing working?
     #[default]
     Overview,
-    /// Which worker?
+    /// The workers.
     Workers,
-    /// What is cached where?
+    /// The tree of cached prefixes.
     Tree,
     /// Why did the router pick that one?
     Routing,
-    /// What just happened?
+    /// The stream of events.
     Events,
-    /// What is wrong, by what evidence, and what mends it?
+    /// Findings with evidence and fix.
     Findings,
 }
 
@@ -173,7 +175,7 @@ impl View {
     }
 }
 
-/// What a list to pick from is for.
+/// The purpose of a list to pick from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     /// The order of a table.
@@ -182,7 +184,7 @@ pub enum Pick {
     Columns,
     /// The worker whose blocks are shown.
     Worker,
-    /// What is looked at.
+    /// The scope that is watched.
     Scope(Scope),
 }
 
@@ -205,7 +207,7 @@ pub enum TreeCommand {
     Describe,
 }
 
-/// What was typed of a hash.
+/// The digits typed of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HashText {
     bytes: [u8; Self::LONGEST],
@@ -236,14 +238,14 @@ impl HashText {
     }
 }
 
-/// What can be copied.
+/// Texts that can be copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
     /// The fix of the top finding: its patch, or the sentence where there is none.
     Fix,
     /// The command that applies it.
     Kubectl,
-    /// What is selected.
+    /// The selected item.
     Selection,
 }
 
@@ -294,7 +296,7 @@ impl Format {
     }
 }
 
-/// How far to scroll.
+/// A distance to scroll.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scroll {
     /// One row up.
@@ -377,7 +379,7 @@ pub enum ReplayCommand {
     Slower,
 }
 
-/// What the UI asks of the program around it.
+/// An action that the UI asks of the program around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Leave.
@@ -402,7 +404,7 @@ pub enum Action {
     Export(Format),
     /// Put `text` where it can be pasted from.
     Copy {
-        /// What it is, for people.
+        /// Its name for people.
         what: String,
         /// The text.
         text: String,

@@ -5,15 +5,15 @@
 
 use crate::snapshot::{EventRow, Gravity};
 
-/// What `/` knows, for help and errors.
+/// The words that `/` knows, for help and errors.
 pub const SYNTAX: [(&str, &str); 8] = [
     ("word", "anywhere in the row, in any case"),
     ("!word", "not that"),
-    ("w:0", "worker w0, all of its ranks, and what names it"),
+    ("w:0", "worker w0, all of its ranks, and lines that name it"),
     ("ev:store", "events of that kind: store, remove, clear, route, warn .."),
     ("src:logs", "events from that source"),
-    ("orphan", "blocks that routers refuse, because they do not know them"),
-    ("bad", "what routers complain about, or would; warn adds what is worth a look"),
+    ("orphan", "blocks that routers reject because the parent is unknown"),
+    ("bad", "complaints of routers; warn adds lines worth a look"),
     ("~wrm", "these letters in this order"),
 ];
 
@@ -55,18 +55,18 @@ impl Filter {
     }
 }
 
-/// What a filter looks at.
+/// The fields that a filter looks at.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
-    /// Whom it concerns.
+    /// The worker or process concerned.
     pub who: &'a str,
     /// Its kind.
     pub kind: &'a str,
-    /// Where it is from, a word for each source.
+    /// Its source, a word for each.
     pub source: &'a str,
-    /// What else it says.
+    /// The rest of its text.
     pub text: &'a str,
-    /// How grave it is.
+    /// Its gravity.
     pub gravity: Gravity,
     /// True for blocks that routers refuse.
     pub orphan: bool,

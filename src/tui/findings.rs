@@ -1,4 +1,4 @@
-//! What is to be said of findings, wherever they are said: order, counts, marks and grades.
+//! Findings on the screen: order, counts, marks and grades.
 
 use crate::domain::{RESOLVED_AFTER, Timestamp};
 use crate::snapshot::{CheckVerdict, FindingRow, Grade, RolloutRow, Severity, Snapshot};
@@ -21,17 +21,17 @@ const KINDS: [(&str, &[&str]); 5] = [
 /// Columns of a deployment's name in the title.
 const LABEL: usize = 40;
 
-/// What identifies the state of a finding: when one of these changes, the facts have changed.
+/// Identity of a finding's state: when one of these changes, the facts have changed.
 pub type Fact = (&'static str, Severity, Grade, Timestamp);
 
-/// What everybody must know at once.
+/// The summary of findings that the banner shows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alert<'a> {
     /// The most severe finding that is true.
     pub top: Option<&'a FindingRow>,
-    /// How many more there are of the kind that makes a banner.
+    /// The number of further findings grave enough for a banner.
     pub more: usize,
-    /// What was resolved last.
+    /// The finding resolved last.
     pub resolved: Option<&'a FindingRow>,
 }
 

@@ -1,8 +1,8 @@
 //! Pictures of the past: a few of those that were shown, so that one can go back to them.
 //!
 //! The nearer the past, the closer together they lie: when there are too many, the one goes whose absence
-//! makes the smallest gap for its age. They hold no graphs and no answers. The engine has the counts of an
-//! hour, of which it draws graphs that end at any moment; the tree is not kept.
+//! makes the smallest gap for its age. They hold the hottest prefixes of the tree, but no graphs and no answers. The
+//! engine has the counts of an hour, of which it draws graphs that end at any moment.
 
 mod size;
 
@@ -47,7 +47,7 @@ const NEAR: f64 = 10.0;
 pub struct History {
     kept: Vec<Kept>,
     bytes: usize,
-    /// When the first picture with a frame came.
+    /// Arrival of the first picture with a frame.
     began: Option<Timestamp>,
     /// The newest KV event so far, and when pictures last went on to a newer one of long ago.
     heard: Option<Timestamp>,
@@ -174,6 +174,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         felt: live.felt,
         before: live.before,
         tree: live.tree.clone(),
+        prefixes: live.prefixes.clone(),
         claims: live.claims.clone(),
         sources: live.sources.clone(),
         ledger: live.ledger.clone(),
@@ -186,6 +187,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         past: Arc::clone(&live.past),
         checks: live.checks.clone(),
         coverage: live.coverage.clone(),
+        limits: live.limits,
         answer: Answer::Nothing,
     }
 }

@@ -1,28 +1,25 @@
-//! The state of a worker in one of four words, from its row and from findings that name it.
+//! The state of workers, figures and sources: one judgement behind mark, word and colour.
 //!
-//! It is what the table's first column says. Findings themselves come from elsewhere.
+//! Rules judge. A worker is as bad as the worst finding that names it, so that no row contradicts the verdict; where
+//! none does, it is good or unknown.
 
 mod named;
 
 use crate::domain::SourceState;
-use crate::snapshot::{BlockSizes, Knowledge, SourceRow, WorkerRow};
+use crate::snapshot::{
+    BlockSizes, CheckVerdict, FindingRow, Knowledge, Limits, Severity, Snapshot, SourceRow,
+    WorkerRow,
+};
 
 pub use named::Named;
+use named::SIZES;
 
 use super::theme::{Glyphs, Role};
 
-/// Share of orphans that is worth a look.
-const ORPHANS_WARN: f64 = 0.05;
-/// Share of orphans that means that routing does not work.
-const ORPHANS_FAIL: f64 = 0.20;
-/// Share of KV blocks in use that is worth a look.
-pub const KV_WARN: f64 = 0.90;
-/// Share of KV blocks in use at which the engine evicts what it is about to need.
-pub const KV_FAIL: f64 = 0.98;
-/// Stores before their shape proves anything.
-const ENOUGH_STORES: u64 = 10;
+/// The check for KV pressure.
+const PRESSURE: &str = "KVT010";
 
-/// How something is doing. Ordered from the best to the worst that is known.
+/// A state, ordered from the best to the worst that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// No longer there.
@@ -74,59 +71,96 @@ const fn verdict(state: State, word: &'static str) -> Verdict {
     Verdict { state, word }
 }
 
-/// Returns how a worker is doing. What a late attach explains is never a fault.
-pub fn worker(row: &WorkerRow) -> Verdict {
-    let counters = &row.counters;
-    let orphans = orphans(row);
-    let used = row.kv_lately;
+/// Returns how a worker is doing as far as no finding names it: good, or unknown and why. A figure beyond the
+/// threshold of a rule is as bad as the verdict on the deployment, `found`: where nothing was found, it is no fault, but
+/// not proven good either.
+pub fn worker(row: &WorkerRow, limits: &Limits, found: State) -> Verdict {
+    let unknown = |word| verdict(State::Unknown, word);
     if row.gone {
         verdict(State::Gone, "gone")
-    } else if disagree(&row.block_size) {
-        verdict(State::Fail, "sizes differ")
-    } else if counters.stores >= ENOUGH_STORES && counters.empty_stores >= counters.stores / 2 {
-        verdict(State::Fail, "empty stores")
     } else if row.reading {
-        verdict(State::Unknown, "reading history")
-    } else if orphans == State::Fail {
-        verdict(State::Fail, "orphans")
-    } else if orphans == State::Warn {
-        verdict(State::Warn, "orphans")
-    } else if used.is_some_and(|used| used >= KV_FAIL) {
-        // A full cache is what a busy engine has: no finding calls it critical.
-        verdict(State::Warn, "KV full")
-    } else if used.is_some_and(|used| used >= KV_WARN) {
-        verdict(State::Warn, "KV high")
-    } else if row.router_refuses && row.router_refused >= ENOUGH_STORES {
-        // Its router's index and the mirror differ: what the mirror says of it is not what routes.
-        verdict(State::Warn, "refused")
-    } else if counters.empty_stores >= ENOUGH_STORES {
-        verdict(State::Warn, "empty stores")
+        unknown("reading history")
     } else if row.last_event.is_none() {
-        verdict(State::Unknown, "no events")
+        unknown("no events")
     } else if row.knowledge == Knowledge::SinceAttach {
-        verdict(State::Unknown, "warming")
+        unknown("warming")
+    } else if rejects(row, limits) {
+        verdict(figure(true, found), "rejections")
+    } else if publishes_empty(row, limits) {
+        verdict(figure(true, found), "empty stores")
     } else {
         verdict(State::Ok, "ok")
     }
 }
 
-/// Returns what the orphans of a worker prove: nothing until its earlier blocks are known.
-pub fn orphans(row: &WorkerRow) -> State {
-    match (row.knowledge, row.orphan_share) {
-        _ if row.gone => State::Unknown,
-        (Knowledge::SinceAttach, _) | (Knowledge::Complete, None) => State::Unknown,
-        (Knowledge::Complete, Some(share)) => share_state(share),
+/// Returns true when a router, or one that had seen every event, rejects more of the worker's stores than a rule
+/// lets pass.
+fn rejects(row: &WorkerRow, limits: &Limits) -> bool {
+    let share = rejected(row).is_some_and(|share| share >= limits.rejected);
+    share || row.router_refuses && row.router_refused >= limits.stores
+}
+
+fn publishes_empty(row: &WorkerRow, limits: &Limits) -> bool {
+    let (stores, empty) = (row.counters.stores, row.counters.empty_stores);
+    stores >= limits.stores && empty as f64 >= limits.empty * stores as f64
+}
+
+/// Returns the share of a worker's stores that were rejected; none until its earlier blocks are known, and without
+/// stores.
+pub fn rejected(row: &WorkerRow) -> Option<f64> {
+    row.orphan_share.filter(|_| row.knowledge == Knowledge::Complete && !row.gone)
+}
+
+/// Returns the state of a figure: good within its limit, and beyond it as bad as findings say.
+pub fn figure(beyond: bool, found: State) -> State {
+    match (beyond, found) {
+        (false, _) => State::Ok,
+        (true, State::Warn | State::Fail) => found,
+        (true, _) => State::Unknown,
     }
 }
 
-/// Returns what a share of orphans means where it means something.
-pub fn share_state(share: f64) -> State {
-    if share >= ORPHANS_FAIL {
-        State::Fail
-    } else if share >= ORPHANS_WARN {
-        State::Warn
-    } else {
-        State::Ok
+/// Returns the state of the deployment as findings say.
+pub fn deployment(snapshot: &Snapshot) -> State {
+    let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
+    open.map(|row| of(row.severity)).max().unwrap_or(State::Ok)
+}
+
+/// Returns the state of block sizes as findings say.
+pub fn sizes_found(snapshot: &Snapshot) -> State {
+    let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
+    open.filter(|row| SIZES.contains(&row.id))
+        .map(|row| of(row.severity))
+        .max()
+        .unwrap_or(State::Ok)
+}
+
+/// Returns the role of a share of KV blocks in use, of one worker or of all of them: the check for KV pressure
+/// decides whether a full cache is a fault.
+pub fn usage(snapshot: &Snapshot, worker: Option<&WorkerRow>, share: f64) -> Role {
+    if share < snapshot.limits.pressure {
+        return Role::GaugeLow;
+    }
+    let check = snapshot.checks.iter().find(|check| check.id == PRESSURE);
+    let about = |row: &FindingRow| worker.is_none_or(|worker| is_about(row, worker));
+    let mut open = snapshot.findings.iter().filter(|row| row.resolved.is_none());
+    match check.map(|check| &check.verdict) {
+        _ if open.any(|row| row.id == PRESSURE && about(row)) => Role::GaugeHigh,
+        Some(CheckVerdict::Unknown { .. }) | None => Role::GaugeMid,
+        Some(CheckVerdict::Clear | CheckVerdict::Found) => Role::GaugeLow,
+    }
+}
+
+fn is_about(row: &FindingRow, worker: &WorkerRow) -> bool {
+    let worker = worker.rank.worker;
+    row.subjects.contains(&worker) || row.evidence.iter().any(|proof| proof.worker == Some(worker))
+}
+
+const fn of(severity: Severity) -> State {
+    match severity {
+        Severity::Critical => State::Fail,
+        Severity::Warning => State::Warn,
+        Severity::Info => State::Ok,
     }
 }
 

@@ -25,11 +25,11 @@ pub struct Key {
 pub struct Binding {
     /// The keys, any of which will do.
     pub keys: &'static [Key],
-    /// How people are told of them.
+    /// Their name for people.
     pub shown: &'static str,
-    /// Where the binding holds.
+    /// The contexts in which the binding holds.
     pub contexts: &'static [Context],
-    /// What they mean.
+    /// Their command.
     pub command: Command,
     /// The same, for the help. Empty for the second of a pair.
     pub help: &'static str,

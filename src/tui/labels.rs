@@ -22,7 +22,7 @@ pub enum LabelsError {
     Syntax {
         /// The line, from 1.
         line: usize,
-        /// What is wrong.
+        /// The findings, or the mistake.
         why: String,
     },
     /// A key is no hash.

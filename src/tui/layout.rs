@@ -1,4 +1,4 @@
-//! Where everything goes at every size. The worst worker and the way out never go.
+//! The layout at every size. The worst worker and the key to quit always stay.
 
 use ratatui::layout::Rect;
 
@@ -9,7 +9,7 @@ use super::views;
 /// Rows of a table around its workers: names, rule, total, and the frame.
 pub const TABLE: u16 = 5;
 
-/// What a layout must make room for.
+/// Contents that a layout must make room for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Needs {
     /// The view.
@@ -22,7 +22,7 @@ pub struct Needs {
     pub opened: bool,
     /// The row that the feed has for itself.
     pub strip: Strip,
-    /// What the overview has to show below its workers.
+    /// Contents of the overview below its workers.
     pub below: Below,
     /// Rows of the banner.
     pub banner: u16,
@@ -32,7 +32,7 @@ pub struct Needs {
     pub zoom: Option<PanelId>,
 }
 
-/// What the overview shows below its workers.
+/// Contents of the overview below its workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Below {
     /// True while a worker is selected.
@@ -46,13 +46,13 @@ pub struct Below {
 pub enum Strip {
     /// None: what is live.
     None,
-    /// What a demo says about itself.
+    /// The row of a demo about itself.
     Demo,
-    /// Where a replay stands.
+    /// The position of a replay.
     Replay,
 }
 
-/// How much can be shown, from the most.
+/// Size classes of the screen, the largest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Framed panels side by side, with charts.
@@ -67,20 +67,20 @@ pub enum Class {
     Tiny,
 }
 
-/// Where everything goes. An area that is empty is not shown.
+/// The area of each part. An empty area is not shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     /// The status bar.
     pub status: Rect,
-    /// What a demo says about itself.
+    /// The row of a demo about itself.
     pub marker: Rect,
-    /// Where a replay stands.
+    /// The position of a replay.
     pub playback: Rect,
-    /// What is wrong.
+    /// The findings, or the mistake.
     pub banner: Rect,
     /// The views, and the state of time.
     pub views: Rect,
-    /// Which moment of the past the panels show.
+    /// The moment of the past that panels show.
     pub past: Rect,
     /// Hints, messages and the command line.
     pub footer: Rect,

@@ -36,7 +36,7 @@ pub fn known(themes: &[String], demo: bool) -> Vec<(String, &'static str)> {
         lines.push((String::from("demo load down"), "fewer users at once"));
         lines.push((String::from("demo mode"), "router mode: kv or round-robin"));
         lines.push((String::from("demo worker"), "one worker more"));
-        lines.push((String::from("tour"), "what to look at, step by step"));
+        lines.push((String::from("tour"), "guided tour, step by step"));
     }
     lines.push((String::from("back 5m"), "the picture of so long ago: s, m or h"));
     lines.push((String::from("copy fix"), "the patch of the worst finding"));
@@ -71,7 +71,7 @@ pub fn suggestions(typed: &str, themes: &[String], demo: bool) -> Vec<(String, &
     lines
 }
 
-/// What there is to say of a line that no suggestion continues.
+/// The meaning of a line that no suggestion continues.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sense {
     /// It can be run; this is what such lines do.

@@ -1,5 +1,5 @@
-//! What happened to the deployment, as marks on a time axis: workers that came or went, routers that started,
-//! findings that were raised or resolved, changes that somebody made.
+//! Events of the deployment as marks on a time axis: workers that came or went, routers that started, findings
+//! that were raised or resolved, changes that somebody made.
 
 use std::time::Duration;
 
@@ -8,10 +8,24 @@ use super::graph::timeline::Marker;
 use super::text;
 use super::theme::{Glyphs, Role};
 use crate::domain::{Role as PodRole, Timestamp};
-use crate::snapshot::{Feed, FindingRow, Snapshot, WorkerRow};
+use crate::snapshot::{Feed, FindingRow, Playback, Snapshot, WorkerRow};
 
 /// Workers that start or leave within this time of each other are one marker.
 const TOGETHER: Duration = Duration::from_secs(20);
+
+/// Returns the marks to jump to, oldest first: of a recording also those after its position.
+pub fn known(snapshot: &Snapshot, glyphs: &'static Glyphs) -> Vec<Marker> {
+    match &snapshot.feed {
+        Feed::Replay(Playback { known: Some(known), .. }) => {
+            let mut all = of(known, glyphs);
+            all.extend(of(snapshot, glyphs));
+            all.sort_by_key(|marker| marker.at);
+            all.dedup();
+            all
+        }
+        _ => of(snapshot, glyphs),
+    }
+}
 
 /// Returns the marks of `snapshot`, oldest first.
 pub fn of(snapshot: &Snapshot, glyphs: &'static Glyphs) -> Vec<Marker> {

@@ -1,4 +1,4 @@
-//! What lies over a view: the help, and lists to pick from.
+//! Overlays above a view: help, palette, and lists to pick from.
 
 pub mod help;
 pub mod palette;

@@ -1,4 +1,4 @@
-//! When to draw: only when something changed, and not too often.
+//! Pacing of draws: only after a change, and not too often.
 //!
 //! Fed times, never asks for one.
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug)]
 pub struct Pacer {
     gap: Duration,
-    /// When the last picture was due: what came early counts from when it would have come.
+    /// Due time of the last picture: one that came early counts from the time it was due.
     drawn: Option<Duration>,
     dirty: bool,
     urgent: bool,

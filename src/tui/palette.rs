@@ -12,7 +12,7 @@ const MOST: usize = 200;
 pub struct Entry {
     /// The line.
     pub line: String,
-    /// What it does.
+    /// Its effect.
     pub about: String,
 }
 

@@ -34,6 +34,9 @@ use super::widgets::panel::{self, Heading};
 use crate::domain::Timestamp;
 use crate::snapshot::{Answer, Feed, Knowledge, Snapshot, WorkerRow};
 
+/// Columns of a deployment's name in a trail.
+const LABEL: usize = 20;
+
 /// A panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PanelId {
@@ -56,7 +59,7 @@ pub enum PanelId {
     Decisions,
     /// The selected decision.
     Decision,
-    /// Who gets which share of requests.
+    /// The share of requests of each worker.
     Shares,
     /// Decisions per second by worker.
     RoutedRates,
@@ -64,11 +67,11 @@ pub enum PanelId {
     Ttft,
     /// Share of requests with overlap.
     Hits,
-    /// What users feel and what the cache does, in figures.
+    /// The figures that users feel, and those of the cache.
     Headline,
     /// One series over time, with what happened.
     Timeline,
-    /// Which prefix is where.
+    /// The hottest prefixes against the workers that cache them.
     HeatMap,
     /// Router and mirror.
     Router,
@@ -76,7 +79,7 @@ pub enum PanelId {
     Stream,
     /// The selected event.
     Event,
-    /// What happened last.
+    /// The last events.
     Events,
     /// The list of findings and checks.
     Findings,
@@ -88,7 +91,7 @@ pub enum PanelId {
     Prefix,
 }
 
-/// What the UI remembers and panels may know: what views share, and what is of one view.
+/// State of the UI that panels may know: the part that views share, and the part of each view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
     /// The panel that keys act on.
@@ -122,18 +125,17 @@ pub struct Scene<'a> {
     pub snapshot: &'a Snapshot,
     /// The time that ages are counted from.
     pub now: Timestamp,
-    /// What the UI remembers.
+    /// State of the UI.
     pub look: &'a Look,
     /// True when panels have frames.
     pub framed: bool,
-    /// What the engine answered. It is the picture's own, but what was sent long ago can be told of a
-    /// picture that is held as well.
+    /// The answer of the engine: the picture's own, or that of the newest picture for frames, which do not change.
     pub answer: &'a Answer,
     /// True while the picture is held, so that nothing more will come.
     pub held: bool,
     /// True while it is one of the past.
     pub past: bool,
-    /// How long before now its graphs end.
+    /// Time between the end of its graphs and now.
     pub age: Duration,
     /// The keys that hold.
     pub keys: &'a Keymap,
@@ -163,6 +165,15 @@ impl Scene<'_> {
         }
         let focused = self.look.focus == id;
         panel::draw(canvas, area, &Heading { title: title.into(), notes, focused })
+    }
+
+    /// Returns a title that says where one is: the deployment, and each step below it.
+    fn trail(&self, steps: &[&str], glyphs: &Glyphs) -> String {
+        let label = text::clean(&self.snapshot.deployment.label);
+        let label = text::cut_middle(&label, LABEL, glyphs.ellipsis);
+        let all = [label.as_str()].into_iter().chain(steps.iter().copied());
+        let named: Vec<&str> = all.filter(|step| !step.is_empty()).collect();
+        named.join(&format!(" {} ", glyphs.step))
     }
 
     /// Returns true when nothing newer will come into the picture by itself: it is held, or of a
@@ -236,7 +247,10 @@ impl Scene<'_> {
     /// Returns what the orphans of all workers prove.
     fn orphans(&self) -> judge::State {
         match self.orphan_share() {
-            Some(share) if !self.is_warming() => judge::share_state(share),
+            Some(share) if !self.is_warming() => {
+                let beyond = share >= self.snapshot.limits.rejected;
+                judge::figure(beyond, judge::deployment(self.snapshot))
+            }
             _ => judge::State::Unknown,
         }
     }

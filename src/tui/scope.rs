@@ -1,6 +1,6 @@
-//! What of a cluster is looked at: what the UI asks for, and what it is told of it.
+//! The scope that is watched: requests of the UI, and the replies to them.
 
-/// What is to be looked at.
+/// A scope to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Aim {
     /// This graph deployment of the namespace; none for all of them.
@@ -15,7 +15,7 @@ pub enum Aim {
     Context(String),
 }
 
-/// What a list, or a name that is typed, is of.
+/// The kind of a list or of a typed name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Graph deployments of a namespace.
@@ -49,7 +49,7 @@ impl Scope {
     }
 }
 
-/// What the program tells the UI without having been asked for a picture.
+/// Notices of the program to the UI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A sentence for the footer.
@@ -61,18 +61,18 @@ pub enum Notice {
     },
     /// Names to pick one of.
     Offer {
-        /// What they are of.
+        /// Their kind.
         scope: Scope,
         /// Each with what it means.
         names: Vec<(String, String)>,
         /// The one that is looked at.
         now: Option<String>,
-        /// What else is to be said of them; empty when nothing is.
+        /// A remark on them; empty when there is none.
         note: String,
     },
     /// Names that nobody tells: one is to be typed.
     Type {
-        /// What it is of.
+        /// Its kind.
         scope: Scope,
         /// Why they are not known.
         why: String,
@@ -81,7 +81,7 @@ pub enum Notice {
     Anew,
     /// From now on they are of another namespace.
     Elsewhere {
-        /// What to say of it.
+        /// The text to show.
         text: String,
         /// The colour that marks its context.
         mark: Option<String>,

@@ -8,6 +8,7 @@ mod past;
 mod scope;
 mod screen;
 mod tour;
+mod trail;
 mod view;
 
 use std::sync::Arc;
@@ -35,7 +36,7 @@ const DECISIONS: usize = 50;
 /// Points of each graph, at least and at most.
 const POINTS: (usize, usize) = (60, 600);
 
-/// What lies over the view.
+/// An overlay above the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Open {
     Nothing,
@@ -49,7 +50,7 @@ enum Open {
     Filter(String),
 }
 
-/// Which panel is focused after this one.
+/// The direction in which the focus moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     Next,
@@ -90,6 +91,8 @@ pub struct Shell {
     palette_at: usize,
     /// The step of the tour.
     tour: Option<usize>,
+    /// The views that led to this one.
+    trail: Vec<trail::Crumb>,
     /// The whole screen; the view has what the tour leaves.
     screen: (u16, u16),
 }
@@ -116,6 +119,7 @@ impl Shell {
             offered: false,
             palette_at: 0,
             tour: None,
+            trail: Vec::new(),
             screen: (80, 24),
         }
     }
@@ -167,6 +171,7 @@ impl Shell {
             points: dots.clamp(POINTS.0, POINTS.1),
             events: EVENTS,
             decisions: DECISIONS,
+            prefixes: true,
             ask: Ask::Nothing,
         };
         let layout = self.layout(self.area(), live);
@@ -237,8 +242,8 @@ impl Shell {
                 self.offer(command, snapshot);
             }
             Command::Back => self.back(snapshot),
-            Command::Show(view) => self.show(view),
-            Command::PreviousView => self.show(self.before),
+            Command::Show(view) => self.visit(view),
+            Command::PreviousView => self.visit(self.before),
             Command::TopFinding => self.top_finding(snapshot),
             Command::Copy(what) => return self.copy(what, snapshot),
             Command::ToggleFreeze => self.toggle_freeze(snapshot),
@@ -259,6 +264,7 @@ impl Shell {
             | Command::Wrap
             | Command::NextGraph
             | Command::Times
+            | Command::Lines
             | Command::Sort
             | Command::SortReversed
             | Command::Columns
@@ -302,15 +308,7 @@ impl Shell {
     }
 
     fn simulate(&mut self, what: Simulate, snapshot: &Snapshot) -> Option<Action> {
-        let by_users = matches!(what, Simulate::MoreUsers | Simulate::FewerUsers);
         match &snapshot.feed {
-            Feed::Demo(demo) if by_users && demo.users.is_none() => {
-                self.tell(
-                    "in this scenario requests come at random: there is no load to set",
-                    false,
-                );
-                None
-            }
             Feed::Demo(_) => Some(Action::Simulate(what)),
             Feed::Live | Feed::Replay(_) => {
                 self.tell("only a demo can be changed", true);
@@ -407,7 +405,8 @@ impl Shell {
             },
             below: Below {
                 selected: self.look.overview.follows_worker,
-                prefixes: shown.tree.accepted_blocks > 0 && !self.is_past(),
+                prefixes: shown.tree.accepted_blocks > 0
+                    && (!self.is_past() || shown.prefixes.is_some()),
             },
             banner: self.banner(area, live).all(),
             past: self.is_past(),

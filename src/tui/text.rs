@@ -229,7 +229,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// What [`age`] calls the last two seconds.
+/// The word of [`age`] for the last two seconds.
 pub const JUST_NOW: &str = "now";
 
 /// Returns how long ago something was, in at most four columns.

@@ -22,7 +22,7 @@ pub use role::Role;
 /// The name of the theme that is used when nothing else is asked for.
 pub const DEFAULT: &str = "terminal";
 
-/// How much of its colour the faintest shade has: less could not be told from the ground.
+/// The part of its colour that the faintest shade keeps: less would look like the background.
 const FAINTEST: f64 = 0.4;
 
 /// The built-in themes, name and text.

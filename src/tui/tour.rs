@@ -14,23 +14,23 @@ use crate::snapshot::{DemoState, Feed, Snapshot};
 /// A step of the tour.
 #[derive(Clone, Copy)]
 pub struct Step {
-    /// What it is about.
+    /// Its subject.
     pub title: &'static str,
-    /// What does by hand what the step does by itself; none when it does nothing.
+    /// The command that does by hand what the step does by itself; none when it does nothing.
     pub by_hand: Option<Command>,
-    /// What there is to see, with actions in braces where their keys are named.
+    /// The text, with actions in braces where their keys are named.
     pub say: &'static str,
     /// The same in two rows of 38 columns, for screens without room for more.
     pub brief: &'static str,
-    /// When it belongs to the tour.
+    /// The condition under which it belongs to the tour.
     pub when: When,
-    /// What it does.
+    /// Its effect.
     pub enter: &'static [Command],
-    /// What the picture says of it now.
+    /// The current figures of the picture.
     pub live: fn(&Snapshot) -> Option<String>,
 }
 
-/// When a step belongs to a tour.
+/// The condition under which a step belongs to a tour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
     /// Always.
@@ -39,7 +39,7 @@ pub enum When {
     Mendable,
     /// In the others.
     Well,
-    /// When this view is built.
+    /// Belongs if this view is built.
     Built(View),
 }
 
@@ -85,7 +85,7 @@ pub const STEPS: [Step; 14] = [
             None,
             "One block says what is wrong, what to do, and how kvtop knows. CONFIRMED needs two \
              independent kinds of evidence, and at least one must be observed behaviour.",
-            "What is wrong, what to do, and how kvtop knows. On every view.",
+            "The problem, the fix, and the evidence. On every view.",
         )
     },
     Step {
@@ -96,7 +96,7 @@ pub const STEPS: [Step; 14] = [
             None,
             "HEALTHY says how many checks are clear and which need more data. A check without evidence \
              is unknown, and unknown is never green.",
-            "Which checks are clear, and which need data. Unknown is never green.",
+            "Checks that are clear, and checks that need data. Unknown is never green.",
         )
     },
     Step {
@@ -125,9 +125,9 @@ pub const STEPS: [Step; 14] = [
         ..step(
             "Workers",
             Some(Command::Show(View::Workers)),
-            "CACHED is what a router that saw every event holds for a worker. ORPH% is the share of its \
+            "CACHED is what a router that saw every event holds for a worker. REJ% is the share of its \
              stores that such a router rejects because the parent block is unknown.",
-            "CACHED: blocks the router can find. ORPH%: stores that it rejects.",
+            "CACHED: blocks the router can find. REJ%: stores that it rejects.",
         )
     },
     Step {
@@ -150,7 +150,7 @@ pub const STEPS: [Step; 14] = [
             Some(Command::TopFinding),
             "The answer to \"how do you know?\": each observation with its source, the alternatives that \
              were ruled out, and what would disprove the finding.",
-            "Observations with sources, alternatives, what would disprove it.",
+            "Observations with sources, alternatives, and the disproof.",
         )
     },
     Step {
@@ -264,7 +264,7 @@ fn fix(live: &Snapshot) -> Option<String> {
 fn workers(live: &Snapshot) -> Option<String> {
     let share = live.totals.orphan_share?;
     let cached = text::thousands(live.totals.accepted);
-    Some(format!("ORPH% {} overall, {cached} blocks cached", text::percent(share)))
+    Some(format!("REJ% {} overall, {cached} blocks cached", text::percent(share)))
 }
 
 fn overlap(live: &Snapshot) -> Option<String> {
@@ -281,7 +281,7 @@ fn figures(live: &Snapshot) -> Option<String> {
 
 fn load(live: &Snapshot) -> Option<String> {
     let Feed::Demo(demo) = &live.feed else { return None };
-    let users = demo.users?;
+    let users = demo.users;
     Some(format!("{users} users, {} routing, {} workers", demo.mode, demo.workers))
 }
 
@@ -289,11 +289,10 @@ fn cached(live: &Snapshot) -> Option<String> {
     let (accepted, held) = (live.tree.accepted_blocks, live.tree.held_blocks);
     let counts = (text::thousands(accepted), text::thousands(held));
     // Before the first event nothing is known of the tree.
-    (live.frames > 0)
-        .then(|| format!("{} blocks as the router counts them, {} held", counts.0, counts.1))
+    (live.frames > 0).then(|| format!("index: {} blocks accepted, {} held", counts.0, counts.1))
 }
 
-/// What follows the steps in docs/DEMO.md.
+/// The part of docs/DEMO.md below the steps.
 const QUESTIONS: &str = "
 The fix is on the workers: `tokens_per_block` of TensorRT-LLM, `{flag::BLOCK_SIZE}` of vLLM. The steps \"The fix\"
 and \"Apply it\" appear only in scenarios that have a fix.
@@ -321,6 +320,14 @@ and \"Apply it\" appear only in scenarios that have a fix.
 | What if nothing is reported? | Then the row says which data is missing. Unknown is never shown as good. |
 | What does it cost? | One subscription for each topic; nothing is scraped more often than every 5 s. |
 | What happened before I looked? | `Left` moves the whole screen back, `(` jumps to the mark before; `kvtop record` keeps more. |
+
+## The other scenarios
+
+`fleet-8` and `fleet-16` are larger deployments with the service times of the measured one. `mismatch`, `healthy`,
+`router-mismatch`, `no-history`, `churn` and `silent` run on the same service model with the numbers of a small
+model on two workers, whose 50 users take five seconds to answer. These numbers are guessed, not measured. Load,
+router mode, workers and the fix have the same keys everywhere. `kvtop demo --gallery` prints every graph in every
+colour mode.
 
 For a projector: `--theme light` or `--theme high-contrast`; `t` changes it while it runs. Without a
 terminal to show: `kvtop snapshot --demo gtc-demo --for 2m -o svg > slide.svg`.

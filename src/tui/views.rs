@@ -30,7 +30,7 @@ const BUILT: &[View] =
 /// A view, as everything around it sees it.
 #[derive(Clone, Copy)]
 pub struct View {
-    /// Which one it is.
+    /// The view that it describes.
     pub name: command::View,
     /// The question that it answers, for the command line.
     pub about: &'static str,
@@ -50,22 +50,22 @@ pub struct View {
     pub copy: fn(&Look, &Stage<'_>) -> Option<String>,
 }
 
-/// What a view works on.
+/// The context in which a view works.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage<'a> {
     /// The picture that is shown.
     pub snapshot: &'a Snapshot,
     /// The time that ages are counted from.
     pub now: Timestamp,
-    /// Where its panels are.
+    /// The areas of its panels.
     pub layout: &'a Layout,
-    /// What the engine answered.
+    /// The answer of the engine.
     pub answer: &'a Answer,
     /// True while the picture is held.
     pub held: bool,
     /// True while it is one of the past.
     pub past: bool,
-    /// How long before now its graphs end.
+    /// Time between the end of its graphs and now.
     pub age: Duration,
     /// The keys that hold.
     pub keys: &'a Keymap,
@@ -84,12 +84,12 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// What a view made of a command.
+/// The reply of a view to a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
     /// Nothing: it is the shell's.
     Pass,
-    /// What was wanted.
+    /// The command.
     Done,
     /// Nothing, for this reason.
     Refused(String),
@@ -102,11 +102,11 @@ pub enum Reply {
 /// A list to pick from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picker {
-    /// What it is for.
+    /// Its purpose.
     pub pick: Pick,
     /// Its title.
     pub title: &'static str,
-    /// What there is.
+    /// The names that exist.
     pub choices: Vec<Choice>,
     /// The one that is selected.
     pub at: usize,
@@ -117,9 +117,9 @@ pub struct Picker {
 pub struct Choice {
     /// Its name.
     pub name: String,
-    /// What it means.
+    /// Its meaning.
     pub about: String,
-    /// Whether it is on; none where one is picked of many.
+    /// True if it is on; none where one is picked of many.
     pub on: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! What panels are made of. Widgets know cells and roles, nothing of Dynamo.
+//! Building blocks of panels. Widgets know cells and roles, nothing of Dynamo.
 
 pub mod canvas;
 pub mod chart;

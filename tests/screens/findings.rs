@@ -224,7 +224,7 @@ fn a_finding_that_is_newer_than_the_held_picture_is_told() {
     let after = findings::mismatch();
     shell.update(Command::TopFinding, &after);
     let screen = draw(&mut shell, &after, (120, 36));
-    assert!(screen.contains("KVT001 is newer than the held picture"), "{screen}");
+    assert!(screen.contains("KVT001 is newer than the frozen picture"), "{screen}");
     shell.update(Command::ToggleFreeze, &after);
     assert!(draw(&mut shell, &after, (120, 36)).contains("▌✗ KVT001"));
 }

@@ -322,7 +322,8 @@ fn every_small_size_is_drawn() {
 
 /// Returns what stands in the row of the worst worker and is a number, with the marks beside it.
 fn numbers(screen: &str) -> Vec<String> {
-    let row = screen.lines().find(|line| line.contains("✗ w0 ")).unwrap_or_default();
+    let of_worst = |line: &&str| ["✗ w0 ", "○ w0 "].iter().any(|row| line.contains(row));
+    let row = screen.lines().find(of_worst).unwrap_or_default();
     let is_number = |word: &&str| {
         word.chars().any(|c| c.is_ascii_digit())
             && word.chars().all(|c| c.is_ascii_digit() || ".,+-%k✗≠…".contains(c))

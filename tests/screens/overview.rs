@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use kvtop::domain::Role as PodRole;
 use kvtop::simulator::Scenario;
 use kvtop::snapshot::{DemoChange, DemoState, Feed, Felt, PodRow, Snapshot, Standing};
@@ -131,7 +131,7 @@ fn the_panel_below_follows_the_selected_worker() {
     shell.update(Command::Scroll(Scroll::Down), &picture);
     shell.update(Command::Scroll(Scroll::Down), &picture);
     let screen = draw(&mut shell, &picture, (120, 36));
-    assert!(screen.contains("─ w1 trtllmworker-0-m4q9d ─"), "{screen}");
+    assert!(screen.contains("› w1 trtllmworker-0-m4q9d ─"), "{screen}");
     assert!(line(&screen, " w1 trtllm").contains('▌') || screen.contains("▌ ✓ w1"), "{screen}");
     shell.update(Command::Open, &picture);
     assert!(draw(&mut shell, &picture, (120, 36)).contains("[2 Workers]"));
@@ -229,34 +229,38 @@ fn place(screen: &str, wanted: &str) -> (u16, u16) {
 #[test]
 fn the_mouse_reaches_tabs_rows_headers_the_wheel_and_the_timeline() {
     const CLICK: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
+    let theme = super::theme(Level::Mono, Glyphs::UNICODE);
     let (mut shell, picture) = (shell(), healthy());
     let screen = draw(&mut shell, &picture, (120, 36));
     for (name, tab) in
         [("2 Workers", "[2 Workers]"), ("4 Routing", "[4 Routing]"), ("6 Findings", "[6 Findings")]
     {
         let (x, y) = place(&screen, name);
-        shell.point(mouse(CLICK, x + 3, y), &picture);
+        shell.point(mouse(CLICK, x + 3, y), &picture, &theme);
         let shown = draw(&mut shell, &picture, (120, 36));
         assert!(shown.contains(tab), "{shown}");
     }
     shell.update(Command::Show(View::Overview), &picture);
 
     let (x, y) = place(&screen, "w1 trtllm");
-    shell.point(mouse(CLICK, x, y), &picture);
+    shell.point(mouse(CLICK, x, y), &picture, &theme);
     let shown = draw(&mut shell, &picture, (120, 36));
-    assert!(shown.contains("─ w1 trtllmworker-0-m4q9d ─"), "{shown}");
-    shell.point(mouse(CLICK, x, y), &picture);
+    assert!(shown.contains("› w1 trtllmworker-0-m4q9d ─"), "{shown}");
+    shell.point(mouse(CLICK, x, y), &picture, &theme);
     assert!(
         draw(&mut shell, &picture, (120, 36)).contains("[2 Workers]"),
         "a second click opens it"
     );
     shell.update(Command::Back, &picture);
+    let back = draw(&mut shell, &picture, (120, 36));
+    assert!(back.contains("[1 Overview]"), "Esc leads back the way that one came\n{back}");
+    shell.update(Command::Show(View::Workers), &picture);
 
     let table = draw(&mut shell, &picture, (120, 36));
     let (x, y) = place(&table, "CACHED");
-    shell.point(mouse(CLICK, x + 1, y), &picture);
+    shell.point(mouse(CLICK, x + 1, y), &picture, &theme);
     assert!(draw(&mut shell, &picture, (120, 36)).contains("sort: CACHED▼"));
-    shell.point(mouse(CLICK, x + 1, y), &picture);
+    shell.point(mouse(CLICK, x + 1, y), &picture, &theme);
     assert!(draw(&mut shell, &picture, (120, 36)).contains("sort: CACHED▲"));
 
     shell.update(Command::Show(View::Overview), &picture);
@@ -266,14 +270,75 @@ fn the_mouse_reaches_tabs_rows_headers_the_wheel_and_the_timeline() {
     }
     let screen = draw(&mut shell, &picture, (120, 36));
     let (x, y) = place(&screen, "now ");
-    shell.point(mouse(CLICK, x - 20, y - 2), &picture);
+    shell.point(mouse(CLICK, x - 20, y - 2), &picture, &theme);
     assert!(draw(&mut shell, &picture, (120, 36)).contains("PAST -"));
-    shell.point(mouse(MouseEventKind::Drag(MouseButton::Left), x + 2, y - 2), &picture);
+    shell.point(mouse(MouseEventKind::Drag(MouseButton::Left), x + 2, y - 2), &picture, &theme);
     assert!(!draw(&mut shell, &picture, (120, 36)).contains("PAST -"), "the right end is now");
 
     let (x, y) = place(&screen, "─ Events");
-    shell.point(mouse(MouseEventKind::ScrollUp, x + 3, y + 2), &picture);
+    shell.point(mouse(MouseEventKind::ScrollUp, x + 3, y + 2), &picture, &theme);
     assert!(draw(&mut shell, &picture, (120, 36)).contains("newer below"));
+}
+
+#[test]
+fn the_mouse_selects_rows_of_every_list_and_a_second_click_opens_them() {
+    const CLICK: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
+    let theme = super::theme(Level::Mono, Glyphs::UNICODE);
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+    let click = |seat: &mut Seat, wanted: &str| {
+        let screen = seat.screen();
+        let (x, y) = place(&screen, wanted);
+        let picture = seat.picture.clone();
+        seat.shell.point(mouse(CLICK, x, y), &picture, &theme);
+        seat.look();
+        seat.screen()
+    };
+    seat.keys("6");
+    let shown = click(&mut seat, "KVT009");
+    assert!(shown.contains("▌✓ KVT009"), "{shown}");
+    seat.keys("5 ");
+    let row = seat.screen().lines().nth(12).unwrap().to_owned();
+    let time: String = row.chars().skip(4).take(12).collect();
+    let shown = click(&mut seat, &time);
+    assert!(shown.lines().nth(12).unwrap().contains('▌') || shown.contains(&format!("▌ {time}")));
+    let shown = click(&mut seat, &format!("▌ {time}"));
+    assert!(shown.contains("DECODED"), "{shown}");
+    seat.key(KeyCode::Esc);
+    seat.keys(" 3");
+    let (_, y) = place(&seat.screen(), "▸");
+    let shown = click(&mut seat, "▸");
+    assert!(shown.lines().nth(y.into()).unwrap().contains('▌'), "{shown}");
+    seat.keys("1:");
+    let shown = click(&mut seat, "copy kubectl");
+    assert!(!shown.contains("─ Commands ─"), "a click runs the command\n{shown}");
+}
+
+#[test]
+fn escape_leads_back_from_the_prefix_over_the_worker_to_the_deployment() {
+    let mut seat = Seat::of_scenario(Scenario::Healthy, (120, 36));
+    seat.keys("jj\n");
+    assert!(seat.screen().contains("─ healthy › w1 ") && seat.screen().contains("[2 Workers]"));
+    seat.keys("w");
+    assert!(seat.screen().contains("─ healthy › w1 › Prefixes "), "{}", seat.screen());
+    seat.keys("jd");
+    assert!(seat.screen().contains("─ healthy › w1 › "), "{}", seat.screen());
+    seat.key(KeyCode::Esc);
+    assert!(seat.screen().contains("─ healthy › w1 › Prefixes "), "{}", seat.screen());
+    seat.key(KeyCode::Esc);
+    assert!(seat.screen().contains("─ healthy › w1 ") && seat.screen().contains("[2 Workers]"));
+    seat.key(KeyCode::Esc);
+    assert!(seat.screen().contains("[1 Overview]"), "{}", seat.screen());
+}
+
+#[test]
+fn log_lines_are_shown_as_they_were_written() {
+    let mut seat = Seat::of_scenario(Scenario::Mismatch, (160, 36));
+    seat.keys("5l");
+    let screen = seat.screen();
+    assert!(screen.contains("─ Log lines, "), "{screen}");
+    assert!(screen.contains("WARN dynamo_llm::kv_router"), "{screen}");
+    seat.keys("l");
+    assert!(seat.screen().contains("─ Events, last "), "{}", seat.screen());
 }
 
 #[test]
@@ -314,7 +379,7 @@ fn no_panel_of_a_large_screen_is_mostly_empty() {
         }
         // Where nothing is cached there is nothing to map.
         let cached = scenario == Scenario::Healthy;
-        assert_eq!(screen.contains("Who caches what"), cached, "{screen}");
+        assert_eq!(screen.contains("Hot prefixes by worker"), cached, "{screen}");
         insta::assert_snapshot!(format!("overview_{}_200x60", scenario.name()), screen);
     }
 }
@@ -350,7 +415,7 @@ fn a_demo_names_its_load_and_what_the_last_change_did() {
         DemoChange { at: NOW.before(Duration::from_secs(40)), what: "80 → 90 users".into() };
     picture.feed = Feed::Demo(DemoState {
         scenario: String::from("gtc-demo"),
-        users: Some(90),
+        users: 90,
         mode: "kv",
         workers: 3,
         change: Some(change),

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use kvtop::simulator::{Scenario, Simulation};
 use kvtop::snapshot::Feed;
+use kvtop::tui::command::{Action, Command, Past, ReplayCommand};
 
 use super::draw;
 use super::views::Seat;
 use crate::scenarios::engine;
+use crate::support::pictures::NOW;
 use crate::support::{findings, pictures};
 
 /// Looks at a scenario for this many seconds, once a second.
@@ -55,29 +57,26 @@ fn the_past_in_every_view() {
     }
 }
 
-/// The overview has room for a map of prefixes, of which nobody keeps the past.
+/// Pictures keep the hottest prefixes, so that map and tree of the past are of that moment.
 #[test]
-fn prefixes_of_now_are_not_shown_beside_a_past() {
+fn map_and_tree_of_the_past_are_those_of_that_moment() {
     let mut seat = mended((200, 60));
-    assert!(seat.screen().contains("Who caches what"), "{}", seat.screen());
-    seat.keys("{{");
-    assert!(!seat.screen().contains("Who caches what"), "{}", seat.screen());
-}
-
-/// What the engine says of the tree is of now, whatever is shown beside it.
-#[test]
-fn the_tree_of_now_is_never_shown_as_one_of_the_past() {
+    let now = seat.screen();
+    assert!(now.contains("Hot prefixes by worker"), "{now}");
+    seat.keys("[[");
+    assert!(seat.screen().contains("Hot prefixes by worker"), "{}", seat.screen());
+    seat.keys("0");
     let mut seat = mended((120, 36));
     seat.keys("3");
     let now = seat.screen();
     assert!(now.contains("SUBTREE"), "{now}");
-    seat.keys("{{");
+    seat.keys("[[");
     let then = seat.screen();
-    assert!(then.contains("no tree is kept of the past; 0 goes back to now"), "{then}");
-    assert!(!then.contains("SUBTREE"), "{then}");
-    for keys in ["\n", "*", "l", "jj"] {
+    assert!(then.contains("SUBTREE") && then != now, "{then}");
+    for keys in ["\n", "*", "l"] {
         seat.keys(keys);
-        assert!(!seat.screen().contains("SUBTREE"), "{}", seat.screen());
+        let said = "of the past only the hottest prefixes are kept; 0 returns to now";
+        assert!(seat.screen().contains(said), "{}", seat.screen());
     }
     seat.keys("0");
     assert_eq!(seat.screen(), now);
@@ -119,9 +118,9 @@ fn steps_lead_back_ahead_and_to_now() {
     // The oldest is the first that was seen.
     seat.keys("{{{");
     assert_eq!(moment(&mut seat).as_deref(), Some("-2m20s"));
-    assert!(seat.screen().contains("as far back as pictures are kept"), "{}", seat.screen());
+    assert!(seat.screen().contains("start of history"), "{}", seat.screen());
     seat.keys("[");
-    assert!(seat.screen().contains("nothing older is kept"), "{}", seat.screen());
+    assert!(seat.screen().contains("start of history"), "{}", seat.screen());
     seat.keys(" ");
     assert_eq!(moment(&mut seat), None);
 }
@@ -156,11 +155,17 @@ fn what_is_wrong_now_is_said_while_a_past_without_it_is_shown() {
 }
 
 #[test]
-fn a_recording_is_wound_back_and_keeps_no_pictures() {
+fn the_commands_of_the_past_wind_a_recording() {
     let mut shell = super::shell();
     let picture = pictures::replay();
     shell.note_picture(&picture);
-    shell.update(kvtop::tui::command::Command::Past(kvtop::tui::command::Past::Ago(1)), &picture);
-    let screen = draw(&mut shell, &picture, (120, 36));
-    assert!(screen.contains("a recording is wound back: [ or {"), "{screen}");
+    for (by, wanted) in [
+        (Past::Ago(90), ReplayCommand::SeekBy(-90)),
+        (Past::By(10), ReplayCommand::SeekBy(10)),
+        (Past::At(NOW), ReplayCommand::SeekTo(NOW)),
+        (Past::Now, ReplayCommand::SeekEnd),
+    ] {
+        let action = shell.update(Command::Past(by), &picture);
+        assert_eq!(action, Some(Action::Replay(wanted)), "{by:?}");
+    }
 }

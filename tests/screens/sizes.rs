@@ -39,7 +39,9 @@ fn a_size_that_a_finding_proves_stands_beside_the_one_that_is_claimed() {
             let found = said.lines().find(|line| line.contains(text) && line.contains(value));
             found.unwrap_or_else(|| panic!("{text} {value}\n{said}")).to_owned()
         };
-        assert!(row("✗ block size of publisher", " 32 ").contains("its stores, and lengths of"));
+        assert!(
+            row("✗ block size of publisher", " 32 ").contains("store events and prompt lengths")
+        );
         assert!(row("block size of card", " 16 ").contains("etcd"), "{said}");
     }
 }

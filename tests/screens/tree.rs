@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use kvtop::domain::{Timestamp, TreeNode, TreeRowKind};
+use kvtop::domain::{Timestamp, TreeNode, TreeRow, TreeRowKind};
 use kvtop::engine::Engine;
 use kvtop::simulator::{Scenario, Simulation};
 use kvtop::snapshot::{Answer, Snapshot, TreePage};
@@ -192,13 +192,20 @@ fn keys_open_close_and_walk() {
     let mut desk = Desk::of(Scenario::Churn);
     assert!(desk.marked().contains("root"), "{}", desk.marked());
     desk.keys("j");
+    while !desk.marked().contains("▸") {
+        let before = desk.marked();
+        desk.keys("j");
+        assert_ne!(desk.marked(), before, "some prefix goes on");
+    }
     let first = desk.marked();
-    assert!(first.contains("▸") && first.contains("edges"), "{first}");
+    assert!(first.contains("edges"), "{first}");
 
     desk.keys("l");
     assert!(desk.marked().contains("▾"), "{}", desk.marked());
+    let parent = desk.page().query.cursor;
     desk.keys("l");
-    let child = desk.page().rows[2].place;
+    let at = desk.page().rows.iter().position(|row| Some(row.place) == parent).unwrap();
+    let child = desk.page().rows[at + 1].place;
     assert_eq!(desk.page().query.cursor, Some(child));
     desk.press(KeyCode::Left);
     assert!(desk.marked().contains("▾"), "out of a leaf is up: {}", desk.marked());
@@ -265,7 +272,8 @@ fn a_prefix_can_be_pinned_filtered_ordered_found_and_copied() {
     assert!(blocks.is_sorted_by(|a, b| a >= b), "{blocks:?}");
 
     // The last block of a run is within the row that shows the run.
-    let row = desk.page().rows.iter().rfind(|row| row.last.is_some()).unwrap().clone();
+    let run = |row: &&TreeRow| row.last.is_some() && (2..20).contains(&row.blocks);
+    let row = desk.page().rows.iter().rfind(run).unwrap().clone();
     let hash = row.last.unwrap().to_string();
     desk.keys("g/");
     desk.keys(&hash[..9]);
@@ -288,7 +296,7 @@ fn a_prefix_can_be_pinned_filtered_ordered_found_and_copied() {
     desk.keys("/zz\n");
     assert!(desk.screen((120, 36)).contains("a hash, or its first digits"));
     desk.keys("/ffffffffffffffff\n");
-    assert!(desk.screen((120, 36)).contains("nothing here is called"));
+    assert!(desk.screen((120, 36)).contains("no block matches"));
 }
 
 #[test]
@@ -339,8 +347,9 @@ fn a_worker_that_left_has_no_tree_and_it_is_said_since_when() {
             screen.split([' ', '│', '\n']).filter(|word| !word.is_empty()).collect();
         let words = words.join(" ");
         assert!(words.contains(&format!("{alias} {said}, and its blocks with it.")), "{screen}");
-        assert!(words.contains("Esc shows the tree of all workers."), "{screen}");
+        assert!(words.contains("Esc leads back."), "{screen}");
         desk.press(KeyCode::Esc);
+        desk.keys("3");
         assert!(desk.page().rows.len() > 1, "{}", desk.screen(size));
     }
     desk.keys("2\n");
@@ -352,6 +361,7 @@ fn blocks_that_are_not_known_of_a_graph_are_not_left_out_of_the_title() {
     let mut desk = Desk::of(Scenario::Healthy);
     desk.picture.deployment.chosen = Some(String::from("gtc-demo"));
     desk.picture.answer = Answer::Nothing;
+    desk.picture.prefixes = None;
     let screen = draw(&mut desk.shell, &desk.picture, (80, 24));
     assert!(screen.contains("only gtc-demo  sort: heat▼ │ — blocks"), "{screen}");
 }
@@ -458,7 +468,7 @@ fn costs_are_told_only_where_routers_are_known_to_weigh_so() {
 fn a_held_picture_says_why_the_tree_does_not_open() {
     let mut desk = Desk::of(Scenario::Healthy);
     desk.keys("j \n");
-    assert!(desk.screen((120, 36)).contains("the picture is held"));
+    assert!(desk.screen((120, 36)).contains("the display is frozen"));
     desk.keys(" \n");
     assert!(desk.marked().contains("▾"));
 }
@@ -506,10 +516,10 @@ fn a_search_that_finds_nothing_is_told_at_every_size() {
         desk.keys("\n");
         let screen = desk.screen(size);
         let last = screen.lines().last().unwrap();
-        assert!(last.contains("nothing here is called deadbeef"), "{screen}");
+        assert!(last.contains("no block matches deadbeef"), "{screen}");
         // Until the search is ended.
         desk.keys("j");
-        assert!(!desk.screen(size).contains("nothing here"), "{}", desk.screen(size));
+        assert!(!desk.screen(size).contains("no block matches"), "{}", desk.screen(size));
     }
 }
 

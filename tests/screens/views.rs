@@ -250,13 +250,13 @@ fn the_frame_of_an_event_is_told_although_the_picture_is_held() {
     seat.keys("5 kk\n");
     let screen = seat.screen();
     assert!(screen.contains("frozen") && screen.contains("DECODED"), "{screen}");
-    // The engine draws graphs of a worker that end when the picture was taken; a tree of then it has not.
+    // The engine draws graphs of a worker that end when the picture was taken; of the tree, the picture has the hottest prefixes.
     seat.at = seat.at.after(std::time::Duration::from_secs(20));
     seat.keys("2\n");
     let screen = seat.screen();
     assert!(screen.contains("w0 KV blocks/s") && screen.contains("─-20s─ "), "{screen}");
     seat.keys("3");
-    assert!(seat.screen().contains("no tree was asked for when"), "{}", seat.screen());
+    assert!(seat.screen().contains("SUBTREE"), "the hottest prefixes are kept\n{}", seat.screen());
 }
 
 #[test]
@@ -279,8 +279,16 @@ fn workers_are_filtered_by_name_place_and_state() {
     assert!(screen.contains("0 of 40 match node-b bad"), "{screen}");
     shell.update(kvtop::tui::command::Command::Back, &picture);
     shell.update(kvtop::tui::command::Command::Back, &picture);
-    let screen = type_in(&mut shell, "/bad");
-    assert!(screen.contains("Workers, 1 of 40 match bad") && screen.contains("31.0"), "{screen}");
+    let mut finding = crate::support::findings::mismatch().findings.remove(0);
+    finding.subjects = vec![picture.workers[17].rank.worker];
+    let picture = Snapshot { findings: vec![finding], ..picture };
+    for key in "/bad".chars() {
+        let event = KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE);
+        shell.update(shell.command(event, &picture).unwrap(), &picture);
+    }
+    let screen = draw(&mut shell, &picture, (120, 36));
+    // It has two ranks.
+    assert!(screen.contains("Workers, 2 of 40 match bad") && screen.contains("31.0"), "{screen}");
 }
 
 #[test]

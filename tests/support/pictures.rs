@@ -6,8 +6,8 @@ use std::time::Duration;
 use kvtop::domain::{SourceState, Timestamp, WorkerRank};
 use kvtop::snapshot::{
     BlockSizes, Counters, DemoState, Deployment, EventKind, EventRow, Feed, Felt, Gravity,
-    Knowledge, Latency, Playback, RateSet, Rates, RouterLoad, RouterSummary, Series, SeriesSet,
-    Snapshot, SourceRow, Sourced, Totals, TreeSummary, WorkerRow,
+    Knowledge, Latency, Limits, Playback, RateSet, Rates, RouterLoad, RouterSummary, Series,
+    SeriesSet, Snapshot, SourceRow, Sourced, Totals, TreeSummary, WorkerRow,
 };
 
 /// 14:39:02.114 UTC of some day.
@@ -132,6 +132,7 @@ pub(crate) fn healthy() -> Snapshot {
         .map(|row| (row.rank, wave(0.62 + 0.07 * f64::from(row.alias == "w1"), 0.05, 300, 11.0)))
         .collect();
     Snapshot {
+        limits: Limits { pressure: 0.95, rejected: 0.05, empty: 0.5, stores: 20 },
         at: NOW,
         since: NOW.before(Duration::from_secs(460)),
         newest: Some(NOW.before(Duration::from_millis(200))),
@@ -353,6 +354,8 @@ pub(crate) fn replay() -> Snapshot {
         start: NOW.before(Duration::from_secs(120)),
         end: NOW.after(Duration::from_secs(240)),
         position: NOW,
+        seeking: None,
+        known: None,
         speed: 4.0,
         paused: false,
         bad_lines: 0,

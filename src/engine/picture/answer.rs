@@ -16,6 +16,7 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Answer {
         Ask::Routing(number) => {
             Some(Answer::Routing(Box::new(super::router::detail(engine, number, query, at))))
         }
+        Ask::Lines => Some(Answer::Lines(super::event::log_lines(engine, query.events))),
         Ask::Event(number) => Some(Answer::Event(Box::new(super::event::detail(engine, number)))),
     };
     answer.unwrap_or_default()

@@ -7,11 +7,13 @@ use crate::engine::Engine;
 use crate::engine::kept::KeptFrame;
 use crate::engine::kv::count_of;
 use crate::frame::{Body, Origin};
-use crate::snapshot::{EventDetail, FrameView};
+use crate::snapshot::{EventDetail, FrameView, LogLine};
 use crate::wire::{self, Facts};
 
 /// Most things that are told of one frame.
 const FACTS: usize = 100;
+/// Longest log line of a list, in characters.
+const LINE: usize = 2_000;
 /// Most blocks that are told of one event.
 const BLOCKS: usize = 64;
 
@@ -24,6 +26,20 @@ pub(super) fn detail(engine: &Engine, number: u64) -> EventDetail {
         kept_frames: frames as u64,
         kept_bytes: bytes as u64,
     }
+}
+
+/// Returns the log lines behind the last `count` events, as far as they are kept.
+pub(super) fn log_lines(engine: &Engine, count: usize) -> Vec<LogLine> {
+    let rows = super::events(engine, count).into_iter();
+    rows.filter_map(|row| {
+        let kept = engine.journal.kept.of(row.number)?;
+        let Origin::Log { .. } = &kept.frame.origin else { return None };
+        let Body::Whole(bytes) = &kept.frame.body else { return None };
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.lines().next().unwrap_or_default().chars().take(LINE).collect();
+        Some(LogLine { number: row.number, text })
+    })
+    .collect()
 }
 
 fn view(engine: &Engine, kept: &KeptFrame) -> FrameView {

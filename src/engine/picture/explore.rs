@@ -1,6 +1,11 @@
 //! The page of the tree that is looked at.
 
-use crate::domain::{ClaimValue, ClaimWhat, Release, Timestamp, TreeNode, TreePlace, WorkerRank};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::{
+    ClaimValue, ClaimWhat, Release, Timestamp, TreeNode, TreePlace, TreeSort, WorkerRank,
+};
 use crate::engine::Engine;
 use crate::engine::explorer::{Explorer, tick};
 use crate::mirror::{Detail, Question, SHOWN_RANKS};
@@ -14,6 +19,41 @@ const SHARES: usize = 64;
 /// Rows asked for on either side of the selected one, at most.
 const AROUND: usize = 200;
 
+/// Time for which the hottest prefixes serve later pictures too.
+const PREFIXES_FOR: Duration = Duration::from_secs(5);
+/// Prefixes that a picture keeps, with so many levels below the root.
+const PREFIXES: (usize, u16) = (40, 2);
+
+/// Returns the hottest prefixes, for pictures that are kept when their tree is gone. `workers` are the rows of the
+/// same picture.
+pub(in crate::engine) fn prefixes(
+    engine: &mut Engine,
+    workers: &[WorkerRow],
+    at: Timestamp,
+) -> Arc<TreePage> {
+    if let Some((then, page)) = &engine.explorer.prefixes
+        && *then <= at
+        && at.since(*then) < PREFIXES_FOR
+    {
+        return Arc::clone(page);
+    }
+    let query = TreeQuery {
+        open: [(TreeNode::Root, PREFIXES.0)].into(),
+        spread: [(TreeNode::Root, PREFIXES.1)].into(),
+        around: PREFIXES.0 * 2,
+        sort: TreeSort::Heat,
+        ..TreeQuery::default()
+    };
+    // The other browser remembers the page that somebody looks at.
+    let Explorer { browser, coarse, .. } = &mut engine.explorer;
+    std::mem::swap(browser, coarse);
+    let page = Arc::new(of(engine, &query, workers, at));
+    let Explorer { browser, coarse, prefixes, .. } = &mut engine.explorer;
+    std::mem::swap(browser, coarse);
+    *prefixes = Some((at, Arc::clone(&page)));
+    page
+}
+
 /// Answers `query` at `at`. `workers` are the rows of the same picture.
 pub(in crate::engine) fn of(
     engine: &mut Engine,
@@ -22,7 +62,11 @@ pub(in crate::engine) fn of(
     at: Timestamp,
 ) -> TreePage {
     let present = || workers.iter().filter(|row| !row.gone);
-    let ranks: Vec<WorkerRank> = present().take(SHOWN_RANKS).map(|row| row.rank).collect();
+    let mut ranks: Vec<WorkerRank> = present().map(|row| row.rank).collect();
+    // Those that were asked for come first.
+    let place = |rank: &WorkerRank| query.ranks.iter().take(SHOWN_RANKS).position(|it| it == rank);
+    ranks.sort_by_key(|rank| place(rank).unwrap_or(usize::MAX));
+    ranks.truncate(SHOWN_RANKS);
     let only: Option<Vec<WorkerRank>> = query.worker.map(|worker| {
         let all = engine.workers.ranks().iter().map(|record| record.rank);
         all.filter(|rank| rank.worker == worker).collect()

@@ -254,7 +254,7 @@ impl<H: Hooks> Ui<H> {
                 if !matches!(event.kind, MouseEventKind::Moved | MouseEventKind::Up(_)) {
                     self.pacer.urge();
                 }
-                let action = self.shell.point(*event, &picture);
+                let action = self.shell.point(*event, &picture, &self.theme);
                 self.act(action).await
             }
             Event::FocusGained | Event::FocusLost | Event::Paste(_) => Ok(None),

@@ -15,7 +15,7 @@ use crate::tui::widgets::canvas::Canvas;
 pub const SIZE: (u16, u16) = (100, 32);
 /// Points of each series.
 const POINTS: usize = 300;
-/// When its graphs end.
+/// The end of its graphs.
 const END: Timestamp = Timestamp(1_771_425_542_000_000);
 
 /// Draws every graph into `area`.
@@ -40,8 +40,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect) {
         spark::draw(canvas, area, (x, 24), 20, (&points, 1.0), role);
     }
     canvas.put(area, 0, 26, "Bars", Role::Title);
-    for (at, share) in [0.0, 0.37, 0.92, 1.0].into_iter().enumerate() {
-        let role = crate::tui::widgets::gauge::role(share);
+    let bars = [
+        (0.0, Role::GaugeLow),
+        (0.37, Role::GaugeLow),
+        (0.92, Role::GaugeMid),
+        (1.0, Role::GaugeHigh),
+    ];
+    for (at, (share, role)) in bars.into_iter().enumerate() {
         let parts = bar::filled(share, 20, role, canvas.glyphs());
         canvas.parts(area, text::coordinate(at * 24), 27, &parts);
     }

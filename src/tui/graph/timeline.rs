@@ -26,7 +26,7 @@ pub struct Layer {
     pub points: Vec<Option<f64>>,
     /// Its colour.
     pub role: Role,
-    /// Which fill it has where colours do not tell series apart, from the list in `Glyphs::fills`.
+    /// Index of its fill in `Glyphs::fills`, for terminals whose colours do not tell series apart.
     pub fill: usize,
 }
 
@@ -37,7 +37,7 @@ pub struct Marker {
     pub at: Timestamp,
     /// Its mark, of one column.
     pub glyph: &'static str,
-    /// What happened, in a few words.
+    /// The event in a few words.
     pub text: String,
     /// Its colour.
     pub role: Role,
@@ -52,15 +52,15 @@ pub struct Timeline {
     pub down: Vec<Layer>,
     /// The value at the top; none to fit the data.
     pub top: Option<f64>,
-    /// How a value is written.
+    /// Writes a value.
     pub label: fn(f64) -> String,
-    /// Where it ends.
+    /// Its end.
     pub end: Timestamp,
     /// The time that all points cover.
     pub window: Duration,
-    /// How long before now it ends.
+    /// Time between its end and now.
     pub age: Duration,
-    /// What happened, oldest first.
+    /// Event markers, oldest first.
     pub markers: Vec<Marker>,
     /// The moment that the rest of the screen shows, where it is not the end.
     pub cursor: Option<Timestamp>,
@@ -345,13 +345,13 @@ impl Half<'_> {
     }
 }
 
-/// What one cell of a column holds.
+/// The content of one cell of a column.
 struct Cell {
     /// The layer that has most of it.
     layer: usize,
-    /// How many eighths of it are filled.
+    /// Eighths of it that are filled.
     height: usize,
-    /// Where another layer follows within it, and which.
+    /// The eighth at which another layer begins within it, and that layer.
     boundary: Option<(usize, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! How many bytes a picture takes: its rows, and the texts that are its own.
+//! The size of a picture in bytes: its rows, and the texts that are its own.
 
 use crate::snapshot::{
     ClaimRow, DecisionRow, EventRow, FindingRow, MemoryRow, PodRow, Snapshot, Sourced, WorkerRow,
@@ -28,6 +28,10 @@ pub(super) fn of(picture: &Snapshot) -> usize {
         + rows(&picture.deployment.graphs, components)
         + rows(&picture.router.routers, String::len)
         + rows(&picture.tree.incomplete, String::len)
+        + picture
+            .prefixes
+            .as_ref()
+            .map_or(0, |page| rows(&page.rows, |row| size_of_val(row.on.as_slice())))
 }
 
 fn rows<T>(rows: &[T], texts: impl Fn(&T) -> usize) -> usize {

@@ -1,10 +1,10 @@
-//! What is open, and which bindings hold then.
+//! The open part of the screen, and the bindings that hold there.
 
 use crate::snapshot;
 use crate::tui::command::View;
 use crate::tui::views;
 
-/// Where a binding holds.
+/// A part of the screen in which a binding holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Context {
     /// Always, whatever is open.
@@ -23,10 +23,8 @@ pub enum Context {
     Replay,
     /// The same, of anything else.
     UnlessReplay,
-    /// The same, of a demo that can be mended.
+    /// The same, of a demo with a fix left to apply.
     Mendable,
-    /// The same, of a demo with nothing to mend, or nothing any more.
-    Mended,
     /// The same, of any demo.
     Demo,
     /// While the help is open.
@@ -39,7 +37,7 @@ pub enum Context {
     Filter,
 }
 
-/// Where pictures come from, as far as keys depend on it.
+/// The source of pictures, as far as keys depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// A deployment.
@@ -67,12 +65,12 @@ impl Feed {
     }
 }
 
-/// What is open, which decides the contexts.
+/// The open part of the screen, which decides the contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Focus {
     /// A view.
     View(View, Feed),
-    /// What is opened of a view.
+    /// The part of a view that is opened.
     Opened(View, Feed),
     /// The help.
     Help,
@@ -110,7 +108,7 @@ impl Focus {
             | (Self::View(..), Context::Views)
             | (Self::View(_, Feed::Replay), Context::Replay)
             | (Self::View(_, Feed::Mendable), Context::Mendable | Context::Demo)
-            | (Self::View(_, Feed::Demo), Context::Demo | Context::Mended)
+            | (Self::View(_, Feed::Demo), Context::Demo)
             | (Self::Help, Context::Help)
             | (Self::Picker, Context::Picker)
             | (Self::Line, Context::Line)

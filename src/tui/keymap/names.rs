@@ -170,7 +170,6 @@ pub fn place(binding: &Binding) -> String {
             Context::InUnlessReplay(view) => format!("{} but in a replay", view.word()),
             Context::UnlessReplay => "all but a replay".to_owned(),
             Context::Mendable => "demo with a fix".to_owned(),
-            Context::Mended => "demo without one".to_owned(),
             other => format!("{other:?}").to_lowercase(),
         };
         if !places.contains(&place) {

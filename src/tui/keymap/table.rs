@@ -44,7 +44,7 @@ const IN_HELP: &[Context] = &[Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
 const PRESENT: &[Context] = &[Context::UnlessReplay];
 const OVERVIEW: &[Context] = &[Context::In(View::Overview)];
-/// Where arrows to the sides move in time: everywhere but in the tree, where they open and close.
+/// Views in which Left and Right move in time. In the tree they open and close.
 const TIMED: &[Context] = &[
     Context::In(View::Overview),
     Context::In(View::Workers),
@@ -52,7 +52,7 @@ const TIMED: &[Context] = &[
     Context::In(View::Events),
     Context::In(View::Findings),
 ];
-/// Where there is one list.
+/// Views with one list.
 const LISTS: &[Context] = &[
     Context::In(View::Workers),
     Context::In(View::Tree),
@@ -64,7 +64,7 @@ const LISTS: &[Context] = &[
 const WORKERS: &[Context] = &[Context::InList(View::Workers)];
 const ROUTING: &[Context] = &[Context::InList(View::Routing)];
 const FINDINGS: &[Context] = &[Context::InList(View::Findings)];
-/// Where something has the view for itself, which is left by the key that led there.
+/// Views in which one item fills the screen. The key that opened the item closes it.
 const OPENED: &[Context] = &[
     Context::InOpened(View::Workers),
     Context::InOpened(View::Routing),
@@ -75,8 +75,6 @@ const TREE: &[Context] = &[Context::In(View::Tree)];
 /// A recording is paused by `p`.
 const PIN: &[Context] = &[Context::InUnlessReplay(View::Tree)];
 const MENDABLE: &[Context] = &[Context::Mendable];
-/// There is nothing left to apply, which the key says.
-const MENDED: &[Context] = &[Context::Mended];
 const DEMO: &[Context] = &[Context::Demo];
 const LINE: &[Context] = &[Context::Line];
 const TYPED: &[Context] = &[Context::Line, Context::Filter, Context::Help];
@@ -86,7 +84,7 @@ const FILTERED: &[Context] = &[
     Context::In(View::Events),
     Context::InList(View::Findings),
 ];
-/// There the key says where there is something to filter, unless the list stands beside what is opened.
+/// Where the key leads to the list first.
 const UNFILTERED: &[Context] = &[
     Context::In(View::Overview),
     Context::InOpened(View::Workers),
@@ -165,7 +163,7 @@ const fn look_at(
 /// Every binding, in the order of help and footer.
 pub const BINDINGS: &[Binding] = &[
     hinted(
-        bind(&[char('?'), key(KeyCode::F(1))], "?", HELP, Command::ToggleHelp, "help, and back"),
+        bind(&[char('?'), key(KeyCode::F(1))], "?", HELP, Command::ToggleHelp, "toggle help"),
         "help",
     ),
     hinted(bind(&[char(':')], ":", VIEWS, Command::OpenLine, "type a command"), "command"),
@@ -247,22 +245,20 @@ pub const BINDINGS: &[Binding] = &[
             "/",
             FILTERED,
             Command::OpenFilter,
-            "filter; see below for what it knows",
+            "filter; the words are listed below",
         ),
         "filter",
     ),
-    bind(
-        &[char('/')],
-        "/",
-        UNFILTERED,
-        Command::OpenFilter,
-        "says where there is a list to filter",
-    ),
+    bind(&[char('/')], "/", UNFILTERED, Command::OpenFilter, "filter the list"),
     hinted(
         bind(&[char('F')], "F", EVENTS, Command::Follow, "follow the newest, or stop"),
         "follow",
     ),
     hinted(bind(&[char('w')], "w", EVENTS, Command::Wrap, "wrap long texts"), "wrap"),
+    hinted(
+        bind(&[char('l')], "l", EVENTS, Command::Lines, "log lines as they were written"),
+        "logs",
+    ),
     hinted(bind(&[char('T')], "T", EVENTS, Command::Times, "times, or ages"), "times"),
     hinted(
         bind(
@@ -306,7 +302,7 @@ pub const BINDINGS: &[Binding] = &[
         "find",
     ),
     hinted(bind(&[char('s')], "s", TREE, Command::Sort, "pick the order of siblings"), "sort"),
-    hinted(tree(&[char('w')], "w", Tree::Worker, "only what one worker has"), "worker"),
+    hinted(tree(&[char('w')], "w", Tree::Worker, "only the prefixes of one worker"), "worker"),
     hinted(tree(&[char('d')], "d", Tree::Describe, "all about the prefix, and back"), "detail"),
     hinted(
         bind(&[char('p')], "p", PIN, Command::Tree(Tree::Pin), "the prefix alone, and back"),
@@ -323,7 +319,6 @@ pub const BINDINGS: &[Binding] = &[
     hinted(replay(&[char('<')], "<", ReplayCommand::Slower, "play slower"), "slower"),
     hinted(replay(&[char('>')], ">", ReplayCommand::Faster, "play faster"), "faster"),
     hinted(bind(&[char('X')], "X", MENDABLE, Command::DemoFix, "apply the fix of the demo"), "fix"),
-    bind(&[char('X')], "X", MENDED, Command::DemoFix, ""),
     hinted(
         bind(
             &[key(KeyCode::Enter), char('d')],
@@ -335,13 +330,7 @@ pub const BINDINGS: &[Binding] = &[
         "open",
     ),
     hinted(
-        bind(
-            &[char(' ')],
-            "Space",
-            VIEWS,
-            Command::ToggleFreeze,
-            "hold the picture; data flows on",
-        ),
+        bind(&[char(' ')], "Space", VIEWS, Command::ToggleFreeze, "freeze the display"),
         "freeze",
     ),
     hinted(bind(&[key(KeyCode::Tab)], "Tab", VIEWS, Command::FocusNext, "next panel"), "panel"),
@@ -356,7 +345,7 @@ pub const BINDINGS: &[Binding] = &[
         "graph",
     ),
     bind(&[key(KeyCode::BackTab)], "S-Tab", VIEWS, Command::FocusPrevious, "previous panel"),
-    hinted(bind(&[char('z')], "z", VIEWS, Command::ToggleZoom, "panel to full screen"), "zoom"),
+    hinted(bind(&[char('z')], "z", VIEWS, Command::ToggleZoom, "zoom panel"), "zoom"),
     hinted(
         bind(&[char('+'), char('=')], "+", VIEWS, Command::WindowLonger, "graphs cover more time"),
         "longer",
@@ -378,10 +367,10 @@ pub const BINDINGS: &[Binding] = &[
     past(&[char('}')], "}", Past::By(60), "1 minute towards now"),
     past(&[char('0')], "0", Past::Now, "back to now"),
     hinted(bind(&[char('t')], "t", VIEWS, Command::NextTheme, "next theme"), "theme"),
-    bind(&[char('f')], "f", VIEWS, Command::TopFinding, "what is behind the worst finding"),
+    bind(&[char('f')], "f", VIEWS, Command::TopFinding, "evidence of the worst finding"),
     bind(&[char('Y')], "Y", VIEWS, Command::Copy(Copied::Fix), "copy the fix of a finding"),
     bind(&[char('C')], "C", VIEWS, Command::Copy(Copied::Kubectl), "copy its kubectl command"),
-    bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy what is selected"),
+    bind(&[char('y')], "y", VIEWS, Command::Copy(Copied::Selection), "copy the selected item"),
     hinted(simulate(&[char('>')], ">", Simulate::MoreUsers, "more users at once"), "more load"),
     hinted(simulate(&[char('<')], "<", Simulate::FewerUsers, "fewer users at once"), "less load"),
     hinted(simulate(&[char('R')], "R", Simulate::Mode, "router mode: kv or round-robin"), "mode"),
@@ -394,7 +383,7 @@ pub const BINDINGS: &[Binding] = &[
     look_at(&[char('x')], "x", Scope::Context, "pick the Kubernetes context (or :ctx NAME)"),
     bind(&[char('m')], "m", VIEWS, Command::ToggleMouse, "mouse on or off (Shift selects text)"),
     bind(&[char('e')], "e", VIEWS, Command::OpenExport, "write the view into a file"),
-    bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "banner to one row, and back"),
+    bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "collapse or expand the verdict"),
     bind(
         &[key(KeyCode::Backspace)],
         "Backspace",
@@ -436,7 +425,7 @@ pub const BINDINGS: &[Binding] = &[
         "Esc",
         &[Context::Views, Context::Help, Context::Picker, Context::Line, Context::Filter],
         Command::Back,
-        "close what is open; never quits",
+        "close the open part; never quits",
     ),
     hinted(bind(&[key(KeyCode::Enter)], "Enter", IN_HELP, Command::Pick, "run it"), "run"),
     in_help(&[key(KeyCode::Down)], "Down", Scroll::Down),

@@ -27,7 +27,7 @@ const LEAST: usize = 12;
 
 /// Columns of the tables of prefixes and of decisions.
 const MORE_COLUMNS: [(&str, &str); 11] = [
-    ("EDGE", "tree: blocks in a row, of which none branches"),
+    ("EDGE", "tree: consecutive blocks without a branch"),
     ("SUBTREE", "tree: blocks there and below"),
     ("CUM TOK", "tree: tokens from the root to its end; CUM BLK in blocks"),
     ("ON", "tree: how much of it each worker has, w0 first"),
@@ -35,21 +35,21 @@ const MORE_COLUMNS: [(&str, &str); 11] = [
     ("HITS/m", "tree: requests a minute that begin with it; needs replica sync"),
     ("LOGIT", "routing: cost of the chosen worker; the lowest wins"),
     ("CACHED", "routing: blocks of the prompt that the worker had"),
-    ("PREFILL", "routing: cost of what is not cached, in blocks"),
+    ("PREFILL", "routing: cost of uncached prompt blocks"),
     ("ACTIVE", "routing: blocks that run there already"),
     ("MARGIN", "routing: how much dearer the runner-up was"),
 ];
 
-/// What was typed to narrow it, and the entry that is selected.
+/// The text typed to narrow the list, and the selected entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Search {
-    /// What was typed.
+    /// The text typed.
     pub typed: String,
     /// Number of the entry among those that are shown.
     pub at: usize,
 }
 
-/// What the help tells of.
+/// The contents of the help.
 #[derive(Clone, Copy, Debug)]
 pub struct Book<'a> {
     /// The keys that hold.
@@ -140,7 +140,7 @@ impl Book<'_> {
             runs: line::parse(&line, self.themes, self.demo).ok(),
             words: String::new(),
         });
-        let warming = "blocks from before kvtop attached are unknown, so orphans prove nothing yet";
+        let warming = "earlier blocks are unknown, so rejected stores prove nothing yet";
         let marks = [
             (glyphs.ok, "proven good", Role::Ok),
             (glyphs.warn, "worth a look", Role::Warn),
@@ -149,7 +149,7 @@ impl Book<'_> {
             (glyphs.gone, "a worker that left; its last values are not shown", Role::Muted),
             (glyphs.info, "good to know; it makes no banner", Role::Fg),
             ("warming", warming, Role::Unknown),
-            (glyphs.none, "nobody reports it; it is not 0", Role::Muted),
+            (glyphs.none, "not reported; it is not 0", Role::Muted),
             ("+7", "events: 7 more of its kind within the second, not shown", Role::Muted),
         ];
         let marks = marks.map(|(term, meaning, role)| explained(term, meaning, role));
@@ -220,6 +220,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, book: &Book<'_>, search: &Searc
                     part(format!(" {said}"), meaning),
                 ];
                 canvas.parts(inner, 0, y, &parts);
+                let before = rows.iter().take(at).filter(|row| matches!(row, Row::Entry(_)));
+                canvas.spot(inner, y, before.count());
             }
         }
     }

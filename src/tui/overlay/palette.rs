@@ -42,6 +42,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, entries: &[Entry], at: usize, k
         let role = if selected { Role::Title } else { Role::Fg };
         let mark = canvas.glyphs().ellipsis;
         let name = text::pad(&text::cut_middle(&text::clean(&entry.line), names, mark), names);
+        canvas.spot(inner, text::coordinate(y), number);
         let x = canvas.put(inner, 0, text::coordinate(y), pointer, Role::Key);
         let x = canvas.put(inner, x + 1, text::coordinate(y), &name, role);
         let left = usize::from(inner.width.saturating_sub(x + 2));

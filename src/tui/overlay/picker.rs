@@ -37,6 +37,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picker: &Picker, keys: &Keymap)
     for (y, (number, choice)) in visible.enumerate() {
         let line = line(canvas, choice, number == at, names, inner.width.into());
         canvas.parts(inner, 0, text::coordinate(y), &line);
+        canvas.spot(inner, text::coordinate(y), number);
     }
 }
 

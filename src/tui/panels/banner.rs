@@ -33,7 +33,7 @@ const FIX: &str = "FIX";
 const DECLARED: &str = "KVT016";
 const COPY: Command = Command::Copy(Copied::Fix);
 
-/// How many rows the banner has.
+/// The rows of the banner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     /// For what is wrong.

@@ -1,5 +1,7 @@
 //! The rows between the status bar and the panels: demo, replay, views.
 
+mod scrubber;
+
 use std::time::Duration;
 
 use ratatui::layout::Rect;
@@ -8,14 +10,18 @@ use crate::domain::Timestamp;
 use crate::snapshot::{DemoState, Playback, Severity, Snapshot};
 use crate::tui::command::{Command, Simulate, View};
 use crate::tui::findings;
+use crate::tui::graph::timeline::Marker;
 use crate::tui::keymap::Keymap;
 use crate::tui::keymap::names::told;
+use crate::tui::markers;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::views;
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 
-/// What is left to say of a scenario has at least this many columns.
+pub use scrubber::Scrubber;
+
+/// Least columns for the description of a scenario.
 const ABOUT: usize = 16;
 
 /// Draws what a demo must always say: that nothing of it is real.
@@ -30,15 +36,19 @@ pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState, keys: &Keyma
         vec![part(told(keys, Command::DemoFix), Role::Key), part(does, Role::Fg)]
     };
     let key = |what| part(told(keys, Command::Simulate(what)), Role::Key);
-    let mut levers = Vec::new();
-    if let Some(users) = state.users {
-        levers.extend([part("  ", Role::Fg), key(Simulate::FewerUsers), key(Simulate::MoreUsers)]);
-        levers.push(part(format!(" {users} users"), Role::Fg));
-        levers.extend([part("  ", Role::Fg), key(Simulate::Mode)]);
-        levers.push(part(format!(" {} routing", state.mode), Role::Fg));
-        levers.extend([part("  ", Role::Fg), key(Simulate::Worker)]);
-        levers.push(part(format!(" {} workers", state.workers), Role::Fg));
-    }
+    let gap = || part("  ", Role::Fg);
+    let levers = vec![
+        gap(),
+        key(Simulate::FewerUsers),
+        key(Simulate::MoreUsers),
+        part(format!(" {} users", state.users), Role::Fg),
+        gap(),
+        key(Simulate::Mode),
+        part(format!(" {} routing", state.mode), Role::Fg),
+        gap(),
+        key(Simulate::Worker),
+        part(format!(" {} workers", state.workers), Role::Fg),
+    ];
     let left = [
         part(format!(" {} SIMULATED", glyphs.play), Role::Warn),
         part(
@@ -60,53 +70,119 @@ pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState, keys: &Keyma
     }
 }
 
-/// Draws where a replay stands.
-pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback) {
-    let glyphs = canvas.glyphs();
-    let total = playback.end.since(playback.start);
-    let done = playback.position.since(playback.start).min(total);
-    let share = if total.is_zero() { 1.0 } else { done.as_secs_f64() / total.as_secs_f64() };
-    let (mark, word) = match playback.paused {
-        true if playback.position >= playback.end => (glyphs.pause, "at end"),
-        true => (glyphs.pause, "paused"),
-        false => (glyphs.play, "playing"),
-    };
-    let speed = if playback.speed.is_finite() { playback.speed } else { 0.0 };
-    let times = format!("{speed:.3}");
-    let times = times.trim_end_matches('0').trim_end_matches('.');
-    let mut right =
-        vec![part(format!(" {} / {}  {times}x", text::span(done), text::span(total)), Role::Fg)];
-    if playback.bad_lines > 0 {
-        let first = playback.first_bad_line;
-        let said = match playback.bad_lines {
-            1 => format!("bad line {first}"),
-            bad => format!("{} bad lines, first {first}", text::count(bad)),
-        };
-        right.push(part(format!("  {} {said}", glyphs.warn), Role::Warn));
-    }
-    if playback.torn {
-        right.push(part(format!("  {} file ends within a line", glyphs.warn), Role::Warn));
-    }
-    right.push(part(" ", Role::Fg));
-    let name = text::cut_middle(&text::clean(&playback.name), 32, glyphs.ellipsis);
-    let mut left = vec![part(format!(" {mark} {word:<7} "), Role::Warn)];
-    if usize::from(area.width) > width(&right) + width(&left) + text::width(&name) + 20 {
-        left.push(part(format!("{name} "), Role::Title));
-    }
-    let x = canvas.parts(area, 0, 0, &left);
-    let room = usize::from(area.width).saturating_sub(usize::from(x) + width(&right));
-    if room > 2 {
-        let at = text::cells(share.clamp(0.0, 1.0) * (room - 1) as f64).min(room - 1);
-        let before = part(glyphs.rule.repeat(at), Role::Series4);
-        let head = part(glyphs.head, Role::Key);
-        let after = part(glyphs.rule.repeat(room - 1 - at), Role::Border);
-        canvas.parts(area, x, 0, &[before, head, after]);
-    }
-    canvas.parts_right(area, 0, &right);
+/// The row of a replay: its texts on the left and on the right, with the scrubber between them.
+struct ReplayRow {
+    left: Vec<Part>,
+    right: Vec<Part>,
+    scrubber: Option<Scrubber>,
 }
 
-/// Draws which moment of the past the screen shows, between the oldest that is kept and now, with the
-/// findings of `live`; `back` is what leads back to now.
+impl ReplayRow {
+    fn new(area: Rect, playback: &Playback, glyphs: &Glyphs) -> Self {
+        let total = playback.end.since(playback.start);
+        let done = playback.position.since(playback.start).min(total);
+        let (mark, word) = match playback.paused {
+            _ if playback.seeking.is_some() => (glyphs.pause, "loading"),
+            true if playback.position >= playback.end => (glyphs.pause, "at end"),
+            true => (glyphs.pause, "paused"),
+            false => (glyphs.play, "playing"),
+        };
+        let speed = if playback.speed.is_finite() { playback.speed } else { 0.0 };
+        let times = format!("{speed:.3}");
+        let times = times.trim_end_matches('0').trim_end_matches('.');
+        let at = format!(" {} / {}  {times}x", text::span(done), text::span(total));
+        let mut right = vec![part(at, Role::Fg)];
+        if let Some(percent) = playback.seeking {
+            right.push(part(format!("  nearest picture, {percent} % loaded"), Role::Warn));
+        }
+        if playback.bad_lines > 0 {
+            let first = playback.first_bad_line;
+            let said = match playback.bad_lines {
+                1 => format!("bad line {first}"),
+                bad => format!("{} bad lines, first {first}", text::count(bad)),
+            };
+            right.push(part(format!("  {} {said}", glyphs.warn), Role::Warn));
+        }
+        if playback.torn {
+            right.push(part(format!("  {} file ends within a line", glyphs.warn), Role::Warn));
+        }
+        right.push(part(" ", Role::Fg));
+        let name = text::cut_middle(&text::clean(&playback.name), 32, glyphs.ellipsis);
+        let mut left = vec![part(format!(" {mark} {word:<7} "), Role::Warn)];
+        if usize::from(area.width) > width(&right) + width(&left) + text::width(&name) + 20 {
+            left.push(part(format!("{name} "), Role::Title));
+        }
+        let x = text::coordinate(width(&left));
+        let room = area.width.saturating_sub(x + text::coordinate(width(&right)));
+        let scrubber = (room > 2).then(|| Scrubber {
+            area: Rect { x: area.x + x, width: room, ..area },
+            from: playback.start,
+            to: playback.end,
+        });
+        Self { left, right, scrubber }
+    }
+}
+
+/// Draws the position of a replay.
+pub fn replay(canvas: &mut Canvas<'_>, area: Rect, playback: &Playback, markers: &[Marker]) {
+    let row = ReplayRow::new(area, playback, canvas.glyphs());
+    canvas.parts(area, 0, 0, &row.left);
+    if let Some(scrubber) = row.scrubber {
+        scrubber.draw(canvas, playback.position, markers, Role::Series4);
+    }
+    canvas.parts_right(area, 0, &row.right);
+}
+
+/// Returns the scrubber of a replay in `area`.
+pub fn replay_scrubber(area: Rect, playback: &Playback) -> Option<Scrubber> {
+    ReplayRow::new(area, playback, Glyphs::UNICODE).scrubber.filter(|_| !area.is_empty())
+}
+
+/// The row of the past: its texts, with the scrubber between them.
+struct PastRow {
+    left: Vec<Part>,
+    right: Vec<Part>,
+    scrubber: Option<Scrubber>,
+}
+
+impl PastRow {
+    fn new(
+        area: Rect,
+        [oldest, at, now]: [Timestamp; 3],
+        live: &Snapshot,
+        back: &str,
+        glyphs: &Glyphs,
+    ) -> Self {
+        let ago = text::span(now.since(at));
+        let mut left = vec![
+            part(format!(" {} PAST -{ago}", glyphs.pause), Role::Warn),
+            part(format!("  {}Z ", text::clock(at)), Role::Title),
+        ];
+        let mut right = vec![part("  now:", Role::Muted)];
+        right.extend(counts(live, glyphs));
+        if let Some(top) = findings::alert(live).top {
+            right.push(part(format!(" {}", top.id), findings::role(top.severity)));
+        }
+        right.extend([part(format!("  {back}"), Role::Key), part(" back to now ", Role::Fg)]);
+        let room = usize::from(area.width).saturating_sub(width(&left));
+        if width(&right) > room {
+            // The key alone.
+            right.remove(0);
+        }
+        let kept = part(format!(" -{} ", text::span(now.since(oldest))), Role::Muted);
+        let rule = room.saturating_sub(width(&right) + kept.text.len());
+        let scrubber = (rule >= 8).then(|| {
+            left.push(kept);
+            let x = text::coordinate(width(&left));
+            let area = Rect { x: area.x + x, width: text::coordinate(rule), ..area };
+            Scrubber { area, from: oldest, to: now }
+        });
+        Self { left, right, scrubber }
+    }
+}
+
+/// Draws the moment of the past that the screen shows, between the oldest that is kept and now, with the
+/// findings of `live`; `back` is the key that leads back to now.
 pub fn past(
     canvas: &mut Canvas<'_>,
     area: Rect,
@@ -114,42 +190,26 @@ pub fn past(
     live: &Snapshot,
     back: &str,
 ) {
-    let glyphs = canvas.glyphs();
-    let [oldest, at, now] = moment;
-    let ago = text::span(now.since(at));
-    let left = [
-        part(format!(" {} PAST -{ago}", glyphs.pause), Role::Warn),
-        part(format!("  {}Z ", text::clock(at)), Role::Title),
-    ];
-    let mut right = vec![part("  now:", Role::Muted)];
-    right.extend(counts(live, glyphs));
-    if let Some(top) = findings::alert(live).top {
-        right.push(part(format!(" {}", top.id), findings::role(top.severity)));
+    let row = PastRow::new(area, moment, live, back, canvas.glyphs());
+    let x = canvas.parts(area, 0, 0, &row.left);
+    if let Some(scrubber) = row.scrubber {
+        let markers = markers::of(live, canvas.glyphs());
+        scrubber.draw(canvas, moment[1], &markers, Role::Border);
     }
-    right.extend([part(format!("  {back}"), Role::Key), part(" back to now ", Role::Fg)]);
-    let x = canvas.parts(area, 0, 0, &left);
-    let room = usize::from(area.width).saturating_sub(usize::from(x));
-    if width(&right) > room {
-        // The key alone.
-        right.remove(0);
+    if width(&row.right) <= usize::from(area.width.saturating_sub(x)) {
+        canvas.parts_right(area, 0, &row.right);
     }
-    let kept = format!("-{} ", text::span(now.since(oldest)));
-    let rule = room.saturating_sub(width(&right) + kept.len() + 1);
-    if rule >= 8 {
-        let total = now.since(oldest).as_secs_f64().max(1.0);
-        let share = at.since(oldest).as_secs_f64() / total;
-        let head = text::cells(share.clamp(0.0, 1.0) * (rule - 1) as f64).min(rule - 1);
-        let scrubber = [
-            part(format!(" {kept}"), Role::Muted),
-            part(glyphs.rule.repeat(head), Role::Border),
-            part(glyphs.head, Role::Key),
-            part(glyphs.rule.repeat(rule - 1 - head), Role::Border),
-        ];
-        canvas.parts(area, x, 0, &scrubber);
-    }
-    if width(&right) <= room {
-        canvas.parts_right(area, 0, &right);
-    }
+}
+
+/// Returns the scrubber of the past in `area`.
+pub fn past_scrubber(
+    area: Rect,
+    moment: [Timestamp; 3],
+    live: &Snapshot,
+    back: &str,
+) -> Option<Scrubber> {
+    let row = PastRow::new(area, moment, live, back, Glyphs::UNICODE);
+    row.scrubber.filter(|_| !area.is_empty())
 }
 
 /// Draws the views, and on the right the window and whether the picture is held.

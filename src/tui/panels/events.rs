@@ -1,4 +1,4 @@
-//! What happened last, newest at the bottom. Scrolling holds on to an event, not to a row.
+//! The last events, newest at the bottom. Scrolling holds on to an event, not to a row.
 
 use ratatui::layout::Rect;
 

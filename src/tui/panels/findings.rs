@@ -18,7 +18,7 @@ use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 /// Rows below which each item has one row.
 const TALL: usize = 8;
 
-/// What identifies an item while others come and go: its id, and which of the same id it is.
+/// Identity of an item while others come and go: its id, and its number among those of the same id.
 pub type Key = (&'static str, usize);
 
 /// Something that can be selected.
@@ -189,6 +189,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
             break;
         }
         let area = Rect { y: inner.y + text::coordinate(y), ..inner };
+        canvas.spot(area, 0, at);
+        if rows[at] > 1 && y + 1 < height {
+            canvas.spot(area, 1, at);
+        }
         let list = Row { item, selected: at == selected, scene };
         list.first(canvas, area, rows[at] > 1);
         if rows[at] > 1 && y + 1 < height {

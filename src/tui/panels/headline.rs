@@ -4,11 +4,11 @@ use ratatui::layout::Rect;
 
 use super::Scene;
 use crate::tui::graph::spark;
-use crate::tui::judge::State;
+use crate::tui::judge::{self, State};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::Canvas;
-use crate::tui::widgets::{gauge, sparkline};
+use crate::tui::widgets::sparkline;
 
 /// Rows from which on a figure has its name and its course in rows of their own.
 const TALL: u16 = 3;
@@ -21,7 +21,7 @@ const BESIDE: usize = 6;
 struct Tile {
     name: &'static str,
     short: &'static str,
-    /// What is said, from the longest form to the shortest.
+    /// Its value, from the longest form to the shortest.
     values: Vec<String>,
     role: Role,
     points: Vec<Option<f64>>,
@@ -77,8 +77,9 @@ fn flat(canvas: &mut Canvas<'_>, area: Rect, tiles: &[Tile]) {
     let sum = |columns: usize, beside: usize| {
         tiles.iter().map(|tile| needed(tile, columns, beside)).sum::<usize>()
     };
-    // What was before goes before a figure does, and courses go first.
-    let columns = if sum(room, 0) <= room + 2 { room } else { 0 };
+    // Units and former values go before a figure does, and courses go first.
+    let columns = [room, 28, 20, 13].into_iter().find(|columns| sum(*columns, 0) <= room + 2);
+    let columns = columns.unwrap_or(0);
     let beside = if sum(columns, BESIDE + 1) <= room + 2 { BESIDE + 1 } else { 0 };
     let mut x = 1;
     for tile in tiles {
@@ -120,9 +121,9 @@ fn tiles(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
     let used = snapshot.totals.kv_utilization;
     vec![
         Tile {
-            name: if of_tokens { "CACHE HITS (tokens)" } else { "CACHE HITS (requests)" },
-            short: "HITS",
-            values: shares(hits, hits_before, glyphs),
+            name: "CACHE HITS",
+            short: "CACHE HITS",
+            values: with_unit(shares(hits, hits_before, glyphs), of_tokens),
             role: if blind { Role::Crit } else { Role::Title },
             points: cut(&hit_points.points),
             top: 1.0,
@@ -151,7 +152,7 @@ fn tiles(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
                 || glyphs.none.to_owned(),
                 |used| format!("{} %", text::whole_percent(used)),
             )],
-            role: used.map_or(Role::Muted, gauge::role),
+            role: used.map_or(Role::Muted, |used| judge::usage(snapshot, None, used)),
             points: cut(&series.kv_utilization.points),
             top: 1.0,
         },
@@ -217,6 +218,21 @@ fn shares(now: Option<f64>, before: Option<f64>, glyphs: &Glyphs) -> Vec<String>
 /// Returns true for times that differ by more than two in a hundred: less is noise.
 fn changed(before: f64, now: f64) -> bool {
     (before - now).abs() > 0.02 * before.max(now)
+}
+
+/// Adds what a share is of, where there is room for it.
+fn with_unit(values: Vec<String>, of_tokens: bool) -> Vec<String> {
+    let unit = if of_tokens { "of prompt tokens" } else { "of requests" };
+    let short = if of_tokens { "of tokens" } else { "of requests" };
+    let known = values.first().is_some_and(|value| value.ends_with('%'));
+    let Some(last) = values.last().filter(|_| known) else { return values };
+    let mut forms: Vec<String> =
+        values.iter().flat_map(|it| [format!("{it} {unit}"), format!("{it} {short}")]).collect();
+    let plain = last.clone();
+    forms.extend(values);
+    forms.retain(|form| *form != plain);
+    forms.push(plain);
+    forms
 }
 
 fn seconds(value: f64) -> String {

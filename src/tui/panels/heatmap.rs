@@ -1,4 +1,4 @@
-//! Who caches what: the hottest prefixes, and how much of each every worker has.
+//! The heat map: the hottest prefixes, and the part of each that every worker caches.
 
 use ratatui::layout::Rect;
 
@@ -14,17 +14,27 @@ use crate::tui::widgets::canvas::{Canvas, Part, part};
 
 /// Columns of a name, at least and at most.
 const NAME: (usize, usize) = (18, 44);
+/// Columns of a name that gives way to workers.
+const SHORT: usize = 24;
 /// Columns of the blocks, the workers that have any, and the requests a minute.
-const NUMBERS: usize = 8 + 6 + 10;
-/// Columns of one worker: a cell, or its alias, and a blank.
-const COLUMN: usize = 4;
+const NUMBERS: usize = 8 + 8 + 9;
+/// Columns of one worker, from a cell with its alias and a blank to a bare cell.
+const CELLS: [usize; 4] = [4, 3, 2, 1];
 
 /// Draws the map.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let notes = vec![part("hottest prefixes first", Role::Muted)];
-    let inner = scene.frame(canvas, area, PanelId::HeatMap, "Who caches what", notes);
-    let Some(page) = view::page(scene.snapshot) else {
-        canvas.put(inner, 0, 0, "counting the prefixes", Role::Muted);
+    let page = view::page(scene.snapshot);
+    let mut notes = vec![part("hottest prefixes first", Role::Muted)];
+    if let Some(page) = page {
+        let unseen = page.rank_count.saturating_sub(page.aliases.len());
+        if unseen > 0 {
+            notes
+                .push(part(format!(" {} {unseen} more workers", canvas.glyphs().dot), Role::Muted));
+        }
+    }
+    let inner = scene.frame(canvas, area, PanelId::HeatMap, "Hot prefixes by worker", notes);
+    let Some(page) = page else {
+        canvas.put(inner, 0, 0, "counting prefixes", Role::Muted);
         return;
     };
     if let [root] = page.rows.as_slice()
@@ -39,38 +49,63 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     map(canvas, inner, scene, page);
 }
 
+/// The columns of the map: a name, a cell for each worker, and numbers.
+struct Columns {
+    name: usize,
+    /// Columns of a worker, and of the coloured part of them.
+    cell: usize,
+    colour: usize,
+    /// Workers that have a column.
+    shown: usize,
+}
+
+impl Columns {
+    /// Returns columns that show as many of `workers` as `width` has room for, in cells as wide as possible.
+    fn new(width: usize, longest: usize, workers: usize) -> Self {
+        let room = width.saturating_sub(NUMBERS);
+        let wide = longest.clamp(NAME.0, NAME.1);
+        let fits = |name: usize, cell: usize| name + 1 + workers * cell <= room;
+        let of = |name: usize, cell: usize, shown: usize| {
+            let colour = if cell > 2 { heat::CELL } else { 1 };
+            Self { name, cell, colour, shown }
+        };
+        for name in [wide, wide.min(SHORT), NAME.0] {
+            if let Some(cell) = CELLS.into_iter().find(|cell| *cell > 1 && fits(name, *cell)) {
+                return of(name, cell, workers);
+            }
+        }
+        let name = NAME.0.min(room.saturating_sub(CELLS[0])).max(8);
+        of(name, 1, workers.min(room.saturating_sub(name + 1)))
+    }
+
+    fn x(&self, at: usize) -> u16 {
+        text::coordinate(self.name + 1 + at * self.cell)
+    }
+}
+
 fn map(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, page: &TreePage) {
-    let rows: Vec<&TreeRow> = page.rows.iter().filter(|row| is_prefix(row)).collect();
+    let shown = || page.rows.iter().enumerate().filter(|(_, row)| is_prefix(row));
+    let places: Vec<usize> = shown().map(|(place, _)| place).collect();
+    let rows: Vec<&TreeRow> = shown().map(|(_, row)| row).collect();
     let names: Vec<String> = rows.iter().map(|row| name(scene, row)).collect();
     let longest = names.iter().map(|name| text::width(name)).max().unwrap_or(0);
-    let room = usize::from(area.width).saturating_sub(NUMBERS);
-    let width = longest.clamp(NAME.0, NAME.1).min(room.saturating_sub(COLUMN)).max(8);
-    let shown = page.aliases.len().min(room.saturating_sub(width + 1) / COLUMN);
-    let left = text::coordinate(width + 1);
-    for (at, alias) in page.aliases.iter().take(shown).enumerate() {
-        let x = left + text::coordinate(at * COLUMN);
-        let alias = text::cut(&text::clean(alias), COLUMN - 1, "");
-        canvas.put(area, x, 0, &alias, Role::Title);
-    }
-    let numbers = left + text::coordinate(shown * COLUMN);
+    let columns = Columns::new(area.width.into(), longest, page.aliases.len());
+    let numbers = columns.x(columns.shown);
     canvas.put(area, 0, 0, "PREFIX", Role::Title);
+    aliases(canvas, area, &columns, page);
     let requests = rows.iter().any(|row| row.hits.is_some());
     let often = if requests { "REQ/min" } else { "STORES/m" };
-    put_right(
-        canvas,
-        area,
-        numbers,
-        0,
-        &["BLOCKS", "ON", often].map(|title| part(title, Role::Title)),
-    );
-    for ((row, name), y) in rows.iter().zip(&names).zip(1..area.height) {
-        let name = text::cut_middle(name, width, canvas.glyphs().ellipsis);
+    let titles = ["BLOCKS", "WORKERS", often].map(|title| part(title, Role::Title));
+    put_right(canvas, area, numbers, 0, &titles);
+    for (((row, name), y), place) in rows.iter().zip(&names).zip(1..area.height).zip(places) {
+        canvas.spot(area, y, place);
+        let name = text::cut_middle(name, columns.name, canvas.glyphs().ellipsis);
         let is_known = scene.look.tree.labels.of(&row.place.node).is_some();
         canvas.put(area, 0, y, &name, if is_known { Role::Title } else { Role::Fg });
-        for (at, presence) in row.on.iter().take(shown).enumerate() {
-            let x = left + text::coordinate(at * COLUMN);
+        for (at, presence) in row.on.iter().take(columns.shown).enumerate() {
             let (cell, style) = heat::cell(canvas, share(*presence));
-            canvas.put_styled(area, x, y, &cell, style);
+            let cell = text::cut(&cell, columns.colour, "");
+            canvas.put_styled(area, columns.x(at), y, &cell, style);
         }
         let per_minute = if requests { row.hits.unwrap_or(0.0) } else { row.heat };
         let least = if row.exact { "" } else { "~" };
@@ -83,10 +118,25 @@ fn map(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, page: &TreePage) 
     }
 }
 
+/// Names the workers above their columns, as many as have room.
+fn aliases(canvas: &mut Canvas<'_>, area: Rect, columns: &Columns, page: &TreePage) {
+    let end = columns.x(columns.shown);
+    let mut free = 0;
+    for (at, alias) in page.aliases.iter().take(columns.shown).enumerate() {
+        let alias = text::clean(alias);
+        let width = text::coordinate(text::width(&alias));
+        let x = columns.x(at);
+        if x >= free && x + width <= end {
+            canvas.put(area, x, 0, &alias, Role::Title);
+            free = x + width + 1;
+        }
+    }
+}
+
 /// Writes the numbers of a row, each to the right of its column.
 fn put_right(canvas: &mut Canvas<'_>, area: Rect, x: u16, y: u16, cells: &[Part; 3]) {
     let mut x = x;
-    for (cell, columns) in cells.iter().zip([8_usize, 6, 10]) {
+    for (cell, columns) in cells.iter().zip([8_usize, 8, 9]) {
         let said = text::pad_left(&cell.text, columns);
         x = canvas.put(area, x, y, &said, cell.role);
     }
@@ -111,5 +161,23 @@ const fn share(presence: Presence) -> f64 {
         Presence::None => 0.0,
         Presence::Part => 0.5,
         Presence::Whole => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_worker_of_a_fleet_has_a_column() {
+        let shown = |width, workers| Columns::new(width, 30, workers).shown;
+        assert_eq!([shown(76, 3), shown(76, 16), shown(100, 48)], [3, 16, 48]);
+        assert!(shown(76, 48) >= 30, "{}", shown(76, 48));
+        let three = Columns::new(90, 30, 3);
+        assert_eq!(
+            (three.cell, three.name),
+            (4, 30),
+            "names and cells are whole where there is room"
+        );
     }
 }

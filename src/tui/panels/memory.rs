@@ -32,7 +32,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         return;
     };
     let inside = reader::inside(area, scene.framed);
-    let hint = if inside < NAMES + VALUES + 2 + INPUTS { ", zoom tells inputs" } else { "" };
+    let hint = if inside < NAMES + VALUES + 2 + INPUTS { ", zoom shows inputs" } else { "" };
     let title = format!("{} memory{hint}", worker::alias(entry.row));
     let lines = lines(scene, inside, canvas.glyphs());
     let first = scene.look.workers.first_figure;
@@ -52,7 +52,7 @@ pub(super) fn lines(scene: &Scene<'_>, width: usize, glyphs: &'static Glyphs) ->
     let row = scene.snapshot.memory.iter().find(|row| Some(row.rank) == rank);
     row.map_or_else(
         || {
-            let why = "not told: the worker is gone, or one of too many";
+            let why = "not available: the worker has left, or there are too many";
             vec![vec![part(format!("{} {why}", glyphs.none), Role::Muted)]]
         },
         |row| figures(row, width, glyphs),
@@ -102,7 +102,7 @@ fn shown(figure: &MemoryFigure, known: &Sourced<f64>) -> String {
     }
 }
 
-/// What does not fit is marked; what fills the room is no fault, caches are meant to be full.
+/// Marks figures above the capacity. A full cache is no fault.
 fn role(figure: &MemoryFigure, value: f64) -> Role {
     match figure.name {
         "pressure" | "over_commit" if value > 1.2 => Role::Warn,

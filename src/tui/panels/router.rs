@@ -1,4 +1,4 @@
-//! The router as it describes itself, and the mirror of its index.
+//! The router by its logs and metrics, and kvtop's copy of its index.
 
 mod mirror;
 pub mod sizes;
@@ -9,17 +9,17 @@ use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
 use crate::snapshot::RouterSummary;
-use crate::tui::judge::State;
+use crate::tui::judge::{self, State};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
 
 /// Columns of a fact's name.
-const LABEL: usize = 12;
+const LABEL: usize = 17;
 /// Columns by which a sentence goes on further right.
 const INDENT: usize = 2;
 
-/// A fact: its name, and what is known.
+/// A fact with its name.
 struct Fact {
     label: &'static str,
     parts: Vec<Part>,
@@ -110,33 +110,34 @@ fn fit(canvas: &mut Canvas<'_>, area: Rect, mut x: u16, y: u16, parts: &[Part]) 
 
 fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     let router = &scene.snapshot.router;
-    let mut facts = vec![sizes::fact(scene, glyphs)];
+    let mut facts = vec![hits(scene, glyphs), requests(router, glyphs), latency(router, glyphs)];
+    facts.push(sizes::fact(scene, glyphs));
     facts.extend(stores(scene));
-    facts.push(decisions(router, glyphs));
-    facts.push(overlap(router, glyphs));
-    facts.push(cost(router, glyphs));
-    facts.push(tree_size(router, glyphs));
-    facts.push(latency(router, glyphs));
     facts.extend(warnings(router, glyphs));
+    facts.push(cost(router, glyphs));
+    facts.extend(tree_size(router, glyphs));
     facts.extend(mirror::facts(scene, glyphs));
     facts
 }
 
-/// Stores without blocks prove a publisher that refuses what its engine stores. It is short, so that
-/// half of a screen of 100 columns has room for it.
+/// Store events without blocks, which a publisher sends that rejects the blocks of its engine. The row is short, so
+/// that half of a screen of 100 columns has room for it.
 fn stores(scene: &Scene<'_>) -> Option<Fact> {
     let counters = &scene.snapshot.totals.counters;
     if counters.stores == 0 {
         return None;
     }
-    let (stores, empty) = (text::count(counters.stores), text::count(counters.empty_stores));
-    let state = if counters.empty_stores == 0 { State::Ok } else { State::Fail };
+    let limits = &scene.snapshot.limits;
+    let beyond = counters.empty_stores as f64 >= limits.empty * counters.stores as f64;
+    let state = judge::figure(beyond, judge::deployment(scene.snapshot));
     let role = if state == State::Ok { Role::Muted } else { state.role() };
+    let (stores, empty) = (text::count(counters.stores), text::count(counters.empty_stores));
     Some(fact(
-        "stores",
+        "store events",
         vec![
-            part(format!("{stores} seen"), Role::Fg),
-            part(format!(", {empty} without blocks"), role),
+            part(stores, Role::Fg),
+            part(format!(", {empty} empty"), role),
+            part(" since start", Role::Muted),
         ],
     ))
 }
@@ -145,61 +146,61 @@ fn missing(why: &str, glyphs: &Glyphs) -> Part {
     part(format!("{} {why}", glyphs.none), Role::Muted)
 }
 
-fn decisions(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
+fn requests(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
     if router.routed == 0 && router.decisions == 0 {
-        return fact("decisions", vec![missing("none seen", glyphs)]);
+        return fact("requests", vec![missing("none seen yet", glyphs)]);
     }
     let rate = text::short(router.routed_per_second);
     fact(
-        "decisions",
+        "requests",
         vec![
-            part(format!("{rate}/s"), Role::Fg),
+            part(format!("{rate}/s in the last min"), Role::Fg),
             part(
-                format!(" {} {} requests routed", glyphs.dot, text::count(router.routed)),
-                Role::Fg,
+                format!(" {} {} since start", glyphs.dot, text::count(router.routed)),
+                Role::Muted,
             ),
         ],
     )
 }
 
-fn overlap(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
+fn hits(scene: &Scene<'_>, glyphs: &Glyphs) -> Fact {
+    let router = &scene.snapshot.router;
     if router.overlap_known == 0 {
-        return fact("overlap", vec![missing("no request with a known overlap", glyphs)]);
+        return fact("cache hits", vec![missing("no request with known hits yet", glyphs)]);
     }
-    let share = router.overlap_zero as f64 / router.overlap_known as f64;
-    let (zero, known) = (text::count(router.overlap_zero), text::count(router.overlap_known));
-    fact(
-        "overlap",
-        vec![
-            part(format!("none in {} % of requests", text::percent(share)), Role::Fg),
-            part(format!(" ({zero} of {known})"), Role::Muted),
-        ],
-    )
+    let now = scene.snapshot.felt.found.map_or_else(
+        || missing("no request in the last min", glyphs),
+        |share| {
+            part(format!("{} % of requests in the last min", text::whole_percent(share)), Role::Fg)
+        },
+    );
+    let found = text::count(router.overlap_known.saturating_sub(router.overlap_zero));
+    let total =
+        format!(" {} {found} of {} since start", glyphs.dot, text::count(router.overlap_known));
+    fact("cache hits", vec![now, part(total, Role::Muted)])
 }
 
 fn cost(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
-    let logit = router.mean_logit.map_or_else(
-        || missing("no logit seen in the last minute", glyphs),
-        |logit| part(format!("mean {logit:.1}"), Role::Fg),
+    let cost = router.mean_logit.map_or_else(
+        || missing("no cost logged in the last min", glyphs),
+        |cost| part(format!("{cost:.1} in the last min"), Role::Fg),
     );
     let weight = router
         .overlap_weight
         .map(|weight| part(format!(" {} overlap weight {weight:.1}", glyphs.dot), Role::Fg));
-    fact("logit", [logit].into_iter().chain(weight).collect())
+    fact("mean cost", [cost].into_iter().chain(weight).collect())
 }
 
-fn tree_size(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
-    let parts = match router.last_tree_size {
-        None => vec![missing("not printed", glyphs)],
-        // Printed as 0 whenever the overlap is 0 (dynamo-llm 0.9.0, kv_router/scheduler.rs:583).
-        Some(0) => vec![
-            part("0 printed last", Role::Fg),
-            part(", proves nothing", Role::Muted),
-            part(": it is 0 whenever there is no overlap", Role::Muted),
-        ],
-        Some(size) => vec![part(format!("{} printed last", text::thousands(size)), Role::Fg)],
-    };
-    fact("tree size", parts)
+/// The size of its index that a router logged last. Release 0.9 prints 0 whenever a request hits nothing
+/// (dynamo-llm 0.9.0, `kv_router/scheduler.rs:583`).
+fn tree_size(router: &RouterSummary, glyphs: &Glyphs) -> Option<Fact> {
+    let size = router.last_tree_size?;
+    let mut parts = vec![part(text::thousands(size), Role::Fg)];
+    if size == 0 {
+        let why = format!(" {} 0.9 prints 0 on every miss", glyphs.dot);
+        parts.push(part(why, Role::Muted));
+    }
+    Some(fact("logged tree size", parts))
 }
 
 fn latency(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
@@ -230,26 +231,24 @@ fn warnings(router: &RouterSummary, glyphs: &Glyphs) -> Vec<Fact> {
     };
     // Whole seconds, the one that is going on included.
     let span = text::span(Duration::from_secs_f64(router.recent.as_secs_f64().ceil()));
-    // Which of the two it is stands first, so that it is never what has no room.
-    let line = |label: &'static str, count: u64, recent: u64, what: &str| {
+    let line = |label: &'static str, count: u64, recent: u64| {
         let role = if recent > 0 { State::Warn.role() } else { Role::Fg };
-        let total = format!(" {} {} in all", glyphs.dot, text::count(count));
+        let total = format!(" {} {} since start", glyphs.dot, text::count(count));
         fact(
             label,
             vec![
-                part(format!("{:>6} WARN in {span}", text::count(recent)), role),
+                part(format!("{} WARN in {span}", text::count(recent)), role),
                 part(total, Role::Muted),
-                part(format!(" {} \"{what}\"", glyphs.dot), Role::Muted),
             ],
         )
     };
     let mut facts = vec![
-        line("no parent", parents, router.recent_parent_warnings, "Failed to find parent block"),
-        line("no block", removes, router.recent_remove_warnings, "Failed to find block to remove"),
+        line("parent not found", parents, router.recent_parent_warnings),
+        line("block not found", removes, router.recent_remove_warnings),
     ];
     if let Some(count) = router.worker_log_warnings.filter(|count| *count > 0) {
         let count = text::count(count);
-        let said = format!("{count} in workers' own logs, not the router's");
+        let said = format!("{count} more in the logs of workers");
         facts.push(fact("", vec![part(said, Role::Muted)]));
     }
     facts

@@ -16,7 +16,7 @@ const STALE: Duration = Duration::from_secs(3);
 /// Longest reason of a source that is down.
 const REASON: usize = 40;
 
-/// How much is said of the deployment, and of each source, from the most to the least.
+/// Forms of the bar by the detail on the deployment and on each source, from the most to the least.
 const FORMS: [(Label, Detail); 26] = [
     (Label::Full, Detail::Reason(REASON)),
     (Label::Full, Detail::Reason(20)),
@@ -70,7 +70,7 @@ enum Detail {
     Failed(usize),
     /// A mark for each.
     Mark,
-    /// How many are in which state.
+    /// The number of sources in each state.
     Count,
 }
 

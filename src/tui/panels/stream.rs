@@ -6,11 +6,12 @@ mod event;
 use ratatui::layout::Rect;
 
 use super::{PanelId, Scene, events};
-use crate::snapshot::{EventRow, Snapshot};
+use crate::snapshot::{Answer, EventRow, Snapshot};
 use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::views;
+use crate::tui::views::events::Rows;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
 
 pub use event::{draw as event, last, lines_to_copy, page as event_page};
@@ -23,6 +24,8 @@ const WHO: (usize, usize) = (2, 18);
 const TIMED: usize = 30;
 /// Columns from which on the source of each event is told.
 const SOURCED: usize = 100;
+/// The source of log lines.
+const LOGS: &str = "logs";
 /// Columns of a source.
 const SOURCE: usize = 10;
 
@@ -49,6 +52,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     lines.truncate(height);
     debug_assert!(first <= at);
     for (y, line) in lines.iter().enumerate() {
+        // A wrapped event takes several lines.
+        if !state.wrap {
+            canvas.spot(inner, text::coordinate(y), first + y);
+        }
         canvas.parts(inner, 0, text::coordinate(y), line);
     }
 }
@@ -88,7 +95,10 @@ fn window(
 /// Returns the events that the filter lets through, oldest first.
 pub fn filtered<'a>(snapshot: &'a Snapshot, state: &views::events::State) -> Vec<&'a EventRow> {
     let filter = state.filter();
-    snapshot.events.iter().filter(|row| filter.matches(&(*row).into())).collect()
+    let all = state.rows == Rows::Events;
+    let wanted = |row: &&EventRow| all || row.source.as_ref() == LOGS;
+    let rows = snapshot.events.iter().filter(wanted);
+    rows.filter(|row| filter.matches(&(*row).into())).collect()
 }
 
 /// Returns where the selected event is among `rows`: the newest where none is selected, and the one
@@ -108,10 +118,17 @@ pub fn page(area: Rect, framed: bool) -> usize {
 
 fn title(snapshot: &Snapshot, shown: usize, state: &views::events::State) -> String {
     let all = text::thousands(snapshot.events.len() as u64);
-    if state.filter().is_empty() {
-        return format!("Events, last {all}");
+    let lines = state.rows == Rows::LogLines;
+    let what = if lines { "Log lines" } else { "Events" };
+    match (state.filter().is_empty(), lines) {
+        (true, false) => format!("{what}, last {all}"),
+        (true, true) => {
+            format!("{what}, {} of the last {all} events", text::thousands(shown as u64))
+        }
+        (false, _) => {
+            format!("{what}, {} of {all} match {}", text::thousands(shown as u64), state.typed)
+        }
     }
-    format!("Events, {} of {all} match {}", text::thousands(shown as u64), state.typed)
 }
 
 fn notes(glyphs: &Glyphs, scene: &Scene<'_>, count: usize, at: Option<usize>) -> Vec<Part> {
@@ -145,7 +162,7 @@ fn dropped(scene: &Scene<'_>) -> Part {
     part(said, role)
 }
 
-/// What rows are written with.
+/// The context in which rows are written.
 struct Pen<'a> {
     scene: &'a Scene<'a>,
     glyphs: &'static Glyphs,
@@ -163,6 +180,13 @@ impl<'a> Pen<'a> {
             _ => WHO.1,
         };
         Self { scene, glyphs, width, who: who.clamp(WHO.0, most) }
+    }
+
+    /// Returns the log line of an event, where lines are wanted and kept.
+    fn line(&self, row: &EventRow) -> Option<&str> {
+        let Answer::Lines(lines) = self.scene.answer else { return None };
+        let lines = Some(lines).filter(|_| self.scene.look.events.rows == Rows::LogLines)?;
+        lines.iter().find(|line| line.number == row.number).map(|line| line.text.as_str())
     }
 
     fn time(&self, row: &EventRow) -> String {
@@ -194,7 +218,7 @@ impl<'a> Pen<'a> {
             String::new()
         };
         let fixed = 2 + text::width(&time) + text::width(&source) + text::width(&head) + 2;
-        let said = text::clean(&row.text);
+        let said = text::clean(self.line(row).unwrap_or(&row.text));
         let more = events::repeats(row.repeats);
         let room = self.width.saturating_sub(fixed + text::width(&more));
         let mut texts = if self.scene.look.events.wrap {

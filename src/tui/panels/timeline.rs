@@ -23,9 +23,9 @@ pub struct Course<'a> {
     pub live: &'a Snapshot,
     /// The series.
     pub series: &'a SeriesSet,
-    /// Where they end.
+    /// Their end.
     pub end: Timestamp,
-    /// How long before now that is.
+    /// Time between that moment and now.
     pub age: Duration,
     /// The moment that the rest of the screen shows, where it is not the end.
     pub cursor: Option<Timestamp>,

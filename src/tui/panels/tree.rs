@@ -32,7 +32,7 @@ pub fn name(node: &TreeNode) -> String {
     match node {
         TreeNode::Root => String::from("root"),
         TreeNode::Detached => String::from("detached"),
-        TreeNode::Orphans => String::from("orphans"),
+        TreeNode::Orphans => String::from("rejected"),
         TreeNode::Missing(hash) => short(*hash),
         TreeNode::Block(block) => short(block.sequence),
     }
@@ -62,13 +62,18 @@ fn sought<'a>(
     from.filter(move |found| found.way.last() == Some(&node)).map(|found| found.hash)
 }
 
-/// Returns why there is no tree of the past, and the key that leads to the one of now.
-pub fn not_kept(keys: &Keymap) -> String {
-    with_keys(keys, "no tree is kept of the past; {past-now} goes back to now, where there is one")
+/// Returns why the tree of the past does not open, or is missing, with the key that leads to the present.
+pub fn not_kept(keys: &Keymap, some: bool) -> String {
+    let said = if some {
+        "of the past only the hottest prefixes are kept; {past-now} returns to now"
+    } else {
+        "no prefixes were kept of this moment; {past-now} returns to now"
+    };
+    with_keys(keys, said)
 }
 
 fn not_frozen(keys: &Keymap) -> String {
-    with_keys(keys, "no tree was asked for when the picture was frozen; {toggle-freeze} goes on")
+    with_keys(keys, "no prefixes were loaded when the display was frozen; {toggle-freeze} resumes")
 }
 
 /// Returns how many rows of the tree are in sight.
@@ -87,12 +92,13 @@ const fn names_height(panel: u16) -> u16 {
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let state = &scene.look.tree;
     let page = view::page(scene.snapshot);
-    let inner = scene.frame(canvas, area, PanelId::Tree, "Prefixes", notes(canvas, scene, page));
+    let title = title(scene, canvas.glyphs());
+    let inner = scene.frame(canvas, area, PanelId::Tree, title, notes(canvas, scene, page));
     let Some(page) = page else {
         let (said, role) = match (scene.past, scene.held) {
-            (true, _) => (not_kept(scene.keys), Role::Warn),
+            (true, _) => (not_kept(scene.keys, false), Role::Warn),
             (false, true) => (not_frozen(scene.keys), Role::Warn),
-            (false, false) => (String::from("asking for the tree"), Role::Muted),
+            (false, false) => (String::from("loading prefixes"), Role::Muted),
         };
         for (y, line) in text::wrap(&said, inner.width.into()).iter().enumerate() {
             canvas.put(inner, 0, text::coordinate(y), line, role);
@@ -122,6 +128,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         .take(height + 1)
         .map(|row| writer.item(row, base, deepest * 2, inner.width.into()))
         .collect();
+    canvas.spots(rows, first, items.len().min(height));
     widget::draw(canvas, rows, &items, Some(selected - first));
     if page.rank_count <= page.ranks.len() {
         // Inside out a full cell looks empty, and an empty one full.
@@ -135,13 +142,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         };
         canvas.upright(marks.intersection(rows));
     }
-    let y = 1;
     if let [root] = page.rows.as_slice()
         && let Some((why, role)) = bareness(scene, root)
     {
         let room = usize::from(inner.width).saturating_sub(BEFORE);
         for (at, line) in text::wrap(&why, room).iter().enumerate() {
-            canvas.put(rows, text::coordinate(BEFORE), y + text::coordinate(at), line, role);
+            canvas.put(rows, text::coordinate(BEFORE), 1 + text::coordinate(at), line, role);
         }
     }
     let end = Rect { y: inner.y + inner.height - below, height: below, ..inner };
@@ -167,7 +173,7 @@ fn bareness(scene: &Scene<'_>, root: &TreeRow) -> Option<(String, Role)> {
         Some((alias, true, None)) => format!("{alias} left, and its blocks with it."),
         Some((alias, false, _)) => format!("Nothing of {alias} is in the index."),
     };
-    let all = with_keys(scene.keys, "{back} shows the tree of all workers.");
+    let all = with_keys(scene.keys, "{back} leads back.");
     Some((format!("{why} {all}"), Role::Warn))
 }
 
@@ -178,7 +184,7 @@ pub(super) fn emptiness(scene: &Scene<'_>, root: &TreeRow) -> Option<String> {
         return None;
     }
     if !snapshot.hears_events() {
-        return Some(String::from("No event plane is heard: what is stored is not known."));
+        return Some(String::from("No KV events received: cached blocks are unknown."));
     }
     let counters = &snapshot.totals.counters;
     let (stores, empty, refused) =
@@ -187,23 +193,36 @@ pub(super) fn emptiness(scene: &Scene<'_>, root: &TreeRow) -> Option<String> {
     Some(match stores {
         0 => String::from("No block was stored since kvtop listens."),
         _ if empty * 2 > stores => {
-            format!("{} arrived without blocks: the publishers refused every block.", of(empty))
+            format!("{} arrived empty: the publishers rejected every block.", of(empty))
         }
         _ if refused * 2 > stores => {
-            let past = if scene.is_warming() { ", maybe from before kvtop attached" } else { "" };
-            format!("{} were refused: their parents are missing{past}.", of(refused))
+            let past =
+                if scene.is_warming() { ", perhaps from before kvtop connected" } else { "" };
+            format!("{} were rejected: their parents are missing{past}.", of(refused))
         }
         _ => String::from("Everything that was stored is removed again."),
     })
+}
+
+fn title(scene: &Scene<'_>, glyphs: &Glyphs) -> String {
+    match narrowed(scene) {
+        Some(alias) => scene.trail(&[alias, "Prefixes"], glyphs),
+        None => String::from("Prefixes"),
+    }
+}
+
+/// Returns the short name of the worker whose prefixes alone are shown.
+fn narrowed<'a>(scene: &'a Scene<'_>) -> Option<&'a str> {
+    let worker = scene.look.tree.worker?;
+    let row = scene.snapshot.workers.iter().find(|row| row.rank.worker == worker);
+    Some(row.map_or("?", |row| row.alias.as_str()))
 }
 
 fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec<Part> {
     let state = &scene.look.tree;
     let tree = &scene.snapshot.tree;
     let mut notes = Vec::new();
-    if let Some(worker) = state.worker {
-        let row = scene.snapshot.workers.iter().find(|row| row.rank.worker == worker);
-        let alias = row.map_or("?", |row| row.alias.as_str());
+    if let Some(alias) = narrowed(scene) {
         notes.push(part(format!("only {alias}  "), Role::Warn));
     }
     if state.root != TreeNode::Root {

@@ -22,7 +22,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         return;
     };
     let lines = rows(&entry, scene, reader::inside(area, scene.framed), canvas.glyphs());
-    let title = name(&entry);
+    let title = scene.trail(&[&name(&entry)], canvas.glyphs());
     let first = scene.look.workers.first_line;
     reader::draw(canvas, area, scene, (PanelId::Worker, &title), &lines, first);
 }

@@ -2,6 +2,8 @@
 
 mod cells;
 mod columns;
+mod hit;
+mod plan;
 mod room;
 
 use std::cmp::{Ordering, Reverse};
@@ -9,8 +11,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use cells::{Graphs, Pen, name};
-use ratatui::layout::{Position, Rect};
-use room::least;
+use ratatui::layout::Rect;
 
 use super::{PanelId, Scene};
 use crate::domain::WorkerRank;
@@ -19,12 +20,14 @@ use crate::snapshot::{Gravity, PodRow, Snapshot, SourceRow, WorkerRow};
 use crate::tui::filter::{Filter, Target};
 use crate::tui::judge::{self, Named, State, Verdict};
 use crate::tui::text;
-use crate::tui::theme::{Glyphs, Role};
+use crate::tui::theme::Role;
 use crate::tui::views::workers as view;
 use crate::tui::widgets::canvas::{Canvas, part};
-use crate::tui::widgets::table::{Column, Table};
+use crate::tui::widgets::table::Table;
 
 pub use columns::{Col, Widths};
+pub use hit::{Hit, hit};
+use plan::Plan;
 pub use room::crowded_out;
 
 /// Columns of a worker's name, at least and at most.
@@ -34,13 +37,14 @@ const ROOMY: usize = 76;
 const NAMED: usize = 18;
 /// Columns of the table from which on a worker that warms up says so in a word.
 const WARMING: usize = 60;
-/// Columns of the table from which on there is a word for each state.
+/// Columns of the table from which on there is a word for each state, and of the overview's, whose graphs come first.
 const WORDS: usize = 112;
+const WORDS_BESIDE_GRAPHS: usize = 136;
 /// Cells of the bar beside KV%.
 const BAR: usize = 10;
 /// Cells of the course beside STORE/s.
 const COURSE: usize = 10;
-/// Width of ORPH% with room for the word.
+/// Width of REJ% with room for the word.
 const ORPHANS: usize = 9;
 /// Columns of a node's name, at most.
 const NODE: usize = 24;
@@ -52,10 +56,10 @@ pub struct Entry<'a> {
     pub row: &'a WorkerRow,
     /// Its pod, when Kubernetes shows it.
     pub pod: Option<&'a PodRow>,
-    /// How it is doing.
+    /// Its state.
     pub verdict: Verdict,
-    /// What findings say of its block size.
-    size: Option<State>,
+    /// The state of its block size, where findings are about that.
+    pub size: Option<State>,
 }
 
 /// By what workers are sorted.
@@ -78,7 +82,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let marked = if scene.look.overview.follows_worker { 2 } else { 0 };
     let room = room.saturating_sub(marked);
     let mut wanted = Col::essential();
-    if room >= WORDS {
+    if room >= WORDS_BESIDE_GRAPHS {
         wanted.insert(Col::State);
     }
     let sums = !scene.framed;
@@ -147,60 +151,6 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     table.draw(canvas, inner, Table::names_fit(inner.height), 0);
 }
 
-/// What is at a place of the table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hit {
-    /// A worker.
-    Row(WorkerRank),
-    /// The name of a column.
-    Header(Col),
-}
-
-/// Returns what is at a place of the screen, of the table in `area`; `chosen` is true for the table whose order
-/// can be chosen.
-pub fn hit(area: Rect, at: Position, chosen: bool, scene: &Scene<'_>) -> Option<Hit> {
-    let edge = u16::from(scene.framed);
-    let entries = if chosen {
-        listed(scene.snapshot, &scene.look.workers)
-    } else {
-        entries(scene.snapshot, Sort::default())
-    };
-    let (room, height) = inside(area, scene.framed);
-    let names = u16::from(Table::names_fit(height));
-    let y = at.y.checked_sub(area.y + edge)?;
-    if y < names {
-        return header(room, at.x.checked_sub(area.x + 2 * edge)?, &entries, scene)
-            .filter(|_| chosen);
-    }
-    let sums = chosen || !scene.framed;
-    let page = page(area, scene.framed, entries.len(), sums);
-    let first = if chosen {
-        position(&entries, scene.look.workers.selected) / page * page
-    } else {
-        scene.look.first_worker.min(entries.len().saturating_sub(page))
-    };
-    let row = usize::from(y - names);
-    let entry = entries.get(first + row).filter(|_| row < page)?;
-    Some(Hit::Row(entry.row.rank))
-}
-
-/// Returns the column whose name stands at `x` of the chosen table.
-fn header(room: usize, x: u16, entries: &[Entry<'_>], scene: &Scene<'_>) -> Option<Hit> {
-    // The mark beside the selected row takes two columns.
-    let mut x = usize::from(x.checked_sub(2)?);
-    let glyphs = Glyphs::UNICODE;
-    let state = &scene.look.workers;
-    let room = room.saturating_sub(2);
-    let plan = Plan::new(entries, &state.columns, room, scene, glyphs);
-    for (col, width) in plan.shown() {
-        if x <= width {
-            return col.sorts().then_some(Hit::Header(col));
-        }
-        x -= width + 1;
-    }
-    None
-}
-
 /// Returns how many workers of `count` are seen at once in `area`, of a table with or without sums.
 pub fn page(area: Rect, framed: bool, count: usize, sums: bool) -> usize {
     let (_, height) = inside(area, framed);
@@ -240,7 +190,7 @@ fn waiting(scene: &Scene<'_>) -> String {
     if scene.snapshot.frames == 0 {
         String::from("no data yet: waiting for the first event")
     } else if scene.snapshot.is_silent_on_nats() {
-        format!("no KV event came by NATS yet: {EVENTS_BY_ZMQ}")
+        format!("no KV event over NATS yet: {EVENTS_BY_ZMQ}")
     } else {
         String::from("no worker seen yet: they appear with their first KV event")
     }
@@ -262,7 +212,7 @@ fn line(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 
 /// Returns the workers with their verdicts, sorted.
 pub fn entries(snapshot: &Snapshot, sort: Sort) -> Vec<Entry<'_>> {
-    let named = Named::of(&snapshot.findings);
+    let named = Named::of(snapshot);
     let mut entries: Vec<_> =
         snapshot.workers.iter().map(|row| entry(snapshot, &named, row)).collect();
     match sort.by {
@@ -308,7 +258,7 @@ fn passes(entry: &Entry<'_>, filter: &Filter) -> bool {
 pub fn selected<'a>(snapshot: &'a Snapshot, state: &view::State) -> Option<Entry<'a>> {
     let of = |rank| snapshot.workers.iter().find(|row| row.rank == rank);
     match state.selected.and_then(of) {
-        Some(row) => Some(entry(snapshot, &Named::of(&snapshot.findings), row)),
+        Some(row) => Some(entry(snapshot, &Named::of(snapshot), row)),
         None => listed(snapshot, state).into_iter().next(),
     }
 }
@@ -326,16 +276,11 @@ pub fn pod<'a>(snapshot: &'a Snapshot, row: &WorkerRow) -> Option<&'a PodRow> {
 
 /// The worst first. Close shares do not swap places.
 fn badness(entry: &Entry<'_>) -> Reverse<(State, usize)> {
-    let tenths = match judge::orphans(entry.row) {
-        State::Gone | State::Unknown => 0,
-        State::Ok | State::Warn | State::Fail => {
-            text::cells(entry.row.orphan_share.unwrap_or(0.0) * 10.0)
-        }
-    };
+    let tenths = text::cells(judge::rejected(entry.row).unwrap_or(0.0) * 10.0);
     Reverse((entry.verdict.state, tenths))
 }
 
-/// What is not known comes last.
+/// Orders values downwards, unknown ones last.
 fn largest_first(a: Option<f64>, b: Option<f64>) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => b.total_cmp(&a),
@@ -349,74 +294,6 @@ fn largest_first(a: Option<f64>, b: Option<f64>) -> Ordering {
 pub fn position(entries: &[Entry<'_>], selected: Option<WorkerRank>) -> usize {
     let of = |rank| entries.iter().position(|entry| entry.row.rank == rank);
     selected.and_then(of).unwrap_or(0)
-}
-
-/// Which columns a table has, and how wide they are. All workers decide that, so that columns stay while
-/// somebody scrolls.
-struct Plan {
-    cols: Vec<Col>,
-    columns: Vec<Column>,
-    /// Positions of the columns that have room.
-    kept: Vec<usize>,
-    widths: Widths,
-    bar: bool,
-    course: bool,
-}
-
-impl Plan {
-    fn new(
-        entries: &[Entry<'_>],
-        wanted: &BTreeSet<Col>,
-        room: usize,
-        scene: &Scene<'_>,
-        glyphs: &'static Glyphs,
-    ) -> Self {
-        let mut cols: Vec<Col> =
-            Col::ALL.into_iter().filter(|col| is_shown(*col, wanted, scene)).collect();
-        let (mut widths, longest) = least(entries, room, glyphs);
-        if is_usual(wanted) && entries.iter().any(|entry| entry.row.node.is_some()) {
-            // Where it takes no room from anything else.
-            let whole = Widths { name: longest, ..widths };
-            let all = cols.iter().chain([&Col::Node]);
-            let all = all.map(|col| col.column(&whole, glyphs).width + 1);
-            if all.sum::<usize>() + BAR + COURSE <= room {
-                cols.push(Col::Node);
-            }
-        }
-        let least = widths.name;
-        let fitting = Table { columns: laid_out(&cols, &widths, glyphs), ..Table::default() };
-        let kept = fitting.fitting(room);
-        let used: usize = kept.iter().map(|&at| fitting.columns[at].width + 1).sum();
-        let mut spare = (room + 1).saturating_sub(used);
-        let place =
-            |wanted: Col| cols.iter().position(|col| *col == wanted).filter(|at| kept.contains(at));
-        let bar = place(Col::Kv).filter(|_| spare > BAR + longest - least);
-        if bar.is_some() {
-            spare -= BAR + 1;
-        }
-        let course = place(Col::Stores).filter(|_| spare > COURSE + longest - least);
-        if course.is_some() {
-            spare -= COURSE + 1;
-        }
-        widths.name = longest.min(least + spare);
-        let mut columns = laid_out(&cols, &widths, glyphs);
-        for (at, cells) in [(bar, BAR), (course, COURSE)] {
-            if let Some(column) = at.and_then(|at| columns.get_mut(at)) {
-                column.width += cells + 1;
-            }
-        }
-        let (bar, course) = (bar.is_some(), course.is_some());
-        Self { cols, columns, kept, widths, bar, course }
-    }
-
-    /// Returns the columns that have room, each with its width.
-    fn shown(&self) -> impl Iterator<Item = (Col, usize)> {
-        self.kept.iter().map(|&at| (self.cols[at], self.columns[at].width))
-    }
-}
-
-fn laid_out(cols: &[Col], widths: &Widths, glyphs: &Glyphs) -> Vec<Column> {
-    cols.iter().map(|col| col.column(widths, glyphs)).collect()
 }
 
 /// Returns the table with its visible rows.

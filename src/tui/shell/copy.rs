@@ -1,4 +1,4 @@
-//! What is copied: fixes, commands, and what is selected.
+//! Copies: fixes, commands, and the selected item.
 
 use super::Shell;
 use crate::snapshot::{FindingRow, Snapshot};

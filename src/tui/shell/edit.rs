@@ -2,30 +2,29 @@
 
 use super::{Open, Shell, scope};
 use crate::snapshot::{Feed, Snapshot};
-use crate::tui::command::{Action, Edit};
-use crate::tui::keymap::names::with_keys;
+use crate::tui::command::{Action, Command, Edit, View};
 use crate::tui::line;
 use crate::tui::palette;
 use crate::tui::views;
 
 impl Shell {
-    /// Lets the filter of the view be typed, which holds while it is typed; or says why there is nothing
-    /// to filter.
+    /// Lets the filter of the view's list be typed, which holds while it is typed. It leads back to the list where
+    /// that is hidden, and from the overview to the list of workers.
     pub(super) fn open_filter(&mut self, live: &Snapshot) {
+        if views::of(self.view).filter.is_none() {
+            self.show(View::Workers);
+        }
         let view = views::of(self.view);
-        let shown = self.layout(self.area(), live).panel(view.home).is_some();
-        let why = match view.filter {
-            Some(filter) if shown => {
-                self.open = Open::Filter(filter(&mut self.look).clone());
-                return;
-            }
-            Some(_) => "{open-filter} filters the list behind this: {back} goes back to it",
-            None => {
-                "{open-filter} filters workers ({show-workers}), decisions ({show-routing}), events \
-                 ({show-events}) and findings ({show-findings})"
-            }
-        };
-        self.tell(with_keys(&self.keys, why), false);
+        if self.layout(self.area(), live).panel(view.home).is_none() {
+            self.zoom = false;
+        }
+        if (view.opened)(&self.look) && self.layout(self.area(), live).panel(view.home).is_none() {
+            self.offer(Command::Back, live);
+        }
+        if let Some(filter) = view.filter {
+            self.look.focus = view.home;
+            self.open = Open::Filter(filter(&mut self.look).clone());
+        }
     }
 
     /// Gives the view the filter back that it had before, and closes what is typed.
@@ -64,7 +63,8 @@ impl Shell {
         }
     }
 
-    fn selected_entry(&self, snapshot: &Snapshot) -> Option<palette::Entry> {
+    /// Returns the selected entry of the palette.
+    pub(super) fn selected_entry(&self, snapshot: &Snapshot) -> Option<palette::Entry> {
         let entries = self.palette(snapshot);
         let last = entries.len().checked_sub(1)?;
         entries.into_iter().nth(self.palette_at.min(last))

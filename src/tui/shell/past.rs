@@ -23,7 +23,7 @@ const NEAR: Duration = Duration::from_millis(1_200);
 pub(super) struct Held {
     /// The picture, with the graphs that the engine drew of its time since.
     pub(super) picture: Box<Snapshot>,
-    /// What it was answered with. A tree is of no other time.
+    /// Its own answer: a tree belongs to one moment.
     answer: Answer,
     /// True for one of the past; false for one that was frozen.
     past: bool,
@@ -48,7 +48,7 @@ impl Held {
                 self.picture.answer = Answer::Routing(Box::new(detail));
             }
             Answer::Tree(_) => self.picture.answer = self.answer.clone(),
-            Answer::Nothing | Answer::Event(_) => {}
+            Answer::Nothing | Answer::Event(_) | Answer::Lines(_) => {}
         }
     }
 }
@@ -102,14 +102,15 @@ impl Shell {
             by => by,
         };
         if matches!(live.feed, Feed::Replay(_)) {
-            return match by {
-                Past::By(seconds) => Some(Action::Replay(ReplayCommand::SeekBy(seconds))),
-                Past::At(at) => Some(Action::Replay(ReplayCommand::SeekTo(at))),
-                Past::Ago(_) | Past::Now | Past::Step(_) | Past::Marker(_) => {
-                    self.at_the_oldest(live);
-                    None
-                }
+            let command = match by {
+                Past::By(seconds) | Past::Step(seconds) => ReplayCommand::SeekBy(seconds),
+                Past::At(at) => ReplayCommand::SeekTo(at),
+                Past::Ago(seconds) => ReplayCommand::SeekBy(
+                    i64::try_from(seconds).unwrap_or(i64::MAX).saturating_neg(),
+                ),
+                Past::Now | Past::Marker(_) => ReplayCommand::SeekEnd,
             };
+            return Some(Action::Replay(command));
         }
         let newest = live.at.after(Duration::from_micros(1));
         let found = match by {
@@ -144,7 +145,7 @@ impl Shell {
         match found.map(Arc::clone) {
             None => self.held = None,
             Some(_) if layout::class(self.area()) == Class::Tiny => {
-                self.tell("too little room to say that this is the past", true);
+                self.tell("the terminal is too small to show the past", true);
             }
             Some(picture) => self.hold(&picture, live),
         }
@@ -153,7 +154,7 @@ impl Shell {
 
     /// Returns the way to the next marker after `here`, or to the last one before; says so where there is none.
     fn marker(&mut self, way: i64, here: Timestamp, live: &Snapshot) -> Option<Past> {
-        let markers = markers::of(live, Glyphs::UNICODE);
+        let markers = markers::known(live, Glyphs::UNICODE);
         let mut times = markers.iter().map(|marker| marker.at);
         // A picture is of the second in which something happened, or of one nearby.
         let found = if way < 0 {
@@ -182,13 +183,10 @@ impl Shell {
         match oldest {
             Some(oldest) => {
                 self.hold(&oldest, live);
-                self.tell("this is as far back as pictures are kept", false);
+                self.tell("start of history", false);
             }
-            None if self.is_past() => self.tell("nothing older is kept", true),
-            None if matches!(live.feed, Feed::Replay(_)) => {
-                self.tell("a recording is wound back: [ or {", true);
-            }
-            None => self.tell("nothing is kept of the past yet", true),
+            None if self.is_past() => self.tell("start of history", true),
+            None => self.tell("no history yet", true),
         }
     }
 

@@ -176,7 +176,7 @@ fn fitting(begin: &str, live: &Snapshot) -> Vec<String> {
 fn why_not(scope: Scope, live: &Snapshot) -> Option<&'static str> {
     match (&live.feed, scope) {
         (Feed::Live, Scope::Graph) if names(live).is_empty() => {
-            Some("no graph deployment is seen here; Kubernetes tells of them")
+            Some("no graph deployment found (needs Kubernetes)")
         }
         (Feed::Live, _) => None,
         (Feed::Demo(_), _) => Some("a demo has nothing else to look at; `kvtop -n NAME` does"),

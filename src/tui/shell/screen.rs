@@ -1,6 +1,7 @@
 //! Drawing: bars, panels, and what lies over them.
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{Open, Shell, scope};
@@ -10,12 +11,13 @@ use crate::tui::command::{Command, Edit, Past, View};
 use crate::tui::keymap::names::told;
 use crate::tui::layout;
 use crate::tui::line::{self, Sense};
+use crate::tui::markers;
 use crate::tui::overlay::{help, palette, picker};
 use crate::tui::panels::tree::sums;
 use crate::tui::panels::{self, Look, PanelId, banner, bars, footer, status};
 use crate::tui::theme::{Glyphs, Role, Theme};
 use crate::tui::views;
-use crate::tui::widgets::canvas::{Canvas, Part, part};
+use crate::tui::widgets::canvas::{Canvas, Part, Spot, part};
 
 /// Columns of the program's name in the status bar.
 const NAME: u16 = 7;
@@ -23,8 +25,18 @@ const NAME: u16 = 7;
 impl Shell {
     /// Draws `live`, or the picture that is held, on the whole of `frame`.
     pub fn draw(&self, live: &Snapshot, theme: &Theme, frame: &mut Frame<'_>) {
-        let whole = frame.area();
-        let mut canvas = Canvas::new(frame.buffer_mut(), theme);
+        self.paint(live, frame.buffer_mut(), theme);
+    }
+
+    /// Returns the rows of lists that are on the screen, those on top last.
+    pub(super) fn spots(&self, live: &Snapshot, theme: &Theme) -> Vec<Spot> {
+        let (width, height) = self.screen;
+        self.paint(live, &mut Buffer::empty(Rect::new(0, 0, width, height)), theme)
+    }
+
+    fn paint(&self, live: &Snapshot, buffer: &mut Buffer, theme: &Theme) -> Vec<Spot> {
+        let whole = buffer.area;
+        let mut canvas = Canvas::new(buffer, theme);
         canvas.clear(whole);
         let ((width, height), strip) = self.divided((whole.width, whole.height));
         let area = Rect { width, height, ..whole };
@@ -45,7 +57,10 @@ impl Shell {
         }
         match &live.feed {
             Feed::Live => {}
-            Feed::Replay(playback) => bars::replay(&mut canvas, layout.playback, playback),
+            Feed::Replay(playback) => {
+                let markers = markers::known(live, theme.glyphs());
+                bars::replay(&mut canvas, layout.playback, playback, &markers);
+            }
             Feed::Demo(demo) => bars::demo(&mut canvas, layout.marker, demo, &self.keys),
         }
         let state = state(live, held, theme.glyphs());
@@ -71,6 +86,7 @@ impl Shell {
             }
             Open::Nothing | Open::Filter(_) => {}
         }
+        canvas.into_spots()
     }
 
     fn panels(&self, canvas: &mut Canvas<'_>, live: &Snapshot, layout: &layout::Layout) {
@@ -95,7 +111,7 @@ impl Shell {
             (Open::Line(typed), None) => {
                 let lines = line::suggestions(typed, &self.themes, demo);
                 if lines.is_empty() {
-                    let (said, role) = self.said_of(typed, demo);
+                    let (said, role) = self.said_of(typed, live);
                     footer::answered(canvas, area, typed, &said, role);
                     return;
                 }
@@ -137,14 +153,21 @@ impl Shell {
     }
 
     /// Returns what is said of a line that no suggestion continues.
-    fn said_of(&self, typed: &str, demo: bool) -> (String, Role) {
+    fn said_of(&self, typed: &str, live: &Snapshot) -> (String, Role) {
+        let demo = matches!(live.feed, Feed::Demo(_));
         match line::sense(typed, &self.themes, demo) {
             Sense::Runs(about) => {
                 let key = told(&self.keys, Command::Edit(Edit::Submit));
                 (format!("{key}: {about}"), Role::Muted)
             }
             Sense::Lacks(why) => (why, Role::Muted),
-            Sense::Nothing => (String::from("no such command"), Role::Warn),
+            Sense::Nothing => match self.selected_entry(live) {
+                Some(entry) => {
+                    let key = told(&self.keys, Command::Edit(Edit::Submit));
+                    (format!("{key}: {}, {}", entry.line, entry.about), Role::Muted)
+                }
+                None => (String::from("no command matches"), Role::Warn),
+            },
         }
     }
 

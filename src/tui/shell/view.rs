@@ -1,4 +1,4 @@
-//! Which view is shown, the way between views, and the size of the banner.
+//! The current view, moves between views, and the size of the banner.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Shell {
             self.open = Open::Nothing;
         } else if self.zoom {
             self.zoom = false;
-        } else if !self.offer(Command::Back, live) {
+        } else if !self.climb() && !self.offer(Command::Back, live) {
             self.show(View::Overview);
         }
     }
@@ -53,12 +53,12 @@ impl Shell {
         let mut look = self.look.clone();
         let layout = self.layout(self.area(), live);
         let reply = (views::of(self.view).update)(&mut look, command, &self.stage(live, &layout));
-        self.look = look;
+        let before = std::mem::replace(&mut self.look, look);
         match reply {
             Reply::Pass => return false,
             Reply::Done => {}
             Reply::Refused(why) => self.tell(why, true),
-            Reply::Go(view) => self.show(view),
+            Reply::Go(view) => self.drill(view, &before),
             Reply::Pick(picker) => self.open = Open::Picker(picker),
         }
         true
@@ -98,7 +98,7 @@ impl Shell {
         let (past, keys) = (self.is_past(), &self.keys);
         // A frame does not change, so that the newest picture may tell of it.
         let answer = match &live.answer {
-            newest @ Answer::Event(_) => newest,
+            newest @ (Answer::Event(_) | Answer::Lines(_)) => newest,
             _ => &snapshot.answer,
         };
         let (live_at, timeline) = (live.at, self.timeline(live));
@@ -136,7 +136,7 @@ impl Shell {
         let late = findings::alert(live).top.filter(|top| !held(top.id));
         let (said, grave) = match late {
             Some(top) => {
-                let said = "is newer than the held picture; {toggle-freeze} goes on";
+                let said = "is newer than the frozen picture; {toggle-freeze} resumes";
                 (format!("{} {}", top.id, with_keys(&self.keys, said)), true)
             }
             None => (nothing(shown), false),
@@ -178,12 +178,12 @@ impl Shell {
 
 /// Returns what to say when nothing is wrong; nothing when something is.
 fn nothing(shown: &Snapshot) -> String {
-    let good = "nothing is found to be wrong";
+    let good = "no problem found";
     match (findings::open(shown).len(), shown.checks.is_empty(), findings::unknown(shown)) {
         (1.., _, _) => String::new(),
         (0, true, _) => String::from("no check has run yet"),
         (0, false, 0) => String::from(good),
-        (0, false, 1) => format!("{good}, but 1 check cannot tell"),
-        (0, false, count) => format!("{good}, but {count} checks cannot tell"),
+        (0, false, 1) => format!("{good}, but 1 check needs more data"),
+        (0, false, count) => format!("{good}, but {count} checks need more data"),
     }
 }

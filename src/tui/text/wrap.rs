@@ -5,7 +5,7 @@ use ratatui::text::Span;
 
 use super::width;
 
-/// What parts the names and paths in a long word.
+/// Characters at which the names and paths in a long word are split.
 const MARKS: [char; 10] = ['/', ':', '-', '_', '.', ',', '=', '@', '&', '?'];
 /// A line that is broken at one of them has at least so much of its columns filled: a half.
 const LEAST: usize = 2;

@@ -23,7 +23,7 @@ pub(super) const NAMES: [(&str, Color); 17] = [
     ("white", Color::White),
 ];
 
-/// What xterm shows for the sixteen colours, for finding the nearest.
+/// The sixteen colours as xterm shows them, for finding the nearest.
 const SIXTEEN: [(Color, [u8; 3]); 16] = [
     (Color::Black, [0, 0, 0]),
     (Color::Red, [205, 0, 0]),
@@ -43,7 +43,7 @@ const SIXTEEN: [(Color, [u8; 3]); 16] = [
     (Color::White, [255, 255, 255]),
 ];
 
-/// How many colours a terminal shows.
+/// The number of colours that a terminal shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// None: `NO_COLOR`, or a terminal without.

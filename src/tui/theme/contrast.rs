@@ -1,5 +1,4 @@
-//! Whether a theme can be read: contrast of texts, and how far apart states are for every kind of
-//! colour vision.
+//! Legibility of a theme: contrast of texts, and the distance between states for every kind of colour vision.
 //!
 //! Contrast is WCAG 2.2's, 1.4.3. Colour vision is simulated with the matrices of Machado, Oliveira and
 //! Fernandes (2009) for the whole lack of one kind of cone, on linear light. Distances are CIE 1976 ΔE.
@@ -71,14 +70,14 @@ impl Vision {
     }
 }
 
-/// How far apart the two nearest states of a theme are.
+/// The distance of the two nearest states of a theme.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distance {
     /// For whom.
     pub vision: Vision,
     /// The two.
     pub states: [Role; 2],
-    /// How far.
+    /// The distance.
     pub distance: f64,
 }
 
@@ -93,7 +92,7 @@ pub struct Contrast {
     pub least: f64,
 }
 
-/// What was computed of a theme.
+/// The contrast figures of a theme.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readability {
     /// Every text against the ground, in all colours.

@@ -29,9 +29,9 @@ pub enum ThemeError {
     /// There is no theme of that name.
     #[error("unknown theme `{name}`; known are {known}")]
     UnknownTheme {
-        /// What was asked for.
+        /// The name asked for.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
     /// The file is not TOML, or has a key that themes do not have.
@@ -39,7 +39,7 @@ pub enum ThemeError {
     Syntax {
         /// The theme.
         theme: String,
-        /// Where and why.
+        /// Position and reason.
         #[source]
         source: Box<toml::de::Error>,
     },
@@ -48,11 +48,11 @@ pub enum ThemeError {
     Unknown {
         /// The theme.
         theme: String,
-        /// What kind of thing.
+        /// The kind of thing.
         what: &'static str,
         /// The name.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
     /// A slot has a value of the wrong type.
@@ -62,7 +62,7 @@ pub enum ThemeError {
         theme: String,
         /// The slot, or the slot and its key.
         slot: String,
-        /// What it must be.
+        /// The expected value.
         wanted: &'static str,
     },
     /// A theme inherits itself.
@@ -108,7 +108,7 @@ impl Variant {
     }
 }
 
-/// What a theme says, with what it inherits.
+/// The settings of a theme, inherited ones included.
 #[derive(Debug)]
 pub(super) struct Resolved {
     pub(super) slots: [Slot; Role::ALL.len()],
@@ -118,7 +118,7 @@ pub(super) struct Resolved {
     pub(super) vision: Vec<Vision>,
 }
 
-/// What a theme says about one role.
+/// The style of one role in a theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Slot {
     fg: Option<Color>,

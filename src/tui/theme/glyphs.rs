@@ -50,11 +50,11 @@ pub struct Glyphs {
     pub change: &'static str,
     /// Before a row of a tree whose children are shown, and before one whose are hidden.
     pub fold: [&'static str; 2],
-    /// How much of something a worker has: nothing, a part, all.
+    /// The part of something that a worker has: nothing, some, all.
     pub presence: [&'static str; 3],
     /// Fills of areas that colours do not tell apart.
     pub fills: [&'static str; 3],
-    /// How much of something is somewhere: nothing, little, most, all.
+    /// The share of something in one place: nothing, little, most, all.
     pub heat: [&'static str; 4],
     /// A part of a way that is done, and one that is not.
     pub progress: [&'static str; 2],
@@ -68,8 +68,12 @@ pub struct Glyphs {
     pub full: &'static str,
     /// The empty part of a gauge.
     pub empty: &'static str,
-    /// Where a replay stands.
+    /// The position of a replay.
     pub head: &'static str,
+    /// Between the steps of a trail.
+    pub step: &'static str,
+    /// An event on the rule.
+    pub tick: &'static str,
     /// A chart's vertical axis, without and with a tick, and its corner.
     pub axis: [&'static str; 3],
     /// A sparkline's cells, from lowest to highest.
@@ -124,6 +128,8 @@ impl Glyphs {
         full: "█",
         empty: "░",
         head: "●",
+        step: "›",
+        tick: "┼",
         axis: ["│", "┤", "└"],
         sparks: ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
         braille: true,
@@ -164,6 +170,8 @@ impl Glyphs {
         full: "#",
         empty: ".",
         head: "O",
+        step: ">",
+        tick: "+",
         axis: ["|", "+", "+"],
         sparks: ["_", ".", ",", ":", "-", "=", "*", "#"],
         braille: false,

@@ -2,7 +2,7 @@
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What a cell means. Panels pick a role, themes pick the colour.
+        /// The meaning of a cell. Panels pick a role, themes pick the colour.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Role {
             $($(#[$doc])* $variant,)*

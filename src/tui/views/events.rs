@@ -1,4 +1,4 @@
-//! What just happened? The stream of everything, filtered, and the frame behind each event.
+//! The view of events: the filtered stream, and the frame behind each event.
 
 use ratatui::layout::Rect;
 
@@ -16,7 +16,7 @@ const EVENTS: usize = 2000;
 /// The view.
 pub const VIEW: View = View {
     name: command::View::Events,
-    about: "what just happened?",
+    about: "what has just happened?",
     home: PanelId::Stream,
     opened: |look| look.events.opened,
     filter: Some(|look| &mut look.events.typed),
@@ -26,7 +26,17 @@ pub const VIEW: View = View {
     copy,
 };
 
-/// What the view remembers.
+/// The rows of the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Rows {
+    /// Every event, in a few words.
+    #[default]
+    Events,
+    /// Log lines as they were written, and nothing else.
+    LogLines,
+}
+
+/// State of the view between pictures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// Number of the selected event; none to follow the newest.
@@ -41,6 +51,8 @@ pub struct State {
     pub wrap: bool,
     /// True while times are ages.
     pub relative: bool,
+    /// The rows that are shown.
+    pub rows: Rows,
 }
 
 impl State {
@@ -64,6 +76,9 @@ fn arrange(layout: &mut Layout, rest: Rect, class: Class, needs: &Needs) {
 
 fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
     query.events = EVENTS;
+    if look.events.rows == Rows::LogLines {
+        query.ask = Ask::Lines;
+    }
     if let Some(row) = selected(look, stage).filter(|_| look.events.opened) {
         query.ask = Ask::Event(row.number);
     }
@@ -108,6 +123,14 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         }
         Command::Wrap => {
             look.events.wrap ^= true;
+            Reply::Done
+        }
+        Command::Lines => {
+            look.events.rows = match look.events.rows {
+                Rows::Events => Rows::LogLines,
+                Rows::LogLines => Rows::Events,
+            };
+            look.events.first_line = 0;
             Reply::Done
         }
         Command::Times => {

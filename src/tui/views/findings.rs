@@ -1,4 +1,4 @@
-//! What is wrong, by what evidence, and what mends it?
+//! Findings with evidence and fix.
 
 use ratatui::layout::Rect;
 
@@ -13,7 +13,7 @@ use crate::tui::theme::Glyphs;
 /// The view.
 pub const VIEW: View = View {
     name: command::View::Findings,
-    about: "what is wrong, and what mends it",
+    about: "what is wrong, and how to fix it",
     home: PanelId::Findings,
     opened: |look| look.focus == PanelId::Finding,
     filter: Some(|look| &mut look.findings.typed),
@@ -23,7 +23,7 @@ pub const VIEW: View = View {
     copy,
 };
 
-/// What the view remembers.
+/// State of the view between pictures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The selected finding or check; none for the first.

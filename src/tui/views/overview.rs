@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::layout::Rect;
 
 use super::{Reply, Stage, View, moved};
-use crate::domain::TreeNode;
+use crate::domain::{TreeNode, WorkerRank};
 use crate::snapshot::{Ask, TreeQuery, ViewQuery};
 use crate::tui::command::{self, Command, Scroll};
 use crate::tui::layout::{Class, Layout, Needs, columns, table_rows, take_top};
@@ -29,12 +29,16 @@ pub const VIEW: View = View {
 const WIDE: u16 = 160;
 /// Rows of the table of workers besides these: names and frame.
 const TABLE: u16 = 3;
+/// Workers that are shown at once before the panels below them get more rows.
+const FLEET: u16 = 16;
 /// Rows of the router's facts with the frame.
 const FACTS: u16 = 14;
 /// Rows of a map of prefixes, at least and at most.
 const MAP: (u16, u16) = (6, 20);
 /// Levels of the tree that the map shows.
 const LEVELS: u16 = 2;
+/// Workers that the map shows at most.
+const MAPPED: usize = 48;
 
 /// A series that the timeline can show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -96,7 +100,7 @@ impl Shown {
     }
 }
 
-/// What the view remembers.
+/// State of the view between pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// The series of the timeline.
@@ -110,6 +114,7 @@ fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
     if let Some(area) = stage.layout.panel(PanelId::HeatMap) {
         query.ask = Ask::Tree(Box::new(TreeQuery {
             spread: [(TreeNode::Root, LEVELS)].into(),
+            ranks: worst(stage),
             ..super::tree::hottest(area.height.into())
         }));
     }
@@ -120,6 +125,15 @@ fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
         let fits = age + slack <= look.window;
         query.until = if fits { None } else { Some(then.after(look.window / 2)) };
     }
+}
+
+/// Returns the ranks that the map shows where there is no room for all: the worst first.
+fn worst(stage: &Stage<'_>) -> Vec<WorkerRank> {
+    if stage.snapshot.workers.len() <= MAPPED {
+        return Vec::new();
+    }
+    let entries = workers::entries(stage.snapshot, workers::Sort::default());
+    entries.iter().take(MAPPED).map(|entry| entry.row.rank).collect()
 }
 
 /// Enter goes on where there is more about what is focused.
@@ -204,7 +218,8 @@ fn full(layout: &mut Layout, mut rest: Rect, needs: &Needs) {
     let timeline = take_top(&mut rest, timeline);
     // Many workers page, so that something stays below them.
     let below = if rest.height >= 14 { 6 } else { 0 };
-    let most = rest.height.saturating_sub(below).min((rest.height / 2).max(TABLE + 3));
+    let fleet = if rest.height >= TABLE + FLEET + FACTS { TABLE + FLEET } else { TABLE + 3 };
+    let most = rest.height.saturating_sub(below).min((rest.height / 2).max(fleet));
     let workers = take_top(&mut rest, table_rows(needs.workers.max(2), TABLE).min(most));
     layout.panels.push((PanelId::Workers, workers));
     layout.panels.push((PanelId::Timeline, timeline));
@@ -234,7 +249,7 @@ fn grow_last(layout: &mut Layout, rest: Rect) {
     }
 }
 
-/// What follows the selection, the map of prefixes where there are any, and events, side by side.
+/// Places the context of the selection, the map of prefixes where there are any, and events side by side.
 fn beside(layout: &mut Layout, rest: Rect, context: PanelId, prefixes: bool) {
     let side = if prefixes { rest.width / 10 * 3 } else { rest.width / 2 };
     let middle = if prefixes { rest.width - 2 * side } else { 0 };

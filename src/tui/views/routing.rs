@@ -30,7 +30,7 @@ pub const VIEW: View = View {
     copy,
 };
 
-/// What the view remembers.
+/// State of the view between pictures.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
     /// Number of the selected decision; none to follow the newest.

@@ -1,4 +1,4 @@
-//! What is cached where? The tree of prefixes, and everything about one of them.
+//! The view of the tree of prefixes, with everything about one of them.
 
 mod moves;
 
@@ -21,7 +21,7 @@ use crate::tui::theme::Glyphs;
 /// The view.
 pub const VIEW: View = View {
     name: command::View::Tree,
-    about: "what is cached where",
+    about: "which prefix is cached where",
     home: PanelId::Tree,
     opened: |look| look.tree.described,
     filter: None,
@@ -40,10 +40,10 @@ const SPARE: usize = 40;
 /// Most prefixes of which is remembered that they are open, or closed.
 const REMEMBERED: usize = 1_000;
 
-/// What the view remembers.
+/// State of the view between pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Where the rows start.
+    /// The first row.
     pub root: TreeNode,
     /// The selected row.
     pub cursor: TreePlace,
@@ -51,11 +51,11 @@ pub struct State {
     pub last: bool,
     /// The row of the panel that it stands in.
     pub line: usize,
-    /// What is open, and how many of its children are shown.
+    /// Open nodes, with the number of children shown.
     pub open: HashMap<TreeNode, usize>,
-    /// What is open with so many levels below it.
+    /// Nodes that are open together with so many levels below them.
     pub spread: HashMap<TreeNode, u16>,
-    /// What is closed although a level above it would open it.
+    /// Nodes that are closed although a level above would open them.
     pub closed: HashSet<TreeNode>,
     /// The order of siblings.
     pub sort: TreeSort,
@@ -91,11 +91,12 @@ impl Default for State {
     }
 }
 
-/// Returns the page of the tree, once there is one.
+/// Returns the page of the tree, once there is one: the one that was asked for, or the hottest prefixes that every
+/// picture keeps.
 pub fn page(snapshot: &Snapshot) -> Option<&TreePage> {
     match &snapshot.answer {
         Answer::Tree(page) => Some(page),
-        _ => None,
+        _ => snapshot.prefixes.as_deref(),
     }
 }
 
@@ -130,6 +131,7 @@ impl State {
             sort: self.sort,
             worker: self.worker,
             find: self.find.clone(),
+            ranks: Vec::new(),
         }
     }
 }
@@ -184,12 +186,12 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
     }
     let opens = matches!(command, Command::Open | Command::Tree(_) | Command::Find(_));
     if opens && stage.past {
-        return Reply::Refused(panel::not_kept(stage.keys));
+        return Reply::Refused(panel::not_kept(stage.keys, page.is_some()));
     }
     if opens && stage.held {
         return Reply::Refused(with_keys(
             stage.keys,
-            "the picture is held; {toggle-freeze} lets the tree be opened",
+            "the display is frozen; {toggle-freeze} resumes it",
         ));
     }
     match command {

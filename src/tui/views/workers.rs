@@ -1,4 +1,4 @@
-//! Which worker? The table with all columns, and everything about one.
+//! The view of workers: the table with all columns, and everything about one worker.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ const GRAPH: u16 = 7;
 /// The view.
 pub const VIEW: View = View {
     name: command::View::Workers,
-    about: "which worker?",
+    about: "which worker is affected?",
     home: PanelId::WorkerTable,
     opened: |look| look.workers.opened,
     filter: Some(|look| &mut look.workers.typed),
@@ -31,7 +31,7 @@ pub const VIEW: View = View {
     copy,
 };
 
-/// What the view remembers.
+/// State of the view between pictures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     /// The selected worker; none for the first.
@@ -256,7 +256,7 @@ fn sort_keys(look: &Look) -> Vec<Option<Col>> {
 fn sorts(look: &Look) -> Picker {
     let keys = sort_keys(look);
     let choice = |key: &Option<Col>| match key {
-        None => Choice::new("worst first", "what is broken, then orphans"),
+        None => Choice::new("worst first", "failed workers, then by rejected stores"),
         Some(col) => Choice::new(col.title(Glyphs::ASCII), col.says().1),
     };
     let at = keys.iter().position(|key| *key == look.workers.sort.by).unwrap_or(0);

@@ -13,7 +13,7 @@ use crate::tui::theme::{Glyphs, Role, Theme};
 pub struct Part {
     /// The text.
     pub text: String,
-    /// What it means.
+    /// Its meaning.
     pub role: Role,
 }
 
@@ -27,17 +27,45 @@ pub fn width(parts: &[Part]) -> usize {
     parts.iter().map(|part| text::width(&text::clean(&part.text))).sum()
 }
 
+/// A row of a list as it was drawn, for the mouse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spot {
+    /// Its cells.
+    pub area: Rect,
+    /// Its number in the list.
+    pub row: usize,
+}
+
 /// The cells of the screen with the theme that colours them. Nothing outside of them is written.
 #[derive(Debug)]
 pub struct Canvas<'a> {
     buffer: &'a mut Buffer,
     theme: &'a Theme,
+    spots: Vec<Spot>,
 }
 
 impl<'a> Canvas<'a> {
     /// Returns a canvas over `buffer`.
     pub const fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
-        Self { buffer, theme }
+        Self { buffer, theme, spots: Vec::new() }
+    }
+
+    /// Notes that row `y` of `area` shows row `row` of a list.
+    pub fn spot(&mut self, area: Rect, y: u16, row: usize) {
+        let line = Rect { y: area.y.saturating_add(y), height: 1, ..area };
+        self.spots.push(Spot { area: self.clip(line), row });
+    }
+
+    /// Notes that the first `count` rows of `area` show a list from row `first` on.
+    pub fn spots(&mut self, area: Rect, first: usize, count: usize) {
+        for y in 0..count {
+            self.spot(area, text::coordinate(y), first + y);
+        }
+    }
+
+    /// Returns the rows of lists that were drawn, those on top last.
+    pub fn into_spots(self) -> Vec<Spot> {
+        self.spots
     }
 
     /// Returns the characters to draw with.

@@ -31,9 +31,9 @@ pub struct Chart<'a> {
     pub lines: Vec<Line<'a>>,
     /// The value at the top; none to fit the data.
     pub top: Option<f64>,
-    /// How a value is written.
+    /// Writes a value.
     pub label: fn(f64) -> String,
-    /// What the ends of the axis are called.
+    /// The labels at the ends of the axis.
     pub ends: [String; 2],
 }
 

@@ -6,7 +6,7 @@ use super::canvas::{Canvas, Part, part, width};
 use crate::tui::text;
 use crate::tui::theme::Role;
 
-/// What a frame says.
+/// The texts in a frame.
 #[derive(Clone, Debug, Default)]
 pub struct Heading {
     /// The panel's name, perhaps with a number.

@@ -21,17 +21,17 @@ const AGE: usize = 4;
 
 /// A piece of evidence, ready to be written.
 pub struct Proof {
-    /// What it says for or against.
+    /// The mark for or against.
     pub mark: &'static str,
     /// The role of the mark.
     pub role: Role,
-    /// What it is about.
+    /// Its subject.
     pub claim: String,
-    /// What was seen.
+    /// The observed value.
     pub value: String,
     /// Where.
     pub source: String,
-    /// How long ago.
+    /// Its age.
     pub age: String,
 }
 

@@ -22,7 +22,7 @@ pub struct Column {
     pub title: &'static str,
     /// Its width, without the space to its right.
     pub width: usize,
-    /// Where its cells go.
+    /// The alignment of its cells.
     pub align: Align,
     /// The lowest goes first. Of the three highest only numbers go, which would be cut otherwise. A column
     /// of rank 0 is never shown.
@@ -79,10 +79,11 @@ impl Table {
         }
         let below = self.rows_below(area.height.saturating_sub(y));
         let last = area.height.saturating_sub(below);
-        for row in self.rows.iter().skip(first) {
+        for (number, row) in self.rows.iter().enumerate().skip(first) {
             if y >= last {
                 break;
             }
+            canvas.spot(area, y, number);
             self.row(canvas, area, y, &columns, row);
             y += 1;
         }

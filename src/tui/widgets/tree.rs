@@ -17,11 +17,11 @@ const INDENT: usize = 2;
 /// One row.
 #[derive(Clone, Debug)]
 pub struct Item {
-    /// How far it is below the first level.
+    /// Levels below the first.
     pub depth: usize,
     /// True when its children follow, false when they are hidden, none when it has none.
     pub open: Option<bool>,
-    /// What stands in it.
+    /// Its content.
     pub parts: Vec<Part>,
 }
 
@@ -70,7 +70,7 @@ struct Row<'a> {
     item: Option<&'a Item>,
 }
 
-/// Where the building is.
+/// Progress of building the rows.
 struct Place {
     at: usize,
     path: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What the characters of a graph say.
+//! Tests of graphs by the characters they draw.
 
 use ratatui::buffer::Buffer;
 

@@ -174,7 +174,7 @@ fn proof(
     }
 }
 
-/// What to apply, and how to see that it worked.
+/// The fix, and the way to verify it.
 fn apply(sheet: &mut Sheet, fix: &FixRow, held: &Keymap) {
     if let Some(yaml) = &fix.yaml {
         sheet.code("MANIFEST", yaml);

@@ -1,11 +1,11 @@
-//! Block sizes: who claims which, and whether they agree.
+//! Block sizes, each with the parts that report it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fact, missing};
 use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject};
 use crate::snapshot::{ClaimRow, Snapshot};
-use crate::tui::judge::State;
+use crate::tui::judge::{self, State};
 use crate::tui::panels::Scene;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::part;
@@ -31,9 +31,9 @@ fn sides_of(claims: &Claims) -> BTreeMap<u64, Vec<ClaimOf>> {
 pub(super) fn fact(scene: &Scene<'_>, glyphs: &Glyphs) -> Fact {
     let claims = claims(scene.snapshot);
     if claims.is_empty() {
-        return super::fact("block size", vec![missing("nobody says", glyphs)]);
+        return super::fact("block size", vec![missing("not reported yet", glyphs)]);
     }
-    let (state, word) = verdict(&claims);
+    let (state, word) = verdict(&claims, judge::sizes_found(scene.snapshot));
     // By size, so that the two sides of a disagreement stand against each other.
     let sides = said(&sides_of(&claims), glyphs);
     let mut parts = vec![part(format!("{} {sides}", state.glyph(glyphs)), state.role())];
@@ -106,23 +106,23 @@ fn best_claims(rows: &[ClaimRow]) -> Vec<(ClaimOf, u64)> {
 
 /// Routing works when engine, publisher and router agree; a frontend's router uses the card's size.
 /// The declared size counts only beside the others: not every router reads it.
-fn verdict(claims: &Claims) -> (State, &'static str) {
+fn verdict(claims: &Claims, found: State) -> (State, &'static str) {
     let effective = || claims.iter().filter(|(of, _)| **of != ClaimOf::Declared);
     let sizes: BTreeSet<u64> = effective().flat_map(|(_, sizes)| sizes.iter().copied()).collect();
     let declared = claims.get(&ClaimOf::Declared);
     let known = |any: &[ClaimOf]| any.iter().any(|of| claims.contains_key(of));
     if sizes.len() > 1 {
-        (State::Fail, "they differ")
+        (judge::figure(true, found), "they differ")
     } else if declared.is_some_and(|declared| !sizes.is_empty() && *declared != sizes) {
-        (State::Warn, "declared differs")
+        (judge::figure(true, found), "the declared size differs")
     } else if !known(&[ClaimOf::Engine, ClaimOf::Publisher]) {
-        (State::Unknown, "the workers' own sizes are not known")
+        (State::Unknown, "the sizes of the workers are not reported")
     } else if !known(&[ClaimOf::Engine]) {
-        (State::Unknown, "the engine's is not known")
+        (State::Unknown, "the engine's size is not reported")
     } else if !known(&[ClaimOf::Publisher]) {
-        (State::Unknown, "the publisher's is not known")
+        (State::Unknown, "the publisher's size is not reported")
     } else if !known(&[ClaimOf::Card, ClaimOf::Router]) {
-        (State::Unknown, "the router's is not known")
+        (State::Unknown, "the router's size is not reported")
     } else {
         (State::Ok, "all agree")
     }

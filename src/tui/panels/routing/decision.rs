@@ -76,7 +76,7 @@ fn verdict(sheet: &mut Sheet, row: &DecisionRow, glyphs: &Glyphs) {
     };
     let (name, logit) = (&next.alias, cost(next.logit));
     if margin.abs() < TIE {
-        sheet.say("MARGIN", &format!("none: {name} costs {logit} as well"), Role::Fg);
+        sheet.say("MARGIN", &format!("none: {name} also costs {logit}"), Role::Fg);
         let how = "a tie goes to the worker with the smaller tree (Dynamo 0.9), later to any";
         sheet.say("", how, Role::Muted);
     } else if margin > 0.0 {

@@ -10,7 +10,7 @@ use crate::tui::views::routing::State;
 pub struct Listed<'a> {
     /// The decisions, oldest first.
     pub rows: Vec<&'a DecisionRow>,
-    /// Where the selected one is: the newest where none is selected, and the one before it where it does
+    /// Place of the selected one: the newest where none is selected, and the one before it where it does
     /// not match. None where it is older than all decisions that a picture holds, and without rows.
     pub at: Option<usize>,
 }

@@ -1,4 +1,4 @@
-//! Which worker gets which share of all requests.
+//! The share of all requests that each worker gets.
 
 use ratatui::layout::Rect;
 

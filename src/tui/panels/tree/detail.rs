@@ -62,6 +62,10 @@ fn heading(scene: &Scene<'_>, glyphs: &Glyphs) -> (String, Vec<Part>) {
         Some(given) => format!("{title}  \"{given}\""),
         None => title,
     };
+    let title = match super::narrowed(scene) {
+        _ if !scene.look.tree.described => title,
+        alias => scene.trail(&[alias.unwrap_or_default(), &title], glyphs),
+    };
     let mut notes = Vec::new();
     if page.rank_count <= page.ranks.len() {
         notes = presence(&row.on, glyphs);
@@ -162,7 +166,7 @@ impl Sheet<'_> {
                 "A parent that no router knows. What was stored under it is refused: routers do not \
                  see these blocks, though workers hold them."
             }
-            TreeNode::Block(block) if block.orphan => "Refused: routers do not see these blocks.",
+            TreeNode::Block(block) if block.orphan => "Rejected: routers do not see these blocks.",
             TreeNode::Block(_) => return,
         };
         self.say("", said, Role::Fg);

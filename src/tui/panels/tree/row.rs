@@ -150,7 +150,7 @@ impl Writer<'_> {
                 let roots = text::count(self.scene.snapshot.tree.orphan_roots);
                 let warming = if warming { ", maybe from before attach" } else { "" };
                 vec![
-                    part("orphans", fault),
+                    part("rejected", fault),
                     part(format!("  {roots} missing parents"), Role::Muted),
                     part(warming, Role::Muted),
                 ]

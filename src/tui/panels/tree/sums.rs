@@ -73,13 +73,13 @@ fn found(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Option<Vec<
 fn stand(look: &Look, page: &TreePage, glyphs: &Glyphs) -> Option<(String, Role)> {
     let (wanted, which) = look.tree.find.as_ref()?;
     let Some(search) = page.search.as_ref().filter(|search| search.text == *wanted) else {
-        return Some((format!("{wanted}: looking"), Role::Muted));
+        return Some((format!("searching for {wanted}"), Role::Muted));
     };
     if !search.done && search.found.is_empty() {
-        return Some((format!("{wanted}: looked at {} %", search.percent), Role::Muted));
+        return Some((format!("searching for {wanted}: {} %", search.percent), Role::Muted));
     }
     Some(match which.checked_rem(search.found.len()) {
-        None => (format!("{} nothing here is called {wanted}", glyphs.unknown), Role::Warn),
+        None => (format!("{} no block matches {wanted}", glyphs.unknown), Role::Warn),
         Some(at) => {
             let more = if search.more { "+" } else { "" };
             let (count, hash) = (search.found.len(), search.found[at].hash);
@@ -185,7 +185,7 @@ fn depths(page: &TreePage) -> Vec<Part> {
 fn mirror(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
     let tree = &scene.snapshot.tree;
     let glyphs = canvas.glyphs();
-    let mut line = vec![label("mirror")];
+    let mut line = vec![label("index copy")];
     match tree.incomplete.first() {
         None => line.push(part(format!("{} complete", glyphs.ok), Role::Ok)),
         Some(why) => {
@@ -195,7 +195,7 @@ fn mirror(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
         }
     }
     let orphans = text::count(tree.orphan_blocks);
-    line.push(part(format!("  orphans {orphans} blocks"), Role::Muted));
+    line.push(part(format!("  rejected {orphans} blocks"), Role::Muted));
     line
 }
 

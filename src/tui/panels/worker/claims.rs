@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::domain::{ClaimValue, Subject};
 use crate::snapshot::ClaimRow;
-use crate::tui::judge;
+use crate::tui::judge::State;
 use crate::tui::panels::Scene;
 use crate::tui::panels::workers::Entry;
 use crate::tui::text;
@@ -17,7 +17,7 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
     claims.sort_by_key(|row| (row.claim.what, row.claim.of, Reverse(row.claim.basis), row.at));
     let proven = proven(entry, glyphs);
     if claims.is_empty() && proven.is_none() {
-        sheet.say("CLAIMS", &format!("{} nobody claims anything", glyphs.none), Role::Muted);
+        sheet.say("CLAIMS", &format!("{} no settings reported yet", glyphs.none), Role::Muted);
         return;
     }
     // The same may be said of a worker and of its pod.
@@ -40,13 +40,12 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
 /// Returns what behaviour says of the worker's block size, as the finding has it.
 fn proven(entry: &Entry<'_>, glyphs: &Glyphs) -> Option<Proof> {
     let sizes = &entry.row.block_size;
-    let differs = judge::disagree(sizes);
     Some(Proof {
-        mark: if differs { glyphs.fail } else { glyphs.dot },
-        role: if differs { Role::Crit } else { Role::Muted },
+        mark: entry.size.map_or(glyphs.dot, |state| state.glyph(glyphs)),
+        role: entry.size.map_or(Role::Muted, State::role),
         claim: String::from("block size of publisher"),
         value: sizes.proven?.to_string(),
-        source: String::from("its stores, and lengths of prompts (KVT001)"),
+        source: String::from("store events and prompt lengths (KVT001)"),
         age: String::new(),
     })
 }

@@ -1,4 +1,4 @@
-//! What is known of a worker, each with where it is from and how old it is.
+//! The facts about a worker, each with source and age.
 
 use crate::domain::Tier;
 use crate::snapshot::{Knowledge, PodRow, Sourced, WorkerRow};
@@ -25,7 +25,7 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
     if row.router_refused > 0 {
         let (router, mirror) = (row.router_refused, row.counters.refused_stores);
         let (router, mirror) = (text::thousands(router), text::thousands(mirror));
-        let said = format!("router refused {router} (its log), mirror {mirror}");
+        let said = format!("rejected by the router (its log): {router}, by kvtop's copy: {mirror}");
         sheet.say("", &said, if row.router_refuses { Role::Warn } else { Role::Fg });
     }
     let (id, rank) = (row.rank.worker.0, row.rank.dp_rank);
@@ -83,7 +83,7 @@ fn pod_state(pod: &PodRow) -> (String, Role) {
         role = Role::Warn;
     }
     if pod.terminating {
-        said.push_str(", told to end");
+        said.push_str(", terminating");
     }
     if let Some(trouble) = &pod.trouble {
         said = format!("{said}, {trouble}");
@@ -101,10 +101,10 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
     let change = row.change.map_or_else(|| glyphs.none.to_owned(), text::signed);
     if scene.snapshot.hears_events() {
         let (accepted, held) = (exact(row.accepted), exact(row.held));
-        let said = format!("{accepted} accepted {dot} {held} held {dot} {change}/s (mirror)");
+        let said = format!("{accepted} in the index {dot} {held} held {dot} {change}/s");
         sheet.say("BLOCKS", &said, Role::Fg);
     } else {
-        let said = format!("{} no event plane is heard", glyphs.none);
+        let said = format!("{} no KV events received", glyphs.none);
         sheet.say("BLOCKS", &said, Role::Muted);
     }
     let lower = [(Tier::HostPinned, "in host memory"), (Tier::Disk, "on disk")];
@@ -133,7 +133,7 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
                 let age = scene.age(at);
                 sheet.say(label, &format!("{said} ({source}, {age})"), Role::Fg);
             }
-            None => sheet.say(label, &format!("{} nobody reports it", glyphs.none), Role::Muted),
+            None => sheet.say(label, &format!("{} not reported", glyphs.none), Role::Muted),
         }
     }
 }
@@ -168,7 +168,7 @@ fn load(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) 
 /// Writes what was counted of its events, and whether all of them were seen.
 fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
     if !scene.snapshot.hears_events() {
-        let said = format!("{} no event plane is heard", glyphs.none);
+        let said = format!("{} no KV events received", glyphs.none);
         return sheet.say("EVENTS", &said, Role::Muted);
     }
     let dot = glyphs.dot;
@@ -184,7 +184,7 @@ fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
     let (stores, blocks) = (exact(counters.stores), exact(counters.stored_blocks));
     sheet.say("", &format!("{stores} stores of {blocks} blocks"), Role::Fg);
     let refused = format!(
-        "{} refused {dot} {} empty {dot} {} blocks twice",
+        "{} rejected {dot} {} empty {dot} {} duplicate blocks",
         exact(counters.refused_stores),
         exact(counters.empty_stores),
         exact(counters.duplicate_blocks)
@@ -201,8 +201,7 @@ fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
     match row.knowledge {
         Knowledge::Complete => sheet.say("", "all it ever stored is known", Role::Fg),
         Knowledge::SinceAttach => {
-            let said =
-                format!("{} what it stored before kvtop attached is not known", glyphs.unknown);
+            let said = format!("{} blocks from before kvtop connected are unknown", glyphs.unknown);
             sheet.say("", &said, Role::Unknown);
         }
     }
@@ -216,7 +215,7 @@ fn ranks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs)
         return;
     }
     sheet.gap();
-    let names = ["CACHED", "KV%", "STORE/s", "EVICT/s", "ORPH%"];
+    let names = ["CACHED", "KV%", "STORE/s", "EVICT/s", "REJ%"];
     // Whole columns go where there is no room for all.
     let shown = names.len().min(sheet.width().saturating_sub(RANK) / CELL);
     let line = |rank: &str, cells: &[String]| {
@@ -228,10 +227,7 @@ fn ranks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs)
         let rates = &other.rates.ten_seconds;
         let known = |value: Option<String>| value.unwrap_or_else(|| glyphs.none.to_owned());
         let used = other.kv_utilization.as_ref().map(|used| text::whole_percent(used.value));
-        let orphans = match judge::orphans(other) {
-            judge::State::Unknown => None,
-            _ => other.orphan_share.map(text::percent),
-        };
+        let orphans = judge::rejected(other).map(text::percent);
         let cells = [
             text::count(other.accepted),
             known(used),

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{alias, detail, selected};
 use crate::snapshot::{Series, WorkerDetail, WorkerRow};
-use crate::tui::judge::{self, State};
+use crate::tui::judge;
 use crate::tui::panels::charts::are_empty;
 use crate::tui::panels::{PanelId, Scene};
 use crate::tui::text;
@@ -16,14 +16,14 @@ use crate::tui::widgets::panel;
 /// Lines that are drawn even where there is no room for their names.
 const LEAST: usize = 3;
 
-/// What a graph is of.
+/// The series of a graph.
 #[derive(Clone, Copy)]
 struct Axis {
     /// Its title, and a short one for where names of lines need the room.
     titles: [&'static str; 2],
     /// The value at the top; none to fit the data.
     top: Option<f64>,
-    /// How a value is written.
+    /// Writes a value.
     label: fn(f64) -> String,
 }
 
@@ -46,8 +46,8 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         |it, row| {
             let rates = &row.rates.ten_seconds;
             // Until earlier blocks are known, orphans are no fault and must not look like one.
-            let orphan =
-                if judge::orphans(row) == State::Unknown { Role::Unknown } else { Role::Series3 };
+            let known = judge::rejected(row).is_some();
+            let orphan = if known { Role::Series3 } else { Role::Unknown };
             let line = |name, series, now: f64, role| Named {
                 name,
                 series,
@@ -57,7 +57,7 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
             let refused = if are_empty(&it.refused, &it.refused_blocks) {
                 line("empty stores", &it.refused, rates.refused, orphan)
             } else {
-                line("orphan", &it.refused_blocks, rates.refused_blocks, orphan)
+                line("rejected", &it.refused_blocks, rates.refused_blocks, orphan)
             };
             vec![
                 refused,

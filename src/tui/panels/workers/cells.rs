@@ -1,4 +1,4 @@
-//! What stands in each column, for a worker and for all of them.
+//! The cells of each column, for one worker and for the row of totals.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::tui::widgets::{gauge, sparkline};
 /// Endpoints are scraped every 5 s; what is older than three scrapes is dimmed.
 const FRESH: Duration = Duration::from_secs(15);
 
-/// Which columns have a graph beside their number.
+/// Columns that have a graph beside their number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Graphs {
     /// A bar beside KV%.
@@ -25,7 +25,7 @@ pub(super) struct Graphs {
     pub(super) course: bool,
 }
 
-/// What cells are written with.
+/// The context in which cells are written.
 #[derive(Clone, Copy)]
 pub(super) struct Pen<'a> {
     pub(super) scene: &'a Scene<'a>,
@@ -36,7 +36,7 @@ pub(super) struct Pen<'a> {
     pub(super) name: usize,
     /// Columns of the block sizes.
     pub(super) sizes: usize,
-    /// Which columns have a graph beside their number.
+    /// Columns that have a graph beside their number.
     pub(super) graphs: Graphs,
     /// True when KV events would be seen if there were any, so that 0 is a count.
     pub(super) events: bool,
@@ -72,7 +72,7 @@ impl Pen<'_> {
             Col::Cached => plain(text::count(row.accepted)),
             Col::Held => plain(text::count(row.held)),
             Col::Change => self.known(row.change.map(text::signed)),
-            Col::Kv => self.by_age(row.kv_utilization.as_ref(), |it| self.usage(it, row.kv_lately)),
+            Col::Kv => self.by_age(row.kv_utilization.as_ref(), |it| self.usage(it, Some(row))),
             Col::Stores => self.stores(row, rates.stored_blocks),
             Col::Evicts => plain(text::short(rates.removals)),
             Col::Orphans => self.orphans(entry),
@@ -200,8 +200,11 @@ impl Pen<'_> {
     }
 
     /// Writes a share of KV blocks in use, in the colour of what the worker is judged by: the use that lasted.
-    fn usage(&self, share: Option<f64>, lately: Option<f64>) -> Part {
-        let role = |share: f64| gauge::role(lately.unwrap_or(share));
+    fn usage(&self, share: Option<f64>, worker: Option<&WorkerRow>) -> Part {
+        let role = |share: f64| {
+            let lasting = worker.and_then(|row| row.kv_lately).unwrap_or(share);
+            judge::usage(self.scene.snapshot, worker, lasting)
+        };
         match share {
             None => self.known(None),
             Some(share) if self.graphs.bar => {
@@ -233,8 +236,11 @@ impl Pen<'_> {
         match judge::sizes(&entry.row.block_size).len() {
             0 if entry.size.is_none() => self.known(None),
             0 | 1 => part(said, role),
-            _ if text::width(&said) <= self.sizes => part(said, Role::Crit),
-            several => part(format!("{several} {}", self.glyphs.fail), Role::Crit),
+            _ if text::width(&said) <= self.sizes => part(said, role),
+            several => {
+                let mark = entry.size.map_or("", |state| state.glyph(self.glyphs));
+                part(format!("{several} {mark}"), role)
+            }
         }
     }
 
@@ -242,9 +248,10 @@ impl Pen<'_> {
         if entry.row.gone {
             return part("gone", Role::Muted);
         }
-        let state = judge::orphans(entry.row);
-        match (state, entry.row.orphan_share) {
-            (State::Ok | State::Warn | State::Fail, Some(share)) => {
+        let limit = self.scene.snapshot.limits.rejected;
+        match judge::rejected(entry.row) {
+            Some(share) => {
+                let state = judge::figure(share >= limit, entry.verdict.state);
                 let role = if state == State::Ok { Role::Fg } else { state.role() };
                 part(text::percent(share), role)
             }
@@ -257,15 +264,12 @@ impl Pen<'_> {
     }
 }
 
-/// Returns the block sizes claimed for a worker: `32`, or `32≠16✗`; with a mark as well when only
-/// findings know that they differ: `32✗`.
+/// Returns the block sizes claimed for a worker: `32`, or `32≠16`, with the mark of the finding that is about them.
 pub(super) fn sizes(entry: &Entry<'_>, glyphs: &Glyphs) -> String {
     let sizes: Vec<String> =
         judge::sizes(&entry.row.block_size).iter().map(u32::to_string).collect();
-    let differ = sizes.len() > 1 && !entry.row.gone;
-    let state = if differ { Some(State::Fail) } else { entry.size };
     let said = if sizes.is_empty() { glyphs.none.to_owned() } else { sizes.join(glyphs.differs) };
-    said + state.map_or("", |state| state.glyph(glyphs))
+    said + entry.size.map_or("", |state| state.glyph(glyphs))
 }
 
 /// Returns its short name and its pod.

@@ -73,7 +73,7 @@ pub enum Col {
     Node,
 }
 
-/// What decides the widths of columns.
+/// Widths that depend on contents.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Widths {
     /// Of the names, cut or not.
@@ -84,7 +84,7 @@ pub struct Widths {
     pub rank: usize,
     /// Of the nodes.
     pub node: usize,
-    /// Of ORPH%, with or without a word.
+    /// Of REJ%, with or without a word.
     pub orphans: usize,
 }
 
@@ -153,32 +153,32 @@ impl Col {
             Self::Mark => ("", "state"),
             Self::Name => ("WORKER", "short name and pod"),
             Self::State => ("STATE", "its state in a word"),
-            Self::Id => ("ID", "last digits of its id; its page has all of them"),
+            Self::Id => ("ID", "last 4 digits of the id (full id: Enter)"),
             Self::Rank => ("DP", "data-parallel rank; shown when there are several"),
-            Self::Size => ("BLK", "tokens per block; sizes that differ are all shown"),
-            Self::Cached => ("CACHED", "blocks that a router which saw every event would hold"),
-            Self::Held => ("HELD", "blocks that it really holds; shown when it differs"),
+            Self::Size => ("BLK", "tokens per block; differing sizes are all shown"),
+            Self::Cached => ("CACHED", "blocks in the index of a router that saw every event"),
+            Self::Held => ("HELD", "blocks held, rejected ones included; shown when it differs"),
             Self::Change => ("", "change of CACHED per second, over 10 s"),
             Self::Kv => ("KV%", "share of the engine's KV blocks in use"),
             Self::Stores => ("STORE/s", "blocks stored per second, over 10 s"),
             Self::Evicts => ("EVICT/s", "blocks removed per second, over 10 s"),
-            Self::Orphans => ("ORPH%", "stores kvtop's mirror refuses: parent unknown, over 1 min"),
+            Self::Orphans => ("REJ%", "stores rejected because the parent is unknown, over 1 min"),
             Self::Hits => ("HIT%", "share of prompt tokens found in the engine's cache"),
-            Self::InFlight => ("INFLIGHT", "requests that it runs or holds in its queue"),
+            Self::InFlight => ("INFLIGHT", "requests running or queued"),
             Self::Routed => ("ROUTED/s", "requests routed to it per second, over 1 min"),
             Self::Overlap => ("OVLP", "mean overlap in blocks of the requests routed to it"),
             Self::Last => ("LAST", "age of its last KV event"),
-            Self::Unknown => ("UNKN/s", "removed hashes that it does not hold, per second"),
-            Self::Active => ("ACTIVE", "KV blocks that its engine has in use"),
-            Self::Total => ("TOTAL", "KV blocks that its engine has room for"),
-            Self::Decode => ("DECODE", "blocks decoding, as a router believes"),
+            Self::Unknown => ("UNKN/s", "removed blocks that were not in the index, per second"),
+            Self::Active => ("ACTIVE", "KV blocks in use"),
+            Self::Total => ("TOTAL", "capacity in KV blocks"),
+            Self::Decode => ("DECODE", "active blocks (router's estimate)"),
             Self::Host => ("HOST", "accepted blocks in host memory"),
             Self::Disk => ("DISK", "accepted blocks on disk"),
-            Self::EventId => ("EVID", "its publisher's number of the last KV event"),
-            Self::Gaps => ("GAPS", "missing messages, by its publisher's numbers"),
+            Self::EventId => ("EVID", "last event id"),
+            Self::Gaps => ("GAPS", "missing event ids"),
             Self::Restarts => ("RESTARTS", "restarts of its pod's containers"),
             Self::Age => ("AGE", "time since its pod started"),
-            Self::Role => ("ROLE", "what it does: worker, prefill, decode"),
+            Self::Role => ("ROLE", "role: worker, prefill, decode"),
             Self::Node => ("NODE", "the node it runs on"),
         }
     }

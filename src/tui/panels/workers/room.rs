@@ -27,7 +27,7 @@ pub fn crowded_out(area: Rect, scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Col> {
 pub(super) fn least(entries: &[Entry<'_>], room: usize, glyphs: &Glyphs) -> (Widths, usize) {
     let longest = widest(entries, |entry| name(entry.row)).clamp(NAME.0, NAME.1);
     let orphans = if room >= WARMING { ORPHANS } else { 6 };
-    // Beside it stand the mark and ORPH%, of which no digit may be lost.
+    // Beside it stand the mark and REJ%, of which no digit may be lost.
     let left = room.saturating_sub(orphans + 3);
     let widths = Widths {
         // The name is what people look for, so that other columns go first where there are any.

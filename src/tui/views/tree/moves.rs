@@ -1,4 +1,4 @@
-//! What keys do in the tree.
+//! Keys of the tree.
 
 use super::{CHILDREN, MOST_CHILDREN, REMEMBERED, State};
 use crate::domain::{TreeNode, TreePlace, TreeRow, TreeRowKind, TreeSort, WorkerId};
@@ -233,8 +233,8 @@ impl State {
     /// Returns the orders to pick from.
     pub(super) fn sorts(&self) -> Picker {
         let choice = |sort: TreeSort| match sort {
-            TreeSort::Heat => Choice::new("heat", "stores that reach it or what is below, lately"),
-            TreeSort::Blocks => Choice::new("blocks", "blocks of it and of what is below"),
+            TreeSort::Heat => Choice::new("heat", "recent stores at and below the prefix"),
+            TreeSort::Blocks => Choice::new("blocks", "blocks at and below the prefix"),
             TreeSort::Tokens => Choice::new("length", "how far the prefix reaches"),
         };
         let at = TreeSort::ALL.into_iter().position(|sort| sort == self.sort).unwrap_or(0);
@@ -250,10 +250,10 @@ impl State {
             let row = snapshot.workers.iter().find(|row| row.rank.worker == worker);
             Choice::new(alias, row.and_then(|row| row.pod.clone()).unwrap_or_default())
         });
-        let all = Choice::new("all", "what anybody has");
+        let all = Choice::new("all", "prefixes of all workers");
         Picker {
             pick: Pick::Worker,
-            title: "Only what is on",
+            title: "Only prefixes of",
             choices: [all].into_iter().chain(named).collect(),
             at: at.map_or(0, |at| at + 1),
         }

@@ -1,4 +1,4 @@
-//! What routing the selected prefix would cost, and whether routers hold what the mirror holds.
+//! The cost of routing the selected prefix, and a comparison of the routers' index with kvtop's copy.
 
 use super::Sheet;
 use crate::domain::TreeNode;
@@ -30,10 +30,10 @@ impl Sheet<'_> {
             return;
         }
         if detail.shares.iter().any(|share| share.weight.is_none()) {
-            self.say("", "No router said its weight of prefill.", Role::Muted);
+            self.say("", "No router has logged its prefill weight.", Role::Muted);
         }
         if detail.shares.iter().any(|share| share.decode.is_none()) {
-            self.say("", "No router said how many blocks decode there.", Role::Muted);
+            self.say("", "No router has logged the active blocks of these workers.", Role::Muted);
         }
     }
 
@@ -74,10 +74,8 @@ impl Sheet<'_> {
         self.head("Does the router agree?");
         if detail.agreement.is_empty() {
             let told = match self.scene.snapshot.router.last_tree_size {
-                Some(0) => {
-                    "Only 0 was told of the size of the router's index, which proves nothing."
-                }
-                _ => "No log line told the size of the router's index.",
+                Some(0) => "The router has only logged size 0, which 0.9 also prints on a miss.",
+                _ => "No log line has the size of the router's index.",
             };
             let said = format!(
                 "{told} Routers up to 1.1 log it with each request for which they find cached blocks."
@@ -103,7 +101,7 @@ impl Sheet<'_> {
                 part(mark, role),
                 part(format!(" {alias}"), Role::Fg),
                 part(format!(" router {router}"), Role::Fg),
-                part(format!(" mirror {mirror}"), Role::Fg),
+                part(format!(" index copy {mirror}"), Role::Fg),
             ];
             let off = row.off();
             if off > 0 {
