@@ -90,7 +90,7 @@ fn the_film_of_the_documentation_is_up_to_date() {
     let film = drawing.film(&pictures, 1_200);
     assert!(film.contains("RESOLVED") && film.contains("CRITICAL") && film.contains("<animate "));
     assert!(film.len() < 600_000, "{}", film.len());
-    generated(Path::new("docs/images/incident.svg"), &film);
+    bless::page(Path::new("docs/images/incident.svg"), &film);
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn the_gallery_shows_every_graph_in_every_mode() {
     let (_, ascii) = page.split_once("no colours, ASCII\n").unwrap();
     assert!(ascii.is_ascii());
     let theme = Themes::default().theme("dark", Level::True, Glyphs::UNICODE).unwrap();
-    generated(Path::new("docs/images/gallery.svg"), &draw::gallery_svg(&theme));
+    bless::page(Path::new("docs/images/gallery.svg"), &draw::gallery_svg(&theme));
 }
 
 #[test]
