@@ -50,7 +50,7 @@ fn demo(simulation: &Simulation, steps: usize) -> Feed {
         scenario: simulation.scenario().name().to_owned(),
         about: simulation.about().to_owned(),
         fixed: taken,
-        fix: simulation.fix_text().unwrap_or_default().to_owned(),
+        fix: simulation.fix_text().unwrap_or_default(),
         steps_taken: steps,
         users: steering.users,
         mode: steering.mode.name(),
