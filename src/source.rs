@@ -5,6 +5,8 @@
 //! frame and counts it. Losing its peer never ends it; it reports a [`SourceNote`] and tries again.
 
 mod crew;
+#[doc(hidden)]
+pub mod decoders;
 pub mod etcd;
 pub mod files;
 pub mod forward;

@@ -4,6 +4,7 @@
 //! reads only: `range`, `watch`, and a login where one is given. etcd speaks JSON over HTTP beside its
 //! gRPC; that takes nothing but the HTTP client that kvtop has.
 
+mod answers;
 mod api;
 mod known;
 mod url;
@@ -21,6 +22,7 @@ use crate::source::{Desired, Emitter, SourceHandle};
 
 pub use url::{BadEtcdAddress, EtcdAddress, addresses};
 
+pub(super) use answers::read_in_steps;
 use api::Api;
 pub(in crate::source) use known::Known;
 

@@ -51,6 +51,11 @@ pub use rights::{Right, Standing, log_right, rights};
 
 use run::{Outside, Source};
 
+/// Returns a pod as it enters a frame.
+pub(super) fn kept_of_pod(pod: serde_json::Value) -> serde_json::Value {
+    trim::trim(&resource::PODS, "v1", pod)
+}
+
 /// A Kubernetes source to start.
 #[derive(Clone)]
 pub struct KubeSpec {

@@ -28,6 +28,8 @@ use crate::source::{Desired, Emitter, SourceHandle};
 pub use connection::ZmqLimits;
 pub use endpoint::{BadEndpoint, Endpoint};
 
+pub(super) use zmtp::{read_greeting_bytes, read_in_steps};
+
 use dedup::{Filter, Shared};
 use link::{Link, Standing};
 

@@ -4,15 +4,16 @@
 mod histogram;
 mod labels;
 mod pairs;
+mod sample;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-use prometheus_parse::{Sample, Scrape, Value};
 
 use histogram::Histograms;
 pub use labels::kept_of_scrape;
 use pairs::Pairs;
+use sample::Sample;
 
 use super::text::printable;
 use super::{Facts, Reject, utf8, version_sign};
@@ -33,20 +34,16 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     if text.len() > SCRAPE_LIMIT {
         return Err(Reject::new("a scrape of more than 16 MiB"));
     }
-    let wanted = text.lines().filter(|line| is_wanted(line)).map(|line| Ok(plain_name(line)));
-    let scrape = Scrape::parse(wanted).map_err(|_| Reject::new("a scrape that cannot be read"))?;
+    // The others are passed over before they are read: scrapes of 1.6 have thousands of samples.
+    let wanted = text.lines().filter(|line| is_wanted(line));
+    let samples: Vec<Sample<'_>> =
+        wanted.filter_map(Sample::read).filter(|sample| sample.value.is_finite()).collect();
     // One family of counters has many labels; its parts are told once each.
     let mut counted: BTreeMap<GaugeName, f64> = BTreeMap::new();
     let mut pairs = Pairs::default();
     let mut histograms = Histograms::default();
-    for sample in &scrape.samples {
-        let value = match &sample.value {
-            Value::Counter(value) | Value::Gauge(value) | Value::Untyped(value) => *value,
-            Value::Histogram(_) | Value::Summary(_) => continue,
-        };
-        if !value.is_finite() {
-            continue;
-        }
+    for sample in &samples {
+        let value = sample.value;
         if sample.metric == ADOPTED_SIZE {
             facts.other.extend(adopted(ClaimWhat::BlockSize, pod, sample, value));
         } else if pairs.take(sample, value) || histograms.take(sample, value) {
@@ -78,30 +75,25 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     Ok(())
 }
 
-/// Everything else is passed over before it is parsed: scrapes of 1.6 have thousands of samples.
+/// Returns true for a line whose sample kvtop uses, judged by its name.
 fn is_wanted(line: &str) -> bool {
-    let name = line.split(['{', ' ']).next().unwrap_or_default();
-    let name = &*name.replace(':', "_");
-    name == ADOPTED_SIZE
+    let name = line.split(['{', ' ', '\t']).next().unwrap_or_default();
+    if name.is_empty() || name == "#" {
+        return false;
+    }
+    let name = if name.contains(':') { name.replace(':', "_").into() } else { Cow::Borrowed(name) };
+    *name == *ADOPTED_SIZE
         || name.ends_with(APPLIED)
-        || gauge_of(name).is_some()
-        || pairs::is_part(name)
-        || histogram::is_bucket(name)
+        || gauge_of(&name).is_some()
+        || pairs::is_part(&name)
+        || histogram::is_bucket(&name)
 }
 
-/// Returns the line with `vllm:name` as `vllm_name`, since the parser knows no colons in names, and with the
-/// labels that a source keeps.
-fn plain_name(line: &str) -> String {
-    let line = labels::known_labels(line);
-    let end = line.find(['{', ' ']).unwrap_or(line.len());
-    format!("{}{}", line[..end].replace(':', "_"), &line[end..])
-}
-
-/// What the router's counters of events end with: in the frontend from 1.0, in processes of its own
+/// The end of the names of the router's counters of events: in the frontend from 1.0, in processes of its own
 /// (dynamo-kv-router 1.6.1, `indexer/metrics.rs:184`).
 const APPLIED: &str = "kv_cache_events_applied";
 
-fn applied(sample: &Sample) -> Option<GaugeName> {
+fn applied(sample: &Sample<'_>) -> Option<GaugeName> {
     if !sample.metric.ends_with(APPLIED) {
         return None;
     }
@@ -152,7 +144,7 @@ fn gauge_of(metric: &str) -> Option<GaugeName> {
 
 /// What the labels of vLLM's `cache_config_info` say besides its blocks: the tokens that fit, which for hybrid
 /// models are fewer than all blocks would hold, and whether prefixes are reused (vLLM 0.31, `metrics/loggers.py`).
-fn configured(pod: &Arc<str>, sample: &Sample) -> Vec<Fact> {
+fn configured(pod: &Arc<str>, sample: &Sample<'_>) -> Vec<Fact> {
     let mut facts = Vec::new();
     let (worker, dp_rank) = (labelled_worker(sample), labelled_rank(sample));
     let tokens = sample.labels.get("kv_cache_size_tokens").and_then(|tokens| tokens.parse().ok());
@@ -187,14 +179,14 @@ fn configured(pod: &Arc<str>, sample: &Sample) -> Vec<Fact> {
 }
 
 /// Returns false for requests in flight of endpoints that answer no prompts, such as the one that clears a cache.
-fn counts(name: GaugeName, sample: &Sample) -> bool {
+fn counts(name: GaugeName, sample: &Sample<'_>) -> bool {
     let endpoint = sample.labels.get("dynamo_endpoint");
     name != GaugeName::InFlight || endpoint.is_none_or(|endpoint| endpoint == "generate")
 }
 
 /// What a frontend read from the card of its model. The block size is the one its router hashes with
 /// (dynamo-llm 0.9.0, `http/service/metrics.rs:670`).
-fn adopted(what: ClaimWhat, pod: &Arc<str>, sample: &Sample, value: f64) -> Option<Fact> {
+fn adopted(what: ClaimWhat, pod: &Arc<str>, sample: &Sample<'_>, value: f64) -> Option<Fact> {
     // Sizes are small whole numbers; anything else is no size.
     let size = (1.0..=1e9).contains(&value).then(|| value.round())?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 1e9")]
@@ -214,14 +206,14 @@ fn adopted(what: ClaimWhat, pod: &Arc<str>, sample: &Sample, value: f64) -> Opti
 
 /// From 1.6 worker metrics carry the instance id in hexadecimal; the frontend's gauges about workers
 /// carry it in decimal.
-fn labelled_worker(sample: &Sample) -> Option<WorkerId> {
+fn labelled_worker(sample: &Sample<'_>) -> Option<WorkerId> {
     let id = sample.labels.get("worker_id")?;
     let decimal = sample.metric.starts_with("dynamo_frontend_worker_");
     u64::from_str_radix(id, if decimal { 10 } else { 16 }).ok().map(WorkerId)
 }
 
 /// vLLM counts its engines, one for each data-parallel rank, by a label of its own.
-fn labelled_rank(sample: &Sample) -> Option<DpRank> {
+fn labelled_rank(sample: &Sample<'_>) -> Option<DpRank> {
     let engine = || sample.labels.get("engine").filter(|_| sample.metric.starts_with("vllm_"));
     let rank = sample.labels.get("dp_rank").or_else(engine)?;
     rank.parse().ok().map(DpRank)

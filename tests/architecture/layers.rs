@@ -86,7 +86,6 @@ pub(super) const LAYERS: &[Layer] = &[
         crates: &[
             "bytes",
             "jiff",
-            "prometheus_parse",
             "serde",
             "serde_json",
             "serde_saphyr",

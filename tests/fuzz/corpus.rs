@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use serde_json::Value;
 
+use super::mutate::Chance;
+
 /// A frame of a recording: its kind, what it is from, and its payload.
 pub(crate) struct Seed {
     pub(crate) kind: String,
@@ -110,4 +112,120 @@ pub(crate) fn objects(folder: &str) -> Vec<Vec<u8>> {
     }
     found.retain(|bytes| bytes.len() <= 32 << 10);
     found
+}
+
+/// The size of seeds that are made small, so that an execution takes microseconds.
+const SMALL: usize = 900;
+
+/// Returns small objects that are parts of `objects`: members and elements left out by chance. Those that are small
+/// stay as they are.
+pub(crate) fn small(objects: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut chance = Chance::new(5);
+    let mut found = Vec::new();
+    for bytes in objects {
+        let Ok(whole) = serde_json::from_slice::<Value>(bytes) else { continue };
+        for _ in 0..6 {
+            let mut value = whole.clone();
+            while value.to_string().len() > SMALL {
+                leave_out(&mut value, &mut chance);
+            }
+            found.push(value.to_string().into_bytes());
+        }
+    }
+    found
+}
+
+/// Removes one member or element somewhere below `value`; its name stays.
+fn leave_out(value: &mut Value, chance: &mut Chance) {
+    let count = match value {
+        Value::Object(map) => map.len(),
+        Value::Array(items) => items.len(),
+        _ => 0,
+    };
+    if count == 0 {
+        return;
+    }
+    let at = chance.below(count);
+    let deeper = chance.below(8) > 0;
+    match value {
+        Value::Object(map) => {
+            let key = map.keys().nth(at).cloned().unwrap();
+            let inner = &mut map[&key];
+            if deeper
+                && inner.to_string().len() > SMALL / 6
+                && (inner.is_object() || inner.is_array())
+            {
+                leave_out(inner, chance);
+            } else if !["kind", "metadata", "name", "containers", "spec"].contains(&&*key) {
+                map.shift_remove(&key);
+            }
+        }
+        Value::Array(items) if deeper && items[at].to_string().len() > SMALL / 6 => {
+            leave_out(&mut items[at], chance);
+        }
+        Value::Array(items) => {
+            items.remove(at);
+        }
+        _ => {}
+    }
+}
+
+/// Returns scrapes of `lines` samples each, of those that kvtop reads and their neighbours.
+pub(crate) fn lines_of_metrics(lines: usize) -> Vec<Vec<u8>> {
+    let mut pages = bodies("metrics");
+    pages.extend(files("wire/prometheus"));
+    let mut seeds = std::collections::BTreeSet::new();
+    for page in pages {
+        let text = String::from_utf8_lossy(&page).into_owned();
+        let samples: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+        seeds.extend(samples.chunks(lines).map(|chunk| chunk.join("\n").into_bytes()));
+    }
+    seeds.into_iter().take(3_000).collect()
+}
+
+/// Returns small manifests in block style and in JSON, made from the fixtures of `kvtop lint`.
+pub(crate) fn manifests() -> Vec<Vec<u8>> {
+    let mut objects = Vec::new();
+    for file in files("lint") {
+        let text = String::from_utf8_lossy(&file).into_owned();
+        for part in text.split("\n---") {
+            if let Ok(value) = serde_saphyr::from_str::<Value>(part)
+                && value.is_object()
+            {
+                objects.push(value.to_string().into_bytes());
+            }
+        }
+    }
+    let mut found = small(&objects);
+    let blocks = found.iter().enumerate().filter(|(at, _)| at % 6 != 0).map(|(_, bytes)| {
+        let mut text = String::new();
+        block_style(&serde_json::from_slice(bytes).unwrap(), 0, &mut text);
+        text.into_bytes()
+    });
+    found = blocks.collect::<Vec<_>>().into_iter().chain(found.into_iter().step_by(6)).collect();
+    found
+}
+
+/// Writes a value as YAML in block style; what is not nested as JSON.
+fn block_style(value: &Value, indentation: usize, text: &mut String) {
+    use std::fmt::Write as _;
+    let start = " ".repeat(indentation);
+    let nested = |value: &Value| match value {
+        Value::Object(map) => !map.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => false,
+    };
+    let mut entry = |head: String, value: &Value| {
+        if nested(value) {
+            writeln!(text, "{start}{head}").unwrap();
+            block_style(value, indentation + 2, text);
+        } else {
+            writeln!(text, "{start}{head} {value}").unwrap();
+        }
+    };
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| entry(format!("{key}:"), value)),
+        Value::Array(items) => items.iter().for_each(|value| entry("-".to_owned(), value)),
+        other => writeln!(text, "{start}{other}").unwrap(),
+    }
 }

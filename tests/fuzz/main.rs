@@ -10,6 +10,8 @@
 mod corpus;
 mod decoders;
 mod mutate;
+mod second;
+mod sources;
 mod texts;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,6 +24,23 @@ const RUNS: u64 = 1_500;
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Runs `target` with a text of `forms` between two mutations of `around`.
+fn fuzz_pieces(
+    name: &str,
+    around: &[Vec<u8>],
+    forms: &[&str],
+    mut target: impl FnMut(&str, &str, &str),
+) {
+    let mut chance = Chance::new(3);
+    let mut after = Vec::new();
+    fuzz(name, around, |before| {
+        after.clone_from(chance.pick(around));
+        mutate(&mut after, around, &mut chance);
+        let form = *chance.pick(forms);
+        target(&String::from_utf8_lossy(before), form, &String::from_utf8_lossy(&after));
+    });
 }
 
 /// Runs `target` with mutations of `seeds`. A panic is told with the input that made it.

@@ -56,10 +56,7 @@ fn commands_of_containers() {
 
 #[test]
 fn manifests_and_engine_settings() {
-    let mut seeds = corpus::files("lint");
-    for seed in &mut seeds {
-        seed.truncate(4_000);
-    }
+    let seeds = corpus::manifests();
     fuzz("lint", &seeds, |input| {
         let text = String::from_utf8_lossy(input).into_owned();
         let verdicts = lint(&[Source { name: "fuzz.yaml".into(), text }]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -17,11 +17,12 @@ use serde_json::{Value, json};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
+use super::answers::{LARGEST, Lines, Pair, WatchResult, refusal};
 use super::url::EtcdAddress;
 use crate::source::kube::deepest;
 use crate::source::nats::Secret;
-use crate::source::notes::shortened;
 use crate::source::reach::{Reach, bracketed};
+use crate::source::user_agent;
 
 /// What is read: everything below `v1/` (dynamo-runtime 0.9.0, `discovery/kv_store.rs:19`).
 const PREFIX: &[u8] = b"v1/";
@@ -31,9 +32,6 @@ const AFTER: &[u8] = b"v10";
 
 /// Keys in an answer. A model card has some kilobytes.
 const PAGE: u64 = 500;
-
-/// Largest answer, and largest line of a watch. etcd takes values of 1.5 MiB unless told otherwise.
-const LARGEST: usize = 32 << 20;
 
 /// How long connecting may take: a second for a direct connection, then a forward.
 const CONNECT: Duration = Duration::from_secs(6);
@@ -52,25 +50,6 @@ pub(super) struct Api {
 impl Drop for Api {
     fn drop(&mut self) {
         self.task.abort();
-    }
-}
-
-/// A key and its value.
-#[derive(Debug, Deserialize)]
-pub(super) struct Pair {
-    pub(super) key: String,
-    #[serde(default)]
-    pub(super) value: String,
-}
-
-impl Pair {
-    /// Returns the key, none when it is no text.
-    pub(super) fn key(&self) -> Option<String> {
-        String::from_utf8(STANDARD.decode(&self.key).ok()?).ok()
-    }
-
-    pub(super) fn value(&self) -> Option<Bytes> {
-        STANDARD.decode(&self.value).ok().map(Bytes::from)
     }
 }
 
@@ -96,36 +75,6 @@ impl Page {
     pub(super) fn revision(&self) -> Option<u64> {
         self.header.revision.parse().ok()
     }
-}
-
-/// What a watch says.
-#[derive(Debug, Deserialize)]
-pub(super) struct Watched {
-    pub(super) result: Option<WatchResult>,
-    error: Option<Value>,
-}
-
-/// Events of a watch.
-#[derive(Debug, Deserialize)]
-pub(super) struct WatchResult {
-    #[serde(default)]
-    pub(super) events: Vec<WatchEvent>,
-    #[serde(default)]
-    pub(super) canceled: bool,
-    #[serde(default)]
-    pub(super) cancel_reason: String,
-    /// Set when what was asked for is no longer kept.
-    #[serde(default)]
-    pub(super) compact_revision: Option<String>,
-}
-
-/// One change.
-#[derive(Debug, Deserialize)]
-pub(super) struct WatchEvent {
-    /// `DELETE`, or nothing.
-    #[serde(default, rename = "type")]
-    pub(super) kind: String,
-    pub(super) kv: Pair,
 }
 
 /// Connects to the first of `addresses` that takes a connection.
@@ -206,7 +155,7 @@ impl Api {
         let asked = timeout(ANSWER, self.post("/v3/watch", &question)).await;
         let asked = asked.unwrap_or_else(|_| Err(late()));
         let response = asked.map_err(|why| format!("{}: {why}", self.host))?;
-        Ok(Watch { body: response.into_body(), buffer: BytesMut::new(), searched: 0 })
+        Ok(Watch { body: response.into_body(), lines: Lines::default() })
     }
 
     async fn ask<T: for<'a> Deserialize<'a>>(
@@ -244,7 +193,7 @@ impl Api {
         let mut request = http::Request::post(path)
             .header(http::header::HOST, &self.host)
             .header(http::header::CONTENT_TYPE, "application/json")
-            .header(http::header::USER_AGENT, "kvtop");
+            .header(http::header::USER_AGENT, user_agent("discovery records"));
         if let Some(token) = &self.token {
             request = request.header(http::header::AUTHORIZATION, token.expose());
         }
@@ -270,50 +219,23 @@ fn late() -> String {
     format!("no answer within {} s", ANSWER.as_secs())
 }
 
-/// Returns what etcd said, with what is needed where a right is missing.
-fn refusal(said: &str) -> String {
-    let said = shortened(said.trim_start_matches("etcdserver: "));
-    if said.contains("permission denied") || said.contains("user name is empty") {
-        return format!(
-            "etcd says: {said}; kvtop needs a user (--etcd-user, --etcd-password-file) with the \
-             right to read the keys from `v1/` to `v10`"
-        );
-    }
-    format!("etcd says: {said}")
-}
-
 /// A watch, as it goes on.
 pub(super) struct Watch {
     body: Incoming,
-    buffer: BytesMut,
-    /// Bytes at the start of the buffer that hold no newline.
-    searched: usize,
+    lines: Lines,
 }
 
 impl Watch {
     /// Returns what comes next. May be dropped while it waits; nothing is lost.
     pub(super) async fn next(&mut self) -> Result<WatchResult, String> {
         loop {
-            if let Some(end) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
-                let line = self.buffer.split_to(self.searched + end);
-                self.buffer.advance(1);
-                self.searched = 0;
-                let watched: Watched = serde_json::from_slice(&line)
-                    .map_err(|_| "the watch said something that is not etcd's".to_owned())?;
-                if let Some(error) = watched.error {
-                    let said = error["message"].as_str().or_else(|| error.as_str());
-                    return Err(refusal(said.unwrap_or("an error without words")));
-                }
-                return watched.result.ok_or_else(|| "the watch said nothing".to_owned());
-            }
-            self.searched = self.buffer.len();
-            if self.searched > LARGEST {
-                return Err(format!("the watch said more than {} MiB at once", LARGEST >> 20));
+            if let Some(result) = self.lines.next()? {
+                return Ok(result);
             }
             match self.body.frame().await {
                 Some(Ok(frame)) => {
                     if let Some(data) = frame.data_ref() {
-                        self.buffer.extend_from_slice(data);
+                        self.lines.push(data);
                     }
                 }
                 Some(Err(error)) => return Err(format!("the watch was cut: {}", deepest(&error))),

@@ -261,5 +261,32 @@ fn header(buffer: &BytesMut) -> Result<Option<(u8, usize, usize)>, Violation> {
     Ok(Some((flags, 9, length)))
 }
 
+/// Reads a greeting of any length: what is missing counts as zero. For tests/fuzz.
+pub(in crate::source) fn read_greeting_bytes(bytes: &[u8]) -> Result<u8, String> {
+    let mut greeting = [0; GREETING];
+    for (to, from) in greeting.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    read_greeting(&greeting).map_err(|violation| violation.to_string())
+}
+
+/// Reads everything after a greeting, `step` bytes at a time. Returns the pieces and the violation that ended it,
+/// for tests/fuzz.
+pub(in crate::source) fn read_in_steps(bytes: &[u8], step: usize) -> (Vec<String>, Option<String>) {
+    let (mut decoder, mut buffer, mut told) = (Decoder::default(), BytesMut::new(), Vec::new());
+    for chunk in bytes.chunks(step.max(1)) {
+        buffer.extend_from_slice(chunk);
+        loop {
+            match decoder.next(&mut buffer) {
+                Ok(Some(Piece::Command(body))) => told.push(format!("{:?}", read_command(body))),
+                Ok(Some(piece)) => told.push(format!("{piece:?}")),
+                Ok(None) => break,
+                Err(violation) => return (told, Some(violation.to_string())),
+            }
+        }
+    }
+    (told, None)
+}
+
 #[cfg(test)]
 mod tests;

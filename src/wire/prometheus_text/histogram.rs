@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use prometheus_parse::Sample;
-
+use super::sample::Sample;
 use crate::domain::{Fact, Histogram, LatencyName};
 use crate::wire::Facts;
 
@@ -31,7 +30,7 @@ pub(super) struct Histograms(BTreeMap<LatencyName, Vec<(f64, f64)>>);
 
 impl Histograms {
     /// Takes a sample in; returns false when it is no bucket.
-    pub(super) fn take(&mut self, sample: &Sample, value: f64) -> bool {
+    pub(super) fn take(&mut self, sample: &Sample<'_>, value: f64) -> bool {
         let Some(name) = name_of(&sample.metric) else { return false };
         let bound = sample.labels.get("le").and_then(|bound| bound.parse::<f64>().ok());
         let Some(bound) = bound.filter(|bound| !bound.is_nan() && value >= 0.0) else {

@@ -53,30 +53,78 @@ pub fn kept_of_scrape(body: &[u8]) -> Vec<u8> {
     kept.into_bytes()
 }
 
+/// A label of a sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Label<'a> {
+    pub(super) name: &'a str,
+    /// Without its escapes.
+    pub(super) value: Cow<'a, str>,
+}
+
+/// A line, taken apart into its name, known labels, and the rest, which starts with white space.
+type Parts<'a> = (&'a str, Vec<Label<'a>>, &'a str);
+
+/// Takes a line apart. None when it is not written like a sample.
+pub(super) fn take_apart(line: &str) -> Option<Parts<'_>> {
+    let end = line.find(['{', ' ', '\t'])?;
+    let (name, mut rest) = line.split_at(end);
+    let mut labels = Vec::new();
+    if let Some(inside) = rest.strip_prefix('{') {
+        let mut scan = Scan { rest: inside };
+        for (name, raw) in scan.by_ref() {
+            if KNOWN.contains(&name) {
+                labels.push(Label { name, value: without_escapes(raw) });
+            }
+        }
+        rest = scan.rest.strip_prefix('}')?;
+    }
+    rest.starts_with([' ', '\t']).then_some((name, labels, rest))
+}
+
 /// Returns a line of a scrape with only the labels that are known; its name and value stay.
 pub(super) fn known_labels(line: &str) -> Cow<'_, str> {
     let Some((name, rest)) = line.split_once('{') else { return Cow::Borrowed(line) };
     let mut kept = String::new();
-    let mut rest = rest;
-    loop {
-        rest = rest.trim_start_matches([',', ' ']);
-        if let Some(value) = rest.strip_prefix('}') {
-            return Cow::Owned(format!("{name}{{{kept}}}{value}"));
+    let mut scan = Scan { rest };
+    for (label, value) in scan.by_ref().filter(|(label, _)| KNOWN.contains(label)) {
+        if !kept.is_empty() {
+            kept.push(',');
         }
-        // What is not written like labels is kept by nobody.
-        let Some((label, quoted)) = rest.split_once("=\"") else {
-            return Cow::Owned(name.to_owned());
+        kept.push_str(label);
+        kept.push_str("=\"");
+        kept.push_str(value);
+        kept.push('"');
+    }
+    match scan.rest.strip_prefix('}') {
+        Some(value) => Cow::Owned(format!("{name}{{{kept}}}{value}")),
+        // Text that is not written like labels may hold anything.
+        None => Cow::Owned(name.to_owned()),
+    }
+}
+
+/// The labels at the start of a text, with their escapes. Stops at `}`, which stays, or where no label is.
+struct Scan<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Scan<'a> {
+    type Item = (&'a str, &'a str);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.rest = self.rest.trim_start_matches([',', ' ']);
+        if self.rest.starts_with('}') {
+            return None;
+        }
+        let label = self.rest.split_once("=\"").and_then(|(name, quoted)| {
+            let end = end_of_value(quoted)?;
+            Some((name.trim(), &quoted[..end], &quoted[end + 1..]))
+        });
+        let Some((name, value, rest)) = label else {
+            self.rest = "";
+            return None;
         };
-        let Some(end) = end_of_value(quoted) else { return Cow::Owned(name.to_owned()) };
-        if KNOWN.contains(&label.trim()) {
-            if !kept.is_empty() {
-                kept.push(',');
-            }
-            kept.push_str(label.trim());
-            kept.push_str("=\"");
-            kept.push_str(&quoted[..=end]);
-        }
-        rest = &quoted[end + 1..];
+        self.rest = rest;
+        Some((name, value))
     }
 }
 
@@ -88,6 +136,26 @@ fn end_of_value(quoted: &str) -> Option<usize> {
         escaped = byte == b'\\' && !escaped;
         ends
     })
+}
+
+/// Resolves the escapes of a value: a backslash, a quote, a line feed.
+fn without_escapes(raw: &str) -> Cow<'_, str> {
+    if !raw.contains('\\') {
+        return Cow::Borrowed(raw);
+    }
+    let mut clear = String::with_capacity(raw.len());
+    let mut letters = raw.chars();
+    while let Some(letter) = letters.next() {
+        clear.push(match letter {
+            '\\' => match letters.next() {
+                Some('n') => '\n',
+                Some(other) => other,
+                None => '\\',
+            },
+            other => other,
+        });
+    }
+    Cow::Owned(clear)
 }
 
 #[cfg(test)]

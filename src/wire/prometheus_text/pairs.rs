@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use prometheus_parse::Sample;
-
+use super::sample::Sample;
 use super::{adopted, labelled_rank, labelled_worker};
 use crate::domain::{ActiveLoad, ClaimWhat, DpRank, Fact, Gauge, GaugeName, WorkerId, WorkerRank};
 use crate::wire::Facts;
@@ -54,12 +53,12 @@ pub(super) struct Pairs<'a> {
     /// What a router believes a rank to run: blocks, tokens.
     load: BTreeMap<(WorkerId, DpRank), Pair>,
     /// Blocks of a worker, by model.
-    model: Vec<(&'a Sample, f64)>,
+    model: Vec<(&'a Sample<'a>, f64)>,
 }
 
 impl<'a> Pairs<'a> {
     /// Takes a sample in; returns false when it stands for itself.
-    pub(super) fn take(&mut self, sample: &'a Sample, value: f64) -> bool {
+    pub(super) fn take(&mut self, sample: &'a Sample<'a>, value: f64) -> bool {
         let Some(part) = part_of(&sample.metric) else { return false };
         let (worker, rank) = (labelled_worker(sample), labelled_rank(sample));
         if self.cache.len() + self.load.len() + self.model.len() >= RANK_LIMIT {
