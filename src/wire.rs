@@ -26,7 +26,7 @@ use crate::domain::{ConfigMaps, Fact, KvBatch, Release, Releases};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 
-pub use kube_object::backend_of_image;
+pub use kube_object::{backend_of_image, kept_of_processes};
 pub use prometheus_text::kept_of_scrape;
 pub use readable::readable;
 pub use router_log::{begins_log_entry, described_log_line, kept_of_log_line};

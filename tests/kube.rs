@@ -3,6 +3,7 @@
 mod fails;
 mod fake;
 mod follows;
+mod kept;
 mod readonly;
 mod recorded;
 mod ways;

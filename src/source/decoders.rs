@@ -27,7 +27,7 @@ pub fn redacted_line(line: &str) -> String {
     kube::redacted_line(line).unwrap_or_else(|| line.to_owned())
 }
 
-/// Returns a pod as it enters a frame.
-pub fn kept_of_pod(pod: Value) -> Value {
-    kube::kept_of_pod(pod)
+/// Returns an object as it enters a frame; none when objects of that kind are not watched.
+pub fn kept_of_object(kind: &str, object: Value) -> Option<Value> {
+    kube::kept_of_object(kind, object)
 }

@@ -51,9 +51,10 @@ pub use rights::{Right, Standing, log_right, rights};
 
 use run::{Outside, Source};
 
-/// Returns a pod as it enters a frame.
-pub(super) fn kept_of_pod(pod: serde_json::Value) -> serde_json::Value {
-    trim::trim(&resource::PODS, "v1", pod)
+/// Returns an object as it enters a frame; none when objects of that kind are not watched.
+pub(super) fn kept_of_object(kind: &str, object: serde_json::Value) -> Option<serde_json::Value> {
+    let resource = resource::resources().into_iter().find(|resource| resource.kind == kind)?;
+    Some(trim::trim(&resource, "v1", object))
 }
 
 /// A Kubernetes source to start.

@@ -10,6 +10,7 @@ mod engine_file;
 mod env;
 mod graph;
 mod image;
+mod kept;
 mod manifest;
 mod metadata;
 mod pod;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use image::backend as backend_of_image;
+pub use kept::kept_of_processes;
 
 use super::text::printable;
 use super::{Decoder, Facts, Reject, whole};

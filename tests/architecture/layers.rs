@@ -83,15 +83,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "wire",
         layers: &["domain", "dynamo", "frame"],
-        crates: &[
-            "bytes",
-            "jiff",
-            "serde",
-            "serde_json",
-            "serde_saphyr",
-            "wide",
-            "xxhash_rust",
-        ],
+        crates: &["bytes", "jiff", "serde", "serde_json", "serde_saphyr", "wide", "xxhash_rust"],
         std: CORE_STD,
         in_tests: &[],
     },

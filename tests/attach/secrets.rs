@@ -31,25 +31,87 @@ fn careless() -> Deployment {
                 json!({ "name": "HF_TOKEN", "value": PLANTED }),
             ]);
         });
+        it.kube.edit("Pod", pod, plant);
         it.kube.log_line(pod, "main", &format!("INFO args: --api-key {PLANTED}"));
         it.kube.log_line(pod, "main", &format!("DEBUG request: messages: [User(\"{PLANTED}\")]"));
     }
     it
 }
 
+/// Plants every form of `logs::planted` in each place of a pod that people write to.
+fn plant(pod: &mut serde_json::Value) {
+    let mut forms: Vec<String> =
+        crate::logs::planted::forms().map(|form| form.replace("PLANTED", PLANTED)).collect();
+    forms.push(PLANTED.to_owned());
+    forms.push(format!("{PLANTED} is what a user asked"));
+    assert!(forms.len() > 60);
+    pod["metadata"]["annotations"] =
+        json!({ "team/note": PLANTED, "nvidia.com/note": format!("a {PLANTED}") });
+    pod["metadata"]["labels"]["team"] = PLANTED.into();
+    pod["status"]["message"] = PLANTED.into();
+    pod["status"]["containerStatuses"][0]["lastState"] = json!({
+        "terminated": { "reason": "Error", "exitCode": 1, "message": format!("prompt was {PLANTED}") },
+    });
+    let container = &mut pod["spec"]["containers"][0];
+    container["livenessProbe"] = json!({ "exec": { "command": ["sh", "-c", PLANTED] } });
+    container["lifecycle"] = json!({ "postStart": { "exec": { "command": [PLANTED] } } });
+    if container["args"].is_null() {
+        container["args"] = json!([]);
+    }
+    let args = container["args"].as_array_mut().unwrap();
+    for form in &forms {
+        args.extend([json!("--greeting"), json!(form), json!(format!("--greeting={form}"))]);
+        args.push(json!(form));
+    }
+    let env = container["env"].as_array_mut().unwrap();
+    for (at, form) in forms.iter().enumerate() {
+        for name in ["GREETING", "DYN_GREETING", "MODEL_GREETING"] {
+            env.push(json!({ "name": format!("{name}_{at}"), "value": form }));
+        }
+    }
+    // A side-car whose script says all of it.
+    let lines: Vec<String> =
+        forms.iter().map(|form| format!("say --hint \"{form}\" # {form}")).collect();
+    let script = lines.join("\n");
+    let sidecar = json!({ "name": "side", "image": "busybox", "command": ["bash", "-c", script] });
+    pod["spec"]["containers"].as_array_mut().unwrap().push(sidecar);
+}
+
+/// Plants in the graph deployments, where people write.
+fn plant_graphs(it: &Deployment) {
+    let graphs = it.kube.all("DynamoGraphDeployment");
+    assert!(!graphs.is_empty());
+    for graph in &graphs {
+        let name = graph["metadata"]["name"].as_str().unwrap().to_owned();
+        it.kube.edit("DynamoGraphDeployment", &name, |graph| {
+            graph["metadata"]["annotations"] = json!({ "note": PLANTED });
+            graph["status"]["conditions"] =
+                json!([{ "type": "Ready", "status": "False", "message": PLANTED }]);
+            for (_, service) in graph["spec"]["services"].as_object_mut().unwrap() {
+                service["annotations"] = json!({ "note": PLANTED });
+                service["livenessProbe"] = json!({ "exec": { "command": [PLANTED] } });
+                service["extraPodSpec"]["nodeSelector"] = json!({ "x": PLANTED });
+            }
+        });
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_planted_is_used_and_never_written() {
     let it = careless();
+    plant_graphs(&it);
     let folder = scratch();
     let file = folder.join("seen.frames").display().to_string();
 
     let ticket = folder.join("ticket.tar.zst");
     let packed = ticket.display().to_string();
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 8] = [
         &["bundle", "-o", &packed, "--for", "4s"],
         &["record", "-o", &file, "--for", "4s"],
         &["snapshot", "-o", "json", "--for", "2s"],
+        &["snapshot", "-o", "html", "--view", "workers", "--for", "2s"],
         &["check", "-o", "json", "--for", "2s"],
+        &["check", "-o", "prometheus", "--for", "2s"],
         &["doctor"],
         &["doctor", "-o", "json"],
     ];
@@ -71,7 +133,14 @@ async fn what_is_planted_is_used_and_never_written() {
     let checks = doctor["checks"].as_array().unwrap();
     assert!(checks.iter().any(|check| check["area"] == "rights"), "{checks:?}");
     for (name, text) in &held {
-        assert!([PLANTED, TOKEN].iter().all(|secret| !text.contains(secret)), "{name}");
+        for secret in [PLANTED, TOKEN] {
+            let at = text.find(secret);
+            assert!(
+                at.is_none(),
+                "{name}: {:?}",
+                at.map(|at| &text[at.saturating_sub(300)..at + 40])
+            );
+        }
     }
     let recorded = std::fs::read_to_string(&file).unwrap();
     assert!(recorded.contains(" bytes, shape "), "the lines are described");

@@ -3,6 +3,7 @@
 use kvtop::source::decoders;
 use kvtop::wire;
 
+use super::mutate::{Chance, mutate};
 use super::{fuzz, fuzz_pieces};
 
 /// Pieces of a stream do not depend on how it is cut into packets.
@@ -85,5 +86,37 @@ fn secrets_in_lines() {
         for kept in [decoders::redacted_line(&line), wire::kept_of_log_line(&line)] {
             assert!(!kept.contains(SECRET), "{line:?}\nkept: {kept:?}");
         }
+    });
+}
+
+/// Of a pod's arguments and variables nothing planted enters a frame, whatever stands around it.
+#[test]
+fn secrets_in_pods() {
+    let around: Vec<Vec<u8>> = [
+        "--block-size 16 --model a/b",
+        "-m dynamo.vllm --kv-events-config {\"enable_kv_cache_events\":true}",
+        "cd /x && exec python3 -m dynamo.trtllm \"$@\"",
+        "--served-model-name m --note",
+        "DYN_NAMESPACE=x python3",
+    ]
+    .iter()
+    .map(|text| text.as_bytes().to_vec())
+    .collect();
+    let mut chance = Chance::new(7);
+    fuzz_pieces("redact_pods", &around, &FORMS, |before, form, after| {
+        let mut words: Vec<String> = before.split(' ').map(str::to_owned).collect();
+        words.push(form.to_owned());
+        words.extend(after.split(' ').map(str::to_owned));
+        let mut name = b"GREETING".to_vec();
+        mutate(&mut name, &around, &mut chance);
+        let pod = serde_json::json!({
+            "metadata": {"name": "w", "namespace": "n", "annotations": {"note": form}},
+            "spec": {"containers": [{
+                "name": "main", "image": "vllm-runtime:0.9.0", "command": words.clone(), "args": words,
+                "env": [{"name": String::from_utf8_lossy(&name), "value": form}],
+            }]},
+        });
+        let kept = decoders::kept_of_object("Pod", pod.clone()).unwrap().to_string();
+        assert!(!kept.contains(SECRET), "{pod}\nkept: {kept}");
     });
 }

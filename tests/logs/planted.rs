@@ -101,10 +101,15 @@ const READ: &[&str] = &[
     "GPU KV cache size: 8,128 tokens for PLANTED",
 ];
 
+/// Returns how prompts and secrets are written.
+pub(crate) fn forms() -> impl Iterator<Item = &'static str> {
+    PROMPTS.iter().chain(SECRETS).copied()
+}
+
 /// Returns every form: after a head, bare, as JSON, and as the second line of an entry.
 pub(crate) fn lines() -> Vec<String> {
     let mut lines: Vec<String> = READ.iter().map(|&line| line.to_owned()).collect();
-    for form in PROMPTS.iter().chain(SECRETS) {
+    for form in forms() {
         lines.push(format!("{HEAD}{form}"));
         lines.push((*form).to_owned());
         lines.push(

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::resource::Resource;
 use super::{allow, config_map, redact};
+use crate::wire::kept_of_processes;
 
 const METADATA: &[&str] = &[
     "name",
@@ -61,7 +62,38 @@ const POD_STATUS: &[&str] = &[
 const CONTAINER_STATUS: &[&str] =
     &["name", "state", "lastState", "ready", "restartCount", "image", "imageID"];
 
+/// Messages are left out: they may quote what a process wrote last.
 const CONDITION: &[&str] = &["type", "status", "reason", "lastTransitionTime"];
+
+/// Conditions of a pod that are read.
+const CONDITIONS: [&str; 2] = ["Ready", "PodScheduled"];
+
+/// Of the state of a container; its message may be the end of a log.
+const STATE: &[&str] = &["reason", "exitCode", "signal", "startedAt", "finishedAt"];
+
+const GRAPH_SPEC: &[&str] = &["backendFramework", "envs", "env", "services", "components"];
+
+/// Of a service of v1alpha1 and a component of v1beta1.
+const COMPONENT: &[&str] = &[
+    "name",
+    "type",
+    "subType",
+    "componentType",
+    "subComponentType",
+    "dynamoNamespace",
+    "globalDynamoNamespace",
+    "replicas",
+    "multinode",
+    "env",
+    "envs",
+    "envFromSecret",
+    "extraPodSpec",
+    "podTemplate",
+    "resources",
+];
+
+const VOLUME: &[&str] =
+    &["name", "configMap", "secret", "projected", "emptyDir", "persistentVolumeClaim"];
 
 /// Returns an object of `resource` without what is not needed and without secrets. Lists leave `kind` and
 /// `apiVersion` out of their items, so both are given.
@@ -91,8 +123,15 @@ pub(super) fn trim(resource: &Resource, api_version: &str, mut object: Value) ->
         let part = match (kind, *key) {
             ("Pod", "spec") => pod_spec(part),
             ("Pod", "status") => pod_status(part),
+            ("DynamoGraphDeployment", "spec") => graph_spec(part),
             ("ConfigMap", _) => config_map::trim(part, &resource.variables),
-            (_, "status") => keep(part, &["state", "conditions", "services", "components"]),
+            (_, "status") => {
+                let mut status = keep(part, &["state", "conditions", "services", "components"]);
+                at(&mut status, "conditions", |it| {
+                    each(it, |condition| keep(condition, CONDITION))
+                });
+                status
+            }
             _ => part,
         };
         if !part.is_null() {
@@ -100,6 +139,9 @@ pub(super) fn trim(resource: &Resource, api_version: &str, mut object: Value) ->
         }
     }
     let mut trimmed = Value::Object(trimmed);
+    if ["Pod", "DynamoGraphDeployment"].contains(&kind) {
+        kept_of_processes(&mut trimmed);
+    }
     redact::redact(&mut trimmed);
     trimmed
 }
@@ -138,23 +180,47 @@ fn metadata(value: Value) -> Value {
     let mut metadata = keep(value, METADATA);
     // Among them is the whole object once more, as it was applied, with its secrets.
     at(&mut metadata, "annotations", allow::annotations);
+    at(&mut metadata, "labels", allow::labels);
     metadata
 }
 
 fn pod_spec(value: Value) -> Value {
     let mut spec = keep(value, POD_SPEC);
     for containers in ["containers", "initContainers"] {
-        at(&mut spec, containers, |it| each(it, container));
+        at(&mut spec, containers, |it| each(it, |container| keep(container, CONTAINER)));
     }
+    at(&mut spec, "volumes", volumes);
     spec
 }
 
-fn container(value: Value) -> Value {
-    let mut container = keep(value, CONTAINER);
-    at(&mut container, "env", allow::variables);
-    at(&mut container, "command", allow::arguments);
-    at(&mut container, "args", allow::arguments);
-    container
+fn volumes(value: Value) -> Value {
+    each(value, |volume| keep(volume, VOLUME))
+}
+
+fn graph_spec(value: Value) -> Value {
+    let mut spec = keep(value, GRAPH_SPEC);
+    at(&mut spec, "services", |services| match services {
+        Value::Object(map) => map.into_iter().map(|(name, it)| (name, component(it))).collect(),
+        other => other,
+    });
+    at(&mut spec, "components", |it| each(it, component));
+    spec
+}
+
+fn component(value: Value) -> Value {
+    let mut component = keep(value, COMPONENT);
+    at(&mut component, "extraPodSpec", |pod| {
+        let mut pod = keep(pod, &["mainContainer", "volumes"]);
+        at(&mut pod, "mainContainer", |container| keep(container, CONTAINER));
+        at(&mut pod, "volumes", volumes);
+        pod
+    });
+    at(&mut component, "podTemplate", |template| {
+        let mut template = keep(template, &["spec"]);
+        at(&mut template, "spec", pod_spec);
+        template
+    });
+    component
 }
 
 fn pod_status(value: Value) -> Value {
@@ -162,13 +228,26 @@ fn pod_status(value: Value) -> Value {
     at(&mut status, "conditions", |conditions| match conditions {
         Value::Array(items) => items
             .into_iter()
-            .filter(|condition| condition["type"] == "Ready")
+            .filter(|condition| CONDITIONS.iter().any(|kind| condition["type"] == *kind))
             .map(|condition| keep(condition, CONDITION))
             .collect(),
         other => other,
     });
     for statuses in ["containerStatuses", "initContainerStatuses"] {
-        at(&mut status, statuses, |it| each(it, |status| keep(status, CONTAINER_STATUS)));
+        at(&mut status, statuses, |it| each(it, container_status));
+    }
+    status
+}
+
+fn container_status(value: Value) -> Value {
+    let mut status = keep(value, CONTAINER_STATUS);
+    for key in ["state", "lastState"] {
+        at(&mut status, key, |states| match states {
+            Value::Object(map) => {
+                map.into_iter().map(|(name, state)| (name, keep(state, STATE))).collect()
+            }
+            other => other,
+        });
     }
     status
 }
