@@ -6,10 +6,24 @@ use std::process::ExitCode;
 use kvtop::cli::{Cli, Command};
 use kvtop::{exit, run};
 
+/// Stack of the thread that does the work, whatever `ulimit -s` allows the first one: what nests 64 levels deep
+/// needs 1.5 MiB of it in a debug build.
+const STACK: usize = 16 << 20;
+
 fn main() -> ExitCode {
     if run::terminal::stand_guard(std::env::args_os()) {
         return ExitCode::SUCCESS;
     }
+    let thread = std::thread::Builder::new().name("main".to_owned()).stack_size(STACK);
+    match thread.spawn(work) {
+        // A panic has been reported by its hook.
+        Ok(thread) => thread.join().unwrap_or(ExitCode::from(101)),
+        // Without room for a thread it runs on this one.
+        Err(_) => work(),
+    }
+}
+
+fn work() -> ExitCode {
     let cli = match Cli::read(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return ExitCode::from(refused(&error)),

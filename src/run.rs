@@ -132,6 +132,9 @@ pub enum RunError {
         /// What there is.
         known: String,
     },
+    /// A certificate, a key or a token of `kvtop export` cannot be used.
+    #[error(transparent)]
+    Access(#[from] exporter::access::Unusable),
     /// The address cannot be listened on.
     #[error("could not listen on {address}")]
     Listen {
@@ -231,6 +234,10 @@ impl RunError {
     }
 }
 
+/// Stack of the runtime's threads: text that decoders read nests up to 64 levels, which takes 1.5 MiB in a debug
+/// build.
+const STACK: usize = 8 << 20;
+
 /// Threads for engine and sources. The screen has the main thread, sources that must never wait have
 /// threads of their own.
 const WORKERS: usize = 2;
@@ -262,6 +269,7 @@ pub fn run(mut cli: Cli) -> Result<Exit, RunError> {
     enough_descriptors()?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
+        .thread_stack_size(STACK)
         .enable_all()
         .build()
         .map_err(RunError::Start)?;

@@ -1,57 +1,22 @@
 //! `kvtop export` over a real server.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write as _;
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
+use std::sync::Arc;
 use std::time::Duration;
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustix::process::{Pid, Signal, kill_process};
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{
+    ClientConfig, ClientConnection, RootCertStore, StreamOwned, crypto::ring,
+};
 
 use crate::nats::{Publisher, recording};
+use crate::support::exporter::{Exporter, asked};
 use crate::support::nats_server::NatsServer;
 use crate::support::scratch;
-
-struct Exporter {
-    child: Child,
-    address: String,
-}
-
-impl Exporter {
-    fn of(url: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kvtop"))
-            .args(["export", "--listen", "127.0.0.1:0", "--nats-url", url])
-            .env("HOME", scratch())
-            .env_remove("XDG_CONFIG_HOME")
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
-        Self { child, address }
-    }
-
-    fn ask(&self, request: &str) -> String {
-        self.ask_within(request, Duration::from_secs(20))
-    }
-
-    /// Fails when the answer takes longer.
-    fn ask_within(&self, request: &str, limit: Duration) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(limit)).unwrap();
-        write!(stream, "{request} HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-}
-
-impl Drop for Exporter {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        drop(self.child.kill());
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn metrics_of_every_worker_are_served_until_it_is_asked_to_end() {
@@ -128,8 +93,110 @@ async fn clients_that_never_ask_do_not_keep_a_scrape_from_its_answer() {
         })
         .collect();
 
-    let answer = exporter.ask_within("GET /healthz", Duration::from_secs(4));
+    let stream = exporter.connect();
+    stream.set_read_timeout(Some(Duration::from_secs(4))).unwrap();
+    let answer = asked(stream, "GET /healthz", "");
 
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     drop((silent, half));
+}
+
+/// Connects over TLS as a client that trusts `authority`, and returns the answer to a request.
+fn over_tls(
+    exporter: &Exporter,
+    authority: &rcgen::Certificate,
+    request: &str,
+    head: &str,
+) -> std::io::Result<String> {
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.der().clone()).unwrap();
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = ServerName::try_from("localhost").unwrap();
+    let mut client = ClientConnection::new(Arc::new(config), name).unwrap();
+    let mut stream = exporter.connect();
+    while client.is_handshaking() {
+        client.complete_io(&mut stream)?;
+    }
+    Ok(asked(StreamOwned::new(client, stream), request, head))
+}
+
+#[test]
+fn over_tls_only_a_scrape_with_the_token_gets_the_page() {
+    let (key, own_key) = (KeyPair::generate().unwrap(), KeyPair::generate().unwrap());
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = params.self_signed(&key).unwrap();
+    let names = vec!["localhost".to_owned()];
+    let issuer = Issuer::new(params, key);
+    let own = CertificateParams::new(names).unwrap().signed_by(&own_key, &issuer).unwrap();
+    let folder = scratch();
+    let file = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let cert = file("tls.crt", own.pem());
+    let secret = file("tls.key", own_key.serialize_pem());
+    let token = file("token", "s3cret-token\n".to_owned());
+    let server = NatsServer::with_jetstream();
+    let arguments =
+        ["--tls-cert", cert.as_str(), "--tls-key", secret.as_str(), "--token-file", token.as_str()];
+    let exporter = Exporter::with(&server.url(), &arguments);
+    let ask = |request, head: &str| over_tls(&exporter, &authority, request, head).unwrap();
+
+    let mut page = String::new();
+    for _ in 0..100 {
+        page = ask("GET /metrics", "Authorization: Bearer s3cret-token\r\n");
+        if page.starts_with("HTTP/1.1 200") {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(page.contains("kvtop_source_up{source=\"nats\"}"), "{page}");
+    let long = format!("Authorization: Bearer {}\r\n", "s3cret-token".repeat(100));
+    for head in ["", "Authorization: Bearer s3cret-tokem\r\n", "Authorization: Basic x\r\n", &long]
+    {
+        let answer = ask("GET /metrics", head);
+        assert!(answer.starts_with("HTTP/1.1 401"), "{answer}");
+        let (about, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(body.is_empty() && about.contains("www-authenticate: Bearer"), "{answer}");
+    }
+    assert!(ask("GET /healthz", "").starts_with("HTTP/1.1 200"), "a probe has no token");
+    assert!(ask("GET /other", "").starts_with("HTTP/1.1 401"));
+    // Without TLS nothing is said, and a handshake that stalls keeps nobody from an answer.
+    assert!(!exporter.ask("GET /metrics").starts_with("HTTP/1.1 200"));
+    let stalled: Vec<_> =
+        (0..200).map(|_| TcpStream::connect(&exporter.address).unwrap()).collect();
+    assert!(ask("GET /healthz", "").starts_with("HTTP/1.1 200"));
+    drop(stalled);
+    let other = CertificateParams::new(vec!["other".to_owned()]).unwrap();
+    let stranger = other.self_signed(&KeyPair::generate().unwrap()).unwrap();
+    assert!(over_tls(&exporter, &stranger, "GET /healthz", "").is_err(), "another authority");
+}
+
+#[test]
+fn files_of_tls_and_token_that_cannot_be_used_are_named() {
+    let folder = scratch();
+    let empty = folder.join("empty");
+    std::fs::write(&empty, "\n").unwrap();
+    let empty = empty.to_str().unwrap();
+    let table: [(&[&str], &str); 4] = [
+        (&["--token-file", empty], "it is empty"),
+        (&["--token-file", "/none"], "could not use the token in `/none`"),
+        (&["--tls-cert", empty, "--tls-key", empty], "could not use the"),
+        (&["--tls-cert", empty], "--tls-key"),
+    ];
+    for (arguments, expected) in table {
+        let output = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+            .args(["export", "--listen", "127.0.0.1:0", "--nats-url", "nats://127.0.0.1:1"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(expected), "{arguments:?}: {said}");
+    }
 }

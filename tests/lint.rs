@@ -592,3 +592,43 @@ fn variables_of_config_maps_count_where_they_are_given() {
     assert!(spots.contains(&"router-env.yaml:7".to_owned()), "{spots:?}");
     assert_eq!(edits, 1);
 }
+
+/// Files nested deeper than any stack is: block and flow style, JSON, lists, keys.
+#[test]
+fn nesting_without_end_is_refused_with_its_line_on_a_stack_of_one_mebibyte() {
+    let folder = scratch();
+    for levels in [50, 65, 300, 3_000, 100_000] {
+        let repeat = |text: &str| text.repeat(levels);
+        let rows: Vec<String> =
+            (0..levels.min(2_000)).map(|at| format!("{}a:", " ".repeat(at))).collect();
+        let table = [
+            ("flow.yaml", format!("a: {}1{}\n", repeat("{a: "), repeat("}"))),
+            ("list.yaml", format!("# one\na: {}1{}\n", repeat("["), repeat("]"))),
+            ("block.yaml", rows.join("\n")),
+            ("dash.yaml", format!("{}b\n", repeat("- "))),
+            ("key.yaml", format!("{}b\n", repeat("? "))),
+            ("json.json", format!("{}1{}", repeat("{\"a\":"), repeat("}"))),
+            ("open.json", repeat("{\"a\":[")),
+        ];
+        for (name, text) in table {
+            let path = folder.join(name);
+            std::fs::write(&path, text).unwrap();
+            let command = format!(
+                "ulimit -s 1024; exec {} lint {}",
+                env!("CARGO_BIN_EXE_kvtop"),
+                path.display()
+            );
+            let output = Command::new("sh").args(["-c", &command]).output().unwrap();
+
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(
+                output.status.code().is_some_and(|code| code <= 3),
+                "{name} {levels}: {output:?}"
+            );
+            if levels > 64 && !name.starts_with("open") {
+                assert!(said.contains("nested deeper than 64 levels"), "{name} {levels}: {said}");
+                assert!(said.contains(name), "{said}");
+            }
+        }
+    }
+}

@@ -4,14 +4,11 @@
 //! is the run that docs/RELIABILITY.md reports.
 #![expect(clippy::print_stdout, reason = "a soak of an hour tells how it is doing")]
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::nats::{Publisher, STREAM, durable};
+use crate::support::exporter::Exporter;
 use crate::support::nats_server::NatsServer;
-use crate::support::scratch;
 use crate::support::wire_cut::WireCut;
 
 /// Blocks that each worker holds: it stores one and removes the oldest.
@@ -42,53 +39,12 @@ fn event(worker: u64, number: u64) -> Vec<u8> {
         .into_bytes()
 }
 
-struct Exporter {
-    child: Child,
-    address: String,
+/// Returns the resident memory of the exporter in MiB.
+fn resident(exporter: &Exporter) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", exporter.child.id())).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
 }
-
-impl Exporter {
-    fn of(url: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kvtop"))
-            .args(["export", "--listen", "127.0.0.1:0", "--nats-url", url])
-            .env("HOME", scratch())
-            .env_remove("XDG_CONFIG_HOME")
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut errors = BufReader::new(child.stderr.take().unwrap());
-        errors.read_line(&mut line).unwrap();
-        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
-        let address = line.split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
-        Self { child, address }
-    }
-
-    fn page(&self) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        write!(stream, "GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    }
-
-    /// Returns its resident memory in MiB.
-    fn memory(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1024.0
-    }
-}
-
-impl Drop for Exporter {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
 /// Returns the sum of the samples of `page` that begin with `name`.
 fn sum(page: &str, name: &str) -> u64 {
     let lines = page.lines().filter(|line| line.starts_with(name));
@@ -118,7 +74,7 @@ async fn with_a_cut_every_few_seconds_every_event_is_counted_once_and_memory_is_
         if cut_at.elapsed() >= every {
             wire.drop_connections();
             (cut_at, cuts) = (Instant::now(), cuts + 1);
-            memory.push(exporter.memory());
+            memory.push(resident(&exporter));
             println!(
                 "{:?}: {number} events, {:.1} MiB",
                 started.elapsed(),
@@ -130,7 +86,7 @@ async fn with_a_cut_every_few_seconds_every_event_is_counted_once_and_memory_is_
     let received = r#"kvtop_stream_messages_total{stream="namespace-dynamo-component-backend-kv-events",fate="received"}"#;
     let mut page = String::new();
     for _ in 0..300 {
-        page = exporter.page();
+        page = exporter.ask("GET /metrics");
         if sum(&page, received) >= number {
             break;
         }

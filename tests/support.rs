@@ -5,6 +5,7 @@ pub(crate) mod bless;
 pub(crate) mod deployment;
 pub(crate) mod endpoint;
 pub(crate) mod etcd;
+pub(crate) mod exporter;
 pub(crate) mod findings;
 pub(crate) mod frames;
 pub(crate) mod kube_api;

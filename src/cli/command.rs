@@ -213,6 +213,15 @@ pub struct ExportArgs {
     /// Listen address; use `:9478` (all addresses) in a pod
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9478", value_parser = address)]
     pub listen: SocketAddr,
+    /// Serve over TLS with this certificate (PEM, with its chain)
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key of the TLS certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Answer only requests that carry the bearer token in this file
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
 }
 
 /// `kvtop themes`.

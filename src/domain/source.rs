@@ -140,6 +140,38 @@ pub struct StreamLedger {
     pub uncounted: u64,
 }
 
+impl StreamLedger {
+    /// Returns every count with its name in recordings and reports.
+    pub const fn counts(&self) -> [(&'static str, u64); 9] {
+        [
+            ("published", self.published),
+            ("before", self.before),
+            ("received", self.received),
+            ("other", self.other),
+            ("aged_out", self.aged_out),
+            ("dropped", self.dropped),
+            ("missing", self.missing),
+            ("refilled", self.refilled),
+            ("uncounted", self.uncounted),
+        ]
+    }
+
+    /// Returns the ledger whose counts are what `count` returns for their names.
+    pub fn from_counts(count: impl Fn(&str) -> u64) -> Self {
+        Self {
+            published: count("published"),
+            before: count("before"),
+            received: count("received"),
+            other: count("other"),
+            aged_out: count("aged_out"),
+            dropped: count("dropped"),
+            missing: count("missing"),
+            refilled: count("refilled"),
+            uncounted: count("uncounted"),
+        }
+    }
+}
+
 /// What became of a rank's messages, by the numbers that its publisher gave them. Only what came after the first
 /// message that kvtop saw is counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -116,6 +116,9 @@ fn pieces(text: &str) -> Vec<Piece> {
     found
 }
 
+/// Levels of nesting that are read; manifests have some twelve.
+const DEPTH_LIMIT: usize = 64;
+
 /// Returns true for lines without content: comments, directives and separators.
 fn is_bare(line: &str) -> bool {
     let line = line.trim();
@@ -131,8 +134,10 @@ fn parse(body: &str) -> Result<Node, (usize, String)> {
     if body.len() > DOCUMENT_LIMIT {
         return Err((1, format!("the document is larger than {} MiB", DOCUMENT_LIMIT >> 20)));
     }
-    // The reader bounds depth, nodes and what aliases expand to.
-    serde_saphyr::from_str(body).map_err(|error| {
+    // The reader bounds nodes and what aliases expand to as well. It recurses on depth.
+    let budget = serde_saphyr::budget! { max_depth: DEPTH_LIMIT };
+    let options = serde_saphyr::options! { budget: budget };
+    serde_saphyr::from_str_with_options(body, options).map_err(|error| {
         let plain = error.without_snippet();
         let line = plain.location().map_or(1, |at| usize::try_from(at.line()).unwrap_or(1));
         let text = plain.to_string();
@@ -152,6 +157,10 @@ fn parse(body: &str) -> Result<Node, (usize, String)> {
 
 /// Returns the parser's error without its internal names and position.
 fn plain_words(why: &str) -> String {
+    let deep = why.starts_with("budget breached") && why.contains("Depth");
+    if deep || why.starts_with("recursion limit exceeded") {
+        return format!("the document is nested deeper than {DEPTH_LIMIT} levels");
+    }
     if why.starts_with("budget breached") {
         return "the document has more than 250,000 nodes, aliases expanded".to_owned();
     }

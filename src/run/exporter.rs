@@ -1,8 +1,10 @@
 //! `kvtop export`: metrics over HTTP, for a Prometheus in the cluster.
 //!
 //! One page, computed once a second whoever asks; GET only. Connections are short-lived, and clients that
-//! stall or never ask do not keep a scrape from its answer.
+//! stall or never ask do not keep a scrape from its answer. TLS and a bearer token where the command line
+//! names them; probes of `/healthz` need no token.
 
+pub(super) mod access;
 mod connections;
 
 use std::convert::Infallible;
@@ -11,16 +13,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+use access::{Access, Files};
 use connections::Connections;
 
 use super::RunError;
@@ -46,6 +50,8 @@ const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Serves metrics until it is asked to end.
 pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    let files = Files::read(args)?;
+    let scheme = files.scheme();
     let failed = |source| RunError::Listen { address: args.listen, source };
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
@@ -53,9 +59,9 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
     let mut engine = Engine::new(target.engine_options());
     let mut raises = Raises::default();
     let (page, pages) = watch::channel(Bytes::new());
-    let server = tokio::spawn(serve(listener, pages));
+    let server = tokio::spawn(serve(listener, files, pages));
     tell(&format!(
-        "kvtop: serving metrics of {} at http://{address}/metrics; press Ctrl-C to stop",
+        "kvtop: serving metrics of {} at {scheme}://{address}/metrics; press Ctrl-C to stop",
         target.title()
     ));
     let ended = ended();
@@ -83,7 +89,7 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
 }
 
 /// Takes connections for as long as it is polled.
-async fn serve(listener: TcpListener, pages: watch::Receiver<Bytes>) {
+async fn serve(listener: TcpListener, mut files: Files, pages: watch::Receiver<Bytes>) {
     let mut connections = Connections::default();
     loop {
         let Ok((stream, client)) = listener.accept().await else {
@@ -91,24 +97,62 @@ async fn serve(listener: TcpListener, pages: watch::Receiver<Bytes>) {
             tokio::time::sleep(EVERY).await;
             continue;
         };
-        connections.make_room();
+        connections.make_room(client.ip());
         let asked = Arc::new(AtomicBool::new(false));
-        let task = tokio::spawn(connection(stream, pages.clone(), Arc::clone(&asked)));
+        let visit = Visit { access: files.now(), pages: pages.clone(), asked: Arc::clone(&asked) };
+        let task = tokio::spawn(async move {
+            // A peer that breaks off or stalls is its own affair.
+            drop(tokio::time::timeout(CONNECTION_FOR, visit.run(stream)).await);
+        });
         connections.add(client.ip(), asked, task);
     }
 }
 
-async fn connection(stream: TcpStream, pages: watch::Receiver<Bytes>, asked: Arc<AtomicBool>) {
-    let answer = service_fn(move |request: Request<Incoming>| {
-        asked.store(true, Ordering::Relaxed);
-        let answer = answer(request.method(), request.uri().path(), &pages);
-        async move { Ok::<_, Infallible>(answer) }
-    });
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN).keep_alive(false);
-    let served = http.serve_connection(TokioIo::new(stream), answer);
-    // A peer that breaks off or stalls is its own affair.
-    drop(tokio::time::timeout(CONNECTION_FOR, served).await);
+/// One connection.
+struct Visit {
+    access: Access,
+    pages: watch::Receiver<Bytes>,
+    asked: Arc<AtomicBool>,
+}
+
+impl Visit {
+    async fn run(self, stream: TcpStream) {
+        let Some(tls) = self.access.tls.clone() else { return self.speak(stream).await };
+        let handshake = tokio::time::timeout(HEADERS_WITHIN, tls.accept(stream)).await;
+        if let Ok(Ok(stream)) = handshake {
+            self.speak(stream).await;
+        }
+    }
+
+    async fn speak(self, stream: impl AsyncRead + AsyncWrite + Unpin) {
+        let Self { access, pages, asked } = self;
+        let answer = service_fn(move |request: Request<Incoming>| {
+            asked.store(true, Ordering::Relaxed);
+            let path = request.uri().path();
+            let answer = if is_probe(path) || access.admits(request.headers()) {
+                answer(request.method(), path, &pages)
+            } else {
+                unauthorized()
+            };
+            async move { Ok::<_, Infallible>(answer) }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN).keep_alive(false);
+        drop(http.serve_connection(TokioIo::new(stream), answer).await);
+    }
+}
+
+/// Returns true for the path that says only that the process runs.
+fn is_probe(path: &str) -> bool {
+    ["/health", "/healthz"].contains(&path)
+}
+
+/// The answer to a request without the token: no body, so that it tells nothing.
+fn unauthorized() -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::new()));
+    *response.status_mut() = StatusCode::UNAUTHORIZED;
+    response.headers_mut().insert(WWW_AUTHENTICATE, http::HeaderValue::from_static("Bearer"));
+    response
 }
 
 fn answer(method: &Method, path: &str, pages: &watch::Receiver<Bytes>) -> Response<Full<Bytes>> {
@@ -122,7 +166,7 @@ fn answer(method: &Method, path: &str, pages: &watch::Receiver<Bytes>) -> Respon
             (StatusCode::SERVICE_UNAVAILABLE, Bytes::from_static(b"not yet\n"))
         }
         "/metrics" => (StatusCode::OK, page),
-        "/health" | "/healthz" => (StatusCode::OK, Bytes::from_static(b"ok\n")),
+        _ if is_probe(path) => (StatusCode::OK, Bytes::from_static(b"ok\n")),
         _ => (StatusCode::NOT_FOUND, Bytes::from_static(b"see /metrics\n")),
     };
     let mut response = Response::new(Full::new(text));

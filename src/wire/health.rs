@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::text::printable;
 use crate::domain::{HistoryNote, Peers, SourceNote, SourceState, StreamLedger, Timestamp};
@@ -49,55 +50,16 @@ struct WireHistory {
     read: u64,
     complete: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    ledger: Option<WireLedger>,
+    ledger: Option<Map<String, Value>>,
 }
 
-#[derive(Default, Serialize, Deserialize)]
-#[serde(default)]
-struct WireLedger {
-    published: u64,
-    before: u64,
-    received: u64,
-    other: u64,
-    aged_out: u64,
-    dropped: u64,
-    missing: u64,
-    refilled: u64,
-    uncounted: u64,
+/// Returns the counts of a ledger by name. Readers take what is missing for 0 and ignore other names.
+fn counts(ledger: StreamLedger) -> Map<String, Value> {
+    ledger.counts().into_iter().map(|(name, count)| (name.to_owned(), count.into())).collect()
 }
 
-impl From<StreamLedger> for WireLedger {
-    fn from(ledger: StreamLedger) -> Self {
-        let StreamLedger {
-            published,
-            before,
-            received,
-            other,
-            aged_out,
-            dropped,
-            missing,
-            refilled,
-            uncounted,
-        } = ledger;
-        Self { published, before, received, other, aged_out, dropped, missing, refilled, uncounted }
-    }
-}
-
-impl From<WireLedger> for StreamLedger {
-    fn from(ledger: WireLedger) -> Self {
-        let WireLedger {
-            published,
-            before,
-            received,
-            other,
-            aged_out,
-            dropped,
-            missing,
-            refilled,
-            uncounted,
-        } = ledger;
-        Self { published, before, received, other, aged_out, dropped, missing, refilled, uncounted }
-    }
+fn ledger(counts: &Map<String, Value>) -> StreamLedger {
+    StreamLedger::from_counts(|name| counts.get(name).and_then(Value::as_u64).unwrap_or_default())
 }
 
 /// Returns the body of a `health` frame for `note`.
@@ -117,7 +79,7 @@ pub fn encode(note: &SourceNote) -> Bytes {
             last_seq: history.last_seq,
             read: history.read,
             complete: history.complete,
-            ledger: history.ledger.map(Into::into),
+            ledger: history.ledger.map(counts),
         }),
         peers: note.peers.map(|Peers { wanted, reached }| WirePeers { wanted, reached }),
     };
@@ -147,7 +109,7 @@ pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNot
             last_seq: history.last_seq,
             read: history.read,
             complete: history.complete,
-            ledger: history.ledger.map(Into::into),
+            ledger: history.ledger.as_ref().map(ledger),
         }),
         peers: wire.peers.map(|WirePeers { wanted, reached }| Peers { wanted, reached }),
         at,

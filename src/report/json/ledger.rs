@@ -1,8 +1,8 @@
 //! The ledger in the JSON contract.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::domain::RankLedger;
+use crate::domain::{RankLedger, StreamLedger};
 use crate::report::rfc3339;
 use crate::snapshot::{Hole, StreamRow};
 
@@ -16,16 +16,18 @@ pub(super) struct Ledger<'a> {
 #[derive(Serialize)]
 struct Stream<'a> {
     name: &'a str,
-    published: u64,
-    before: u64,
-    received: u64,
-    other: u64,
-    aged_out: u64,
-    dropped: u64,
-    missing: u64,
-    refilled: u64,
-    uncounted: u64,
+    #[serde(flatten)]
+    counts: Counts,
     unseen: u64,
+}
+
+/// The counts of a stream, each under its name.
+struct Counts(StreamLedger);
+
+impl Serialize for Counts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.counts())
+    }
 }
 
 /// KV events that did not reach kvtop, and forbid `OK`.
@@ -59,20 +61,7 @@ impl<'a> Ledger<'a> {
 
 impl<'a> Stream<'a> {
     fn of(row: &'a StreamRow) -> Self {
-        let counts = &row.counts;
-        Self {
-            name: &row.name,
-            published: counts.published,
-            before: counts.before,
-            received: counts.received,
-            other: counts.other,
-            aged_out: counts.aged_out,
-            dropped: counts.dropped,
-            missing: counts.missing,
-            refilled: counts.refilled,
-            uncounted: counts.uncounted,
-            unseen: row.unseen,
-        }
+        Self { name: &row.name, counts: Counts(row.counts), unseen: row.unseen }
     }
 }
 

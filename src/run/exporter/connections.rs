@@ -20,18 +20,21 @@ struct Connection {
     task: JoinHandle<()>,
 }
 
+/// Connections of one client at once: a scrape needs one. The others are left to the others.
+const MOST_OF_ONE: usize = 64;
+
 /// Connections in the order in which they were opened.
 #[derive(Default)]
 pub(super) struct Connections(Vec<Connection>);
 
 impl Connections {
-    /// Makes room for one more connection.
-    pub(super) fn make_room(&mut self) {
+    /// Makes room for one more connection of `client`.
+    pub(super) fn make_room(&mut self, client: IpAddr) {
         self.0.retain(|connection| !connection.task.is_finished());
-        while self.0.len() >= MOST {
+        loop {
             let open: Vec<_> =
                 self.0.iter().map(|it| (it.client, it.asked.load(Ordering::Relaxed))).collect();
-            let Some(at) = least_needed(&open) else { return };
+            let Some(at) = one_too_many(&open, client) else { return };
             self.0.remove(at).task.abort();
         }
     }
@@ -49,6 +52,16 @@ impl Drop for Connections {
     }
 }
 
+/// Returns which of the open connections has to go before `client` opens another; none while there is room.
+fn one_too_many(open: &[(IpAddr, bool)], client: IpAddr) -> Option<usize> {
+    let own = (0..open.len()).filter(|at| open[*at].0 == client);
+    if own.clone().count() >= MOST_OF_ONE {
+        let silent = own.clone().find(|at| !open[*at].1);
+        return silent.or_else(|| own.clone().next());
+    }
+    if open.len() >= MOST { least_needed(open) } else { None }
+}
+
 /// Returns which of the open connections to close: given are their clients and whether they have asked,
 /// oldest first.
 fn least_needed(open: &[(IpAddr, bool)]) -> Option<usize> {
@@ -61,6 +74,17 @@ fn least_needed(open: &[(IpAddr, bool)]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_at_its_limit_loses_a_connection_of_its_own() {
+        let (a, b) = (IpAddr::from([10, 0, 0, 1]), IpAddr::from([10, 0, 0, 2]));
+        let mut open = vec![(b, true), (a, true)];
+        open.resize(MOST_OF_ONE + 1, (a, false));
+        assert_eq!(one_too_many(&open, a), Some(2));
+        assert_eq!(one_too_many(&open, b), None);
+        open.resize(MOST, (IpAddr::from([10, 0, 0, 3]), true));
+        assert_eq!(one_too_many(&open, b), Some(2));
+    }
 
     /// Clients of open connections, and whether they have asked.
     type Open<'a> = &'a [(IpAddr, bool)];

@@ -1,0 +1,65 @@
+//! A running `kvtop export`.
+
+use std::io::{BufRead as _, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use super::scratch;
+
+pub(crate) struct Exporter {
+    pub(crate) child: Child,
+    pub(crate) address: String,
+}
+
+impl Exporter {
+    /// Starts it for the NATS server at `url`.
+    pub(crate) fn of(url: &str) -> Self {
+        Self::with(url, &[])
+    }
+
+    /// Starts it with more arguments.
+    pub(crate) fn with(url: &str, arguments: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_kvtop"))
+            .args(["export", "--listen", "127.0.0.1:0", "--nats-url", url])
+            .args(arguments)
+            .env("HOME", scratch())
+            .env_remove("XDG_CONFIG_HOME")
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut errors = BufReader::new(child.stderr.take().unwrap());
+        errors.read_line(&mut line).unwrap();
+        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
+        let address = line.split("://").nth(1).unwrap_or_else(|| panic!("{line}"));
+        let address = address.split('/').next().unwrap().to_owned();
+        Self { child, address }
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        stream
+    }
+
+    pub(crate) fn ask(&self, request: &str) -> String {
+        asked(self.connect(), request, "")
+    }
+}
+
+/// Sends a request with more lines of its head, and returns the answer.
+pub(crate) fn asked(mut stream: impl Read + Write, request: &str, head: &str) -> String {
+    write!(stream, "{request} HTTP/1.1\r\nHost: test\r\n{head}\r\n").unwrap();
+    let mut answer = Vec::new();
+    // TLS peers may leave without a word.
+    drop(stream.read_to_end(&mut answer));
+    String::from_utf8(answer).unwrap()
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        drop(self.child.kill());
+    }
+}
