@@ -56,3 +56,20 @@ fn nothing_is_proven_where_no_finding_says_so() {
         assert_eq!(proven.count(), 0, "{recording}");
     }
 }
+
+#[test]
+fn a_reached_memory_limit_stands_on_every_view_at_every_size() {
+    for recording in ["0.9.0-healthy", "0.9.0-mm_pub32_eng16"] {
+        for size in [(80, 24), (120, 36), (200, 60)] {
+            let mut seat = Seat::of_recording(recording, size);
+            for view in ["0", "2"] {
+                seat.keys(view);
+                assert!(!seat.screen().contains("memory limit"), "{}", seat.screen());
+                seat.picture.tree.shed_blocks = 40;
+                let screen = seat.screen();
+                assert!(screen.lines().next().unwrap().contains("▲ memory limit"), "{screen}");
+                seat.look();
+            }
+        }
+    }
+}

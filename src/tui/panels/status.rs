@@ -104,6 +104,10 @@ pub fn draw(
     if let Some(frozen) = frozen {
         time.insert(0, part(format!("{frozen}  "), Role::Warn));
     }
+    // Blocks are missing from kvtop's copy of the index, and no engine is to blame.
+    if snapshot.tree.shed_blocks > 0 {
+        time.insert(0, part(format!("{} memory limit  ", glyphs.warn), Role::Warn));
+    }
     let room = usize::from(area.width);
     let build = |(label, detail): (Label, Detail)| {
         (left(snapshot, label, glyphs), sources(snapshot, now, detail, glyphs))
