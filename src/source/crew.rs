@@ -1,4 +1,4 @@
-//! What sources with a task for each target have in common: which tasks run, and when to tell of them.
+//! Shared by sources with a task for each target: starts and ends tasks, and reports their states.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,11 +11,11 @@ use super::notes::Notes;
 use super::{Desired, Emitter, SourceHandle};
 use crate::domain::SourceState;
 
-/// What a source of this kind is about.
+/// The parts of a source of this kind that differ.
 pub(super) trait Lead: Send + 'static {
-    /// What a task follows.
+    /// The target of a task.
     type Target: Clone + Eq + Hash + Send + Sync + 'static;
-    /// What a task says of itself.
+    /// The status that a task reports.
     type Standing: Default + Send + Sync + 'static;
 
     /// Returns the most tasks at the same time.
@@ -33,9 +33,9 @@ pub(super) trait Lead: Send + 'static {
         Self: Sized;
 }
 
-/// What a task is given to listen to, and to speak with.
+/// The channels of a task: its orders and its reports.
 pub(super) struct Post<S> {
-    /// What the source is to do.
+    /// The state that the composition root wants.
     pub(super) wanted: watch::Receiver<Desired>,
     /// How the task is.
     pub(super) standing: watch::Sender<S>,

@@ -112,7 +112,7 @@ impl Source {
     }
 }
 
-/// What a folder holds.
+/// The files of a folder.
 #[derive(Default)]
 struct Found {
     /// Keys with their contents; none for what is only just being written.

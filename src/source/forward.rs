@@ -128,7 +128,7 @@ pub struct Forwarder {
     shown: watch::Receiver<Vec<Forward>>,
 }
 
-/// What the owner is asked for.
+/// A request to the owner.
 enum Command {
     /// A connection; `local` is where its bytes come out on this machine.
     Open {
@@ -160,7 +160,7 @@ impl Forwarder {
         let owner = Owner::new(client, forwarder.clone(), notes, shown, wanted);
         let (ended_tx, ended) = oneshot::channel::<()>();
         let thread = std::thread::Builder::new().name(NAME.to_owned()).spawn(move || {
-            // Without a runtime every request is answered with an error, for want of an owner.
+            // Without a runtime every request is answered with an error, since there is no owner.
             if let Ok(runtime) = Builder::new_current_thread().enable_all().build() {
                 runtime.block_on(owner.run(asked));
             }

@@ -38,7 +38,7 @@ const RETRY: Duration = Duration::from_secs(5);
 /// that subscriptions come first.
 const SETTLE: Duration = Duration::from_secs(2);
 
-/// What is wrong with an address.
+/// An address that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no address of an indexer; expected http://host:port")]
 pub struct BadIndexerUrl(String);

@@ -62,7 +62,7 @@ pub(super) fn kept_of_object(kind: &str, object: serde_json::Value) -> Option<se
 pub struct KubeSpec {
     /// Its name in notes.
     pub name: Arc<str>,
-    /// Whom to ask, and for which namespace.
+    /// The client, with its namespace.
     pub client: KubeClient,
     /// How long it waits.
     pub pace: Pace,

@@ -1,4 +1,4 @@
-//! What the sources that speak to pods say of themselves, and when.
+//! Health notes of the sources that speak to pods, and when they are due.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -23,7 +23,7 @@ const DIRECT: Duration = Duration::from_secs(1);
 /// An address that has been reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
-    /// What to connect to.
+    /// The host to connect to.
     pub servers: Vec<Address>,
     /// How it was reached, for people.
     pub provenance: String,

@@ -19,7 +19,7 @@ const COMMANDS: usize = 8;
 /// The name of the source.
 const NAME: &str = "simulator";
 
-/// What a user asks of a running simulation.
+/// A user's request to a running simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Repair what is wrong, or take the next step of the story.
@@ -39,7 +39,7 @@ pub struct Running {
     pub handle: SourceHandle,
     /// Takes commands.
     pub commands: mpsc::Sender<Command>,
-    /// What commands have made of it.
+    /// Its state after all commands.
     pub steering: watch::Receiver<Steering>,
 }
 

@@ -55,7 +55,7 @@ pub struct ZmqTarget {
     pub events: bool,
     /// True for the socket of an engine, of whose events only the tokens in a block are kept.
     pub engine: bool,
-    /// What is published there and who said so, for people.
+    /// The events published there and who named it, for people.
     pub from: Arc<str>,
 }
 
@@ -66,7 +66,7 @@ pub struct ZmqSpec {
     pub reach: Reach,
     /// Only this Dynamo namespace, where a broker names it; all of them when none.
     pub namespace: Option<Arc<str>>,
-    /// How often and how long.
+    /// Intervals and limits.
     pub limits: ZmqLimits,
 }
 
@@ -137,7 +137,7 @@ struct Running {
     task: JoinHandle<()>,
 }
 
-/// What was lost, and when last.
+/// Lost messages, and the time of the last loss.
 #[derive(Default)]
 struct Losses {
     dropped: u64,

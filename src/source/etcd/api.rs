@@ -24,7 +24,7 @@ use crate::source::nats::Secret;
 use crate::source::reach::{Reach, bracketed};
 use crate::source::user_agent;
 
-/// What is read: everything below `v1/` (dynamo-runtime 0.9.0, `discovery/kv_store.rs:19`).
+/// The prefix that is read: everything below `v1/` (dynamo-runtime 0.9.0, `discovery/kv_store.rs:19`).
 const PREFIX: &[u8] = b"v1/";
 
 /// The first key after it.

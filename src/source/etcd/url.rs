@@ -16,7 +16,7 @@ pub struct EtcdAddress {
     pub port: u16,
 }
 
-/// What is wrong with an address.
+/// An address that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadEtcdAddress {
     /// It is none.

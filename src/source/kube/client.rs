@@ -27,7 +27,7 @@ pub struct KubeClient {
     options: Arc<KubeOptions>,
     namespace: Arc<str>,
     server: Arc<str>,
-    /// What names the server, for people.
+    /// The name of the server, for people.
     origin: Arc<str>,
     /// Replaced when credentials are renewed.
     current: Arc<watch::Sender<Client>>,

@@ -43,7 +43,7 @@ pub(super) enum Condition {
     Unauthorized(Arc<str>, Duration),
 }
 
-/// What a watch says of itself.
+/// The condition of a watch.
 #[derive(Clone, Debug)]
 pub(super) struct Report {
     /// Which watch.
@@ -59,11 +59,11 @@ pub(super) struct Board {
     watches: BTreeMap<Arc<str>, (Condition, bool)>,
     /// Why the server does not answer new requests, although watches are open.
     pub(super) deaf: Option<String>,
-    /// What is to be said of a namespace without Dynamo.
+    /// The notice about a namespace without Dynamo.
     pub(super) empty: Option<String>,
 }
 
-/// What the source says of itself.
+/// The condition of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) state: SourceState,

@@ -1,4 +1,4 @@
-//! What of a `ConfigMap` goes into a frame: configurations of engines, and variables of processes.
+//! The parts of a `ConfigMap` that enter a frame: configurations of engines, and variables of processes.
 //!
 //! A `ConfigMap` may hold anything. What is neither stays out; its size is noted.
 

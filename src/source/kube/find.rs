@@ -1,4 +1,4 @@
-//! What may be listed beyond the namespace looked at: which namespaces there are, and whose deployments.
+//! Namespaces and deployments beyond the namespace looked at, as far as they may be listed.
 
 use std::sync::Arc;
 

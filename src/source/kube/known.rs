@@ -1,4 +1,4 @@
-//! What the API has shown so far, so that what happened while nobody watched can be told.
+//! The objects that the API has shown so far, to find the changes made while no watch was open.
 
 use std::collections::{BTreeMap, HashSet};
 

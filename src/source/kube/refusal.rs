@@ -26,7 +26,7 @@ pub enum Refusal {
     /// There is no such object or resource (404).
     #[error("not found: {0}")]
     Missing(String),
-    /// What was asked for is too old (410).
+    /// The requested version is too old (410).
     #[error("the API server has forgotten what was asked for (410)")]
     Gone,
     /// The server wants to be asked later (429).

@@ -1,4 +1,4 @@
-//! What of an object goes into a frame: its identity, what it runs, how it is.
+//! The parts of an object that enter a frame: its identity, its processes, its state.
 //!
 //! managedFields alone are 41 to 47 % of every body, of which only the time of the last change is needed: a
 //! process that started before it runs with what was set until then. Probes and hooks may carry secrets.

@@ -165,7 +165,7 @@ fn tail(path: &Path, told: &Told) -> io::Result<Passed> {
     }
 }
 
-/// What is known of a file.
+/// The state of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum Standing {
     Reading,

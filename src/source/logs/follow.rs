@@ -28,7 +28,7 @@ const RETRY_LAST: Duration = Duration::from_secs(5);
 /// in a row, [`RETRY_FIRST`] doubling in between, are believed.
 const FORBIDDEN_BELIEVED: u32 = 3;
 
-/// How often someone who may not is asked again.
+/// The wait before a refused request is repeated.
 const RETRY_FORBIDDEN: Duration = Duration::from_secs(60);
 
 /// How the follow of one container is doing.
@@ -66,7 +66,7 @@ pub(super) struct Follow {
     pub(super) changed: Arc<Notify>,
 }
 
-/// What is remembered of a container between connections.
+/// The state of a container that outlives a connection.
 #[derive(Default)]
 struct Past {
     sieve: Sieve,

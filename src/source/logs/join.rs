@@ -13,7 +13,7 @@ use super::lines::Stamped;
 /// some of them twice after a cut.
 const REMEMBERED: usize = 1 << 17;
 
-/// What has been passed on of one container's log.
+/// The part of one container's log that has been passed on.
 #[derive(Debug, Default)]
 pub(super) struct Joined {
     /// The newest second seen, since the epoch.

@@ -1,4 +1,4 @@
-//! What is asked of `pods/log`, and the lines that come.
+//! Requests to `pods/log`, and the lines they return.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,7 +70,7 @@ pub(super) struct Reading {
     pub(super) received: u64,
 }
 
-/// What came next of a log.
+/// The next part of a log.
 #[derive(Debug)]
 pub(super) enum Piece {
     /// Lines, possibly none.
@@ -83,7 +83,7 @@ pub(super) enum Piece {
     Quiet,
 }
 
-/// What answers a request for a log.
+/// The answer to a request for a log.
 #[derive(Debug)]
 pub(super) enum Answer {
     /// The log.
@@ -130,7 +130,7 @@ impl Reading {
     }
 }
 
-/// What a look at the pod tells about its container.
+/// The state of a container, read from its pod.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Instance {
     /// The instance that ended last, when there is another one after it, and when it ended.

@@ -26,7 +26,7 @@ const STAMP: usize = 80;
 /// Longest name of a pod that is taken from a line (RFC 1123).
 const LONGEST_NAME: usize = 253;
 
-/// What a file begins with that is no text: gzip and zstd.
+/// First bytes of files that are not text: gzip and zstd.
 pub(super) const PACKED: [&[u8]; 2] = [&[0x1F, 0x8B], &[0x28, 0xB5, 0x2F, 0xFD]];
 
 /// A saved log that is being read, line by line.
@@ -34,7 +34,7 @@ pub struct SavedLog {
     input: Box<dyn Read>,
     /// Whose lines these are, where a line does not say so itself.
     name: Arc<str>,
-    /// When it is read. No line is younger.
+    /// The time of reading; no line is younger.
     read_at: Timestamp,
     splitter: Splitter,
     sieve: Sieve,
@@ -69,7 +69,7 @@ impl SavedLog {
     ///
     /// # Errors
     ///
-    /// What the input fails with, and `InvalidData` for what is no log: a recording, a compressed file.
+    /// Fails as the input does, and with `InvalidData` for files that are not logs: recordings, compressed files.
     pub fn next_frame(&mut self) -> io::Result<Option<Frame>> {
         if !self.begun {
             self.begin()?;

@@ -5,11 +5,11 @@ use crate::domain::StreamLedger;
 use super::reading::Reading;
 use super::stream::Extent;
 
-/// What became of a stream's messages.
+/// The counts of a stream's messages by their fate.
 #[derive(Debug, Default)]
 pub(super) struct Account {
     pub(super) counts: StreamLedger,
-    /// What streams of this name had numbered that were deleted.
+    /// Messages numbered by deleted streams of this name.
     earlier: u64,
     /// The last number of the stream.
     last_seq: u64,

@@ -9,12 +9,12 @@ use super::options::{Env, FilePlace, NatsConfigError, NatsOptions, Read, Tls};
 use super::secret::{Address, Credential, Secret};
 use super::settings::{self, Settings};
 
-/// What to connect to, with what, and who said so.
+/// The servers and the login of a connection, and who named them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resolved {
     /// The servers, any of which will do.
     pub servers: Vec<Address>,
-    /// What to log in with.
+    /// The login.
     pub credential: Credential,
     /// TLS.
     pub tls: Tls,

@@ -44,7 +44,7 @@ enum Phase {
     Direct,
 }
 
-/// What a survey of the stream brought to light.
+/// The result of comparing a feed with its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Nothing is missing.
@@ -79,7 +79,7 @@ pub(super) struct Feed {
     torn: bool,
     /// Messages were lost since the last read began, so counts prove nothing.
     doubt: bool,
-    /// What was read of the stream, over all reads.
+    /// The part of the stream that was read, over all reads.
     history: Option<HistoryNote>,
     /// A comparison that lost its connection.
     paused: Option<Box<Reading>>,

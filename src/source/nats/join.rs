@@ -13,7 +13,7 @@ pub(super) struct Lane {
     dp_rank: u64,
 }
 
-/// What a payload is recognised by.
+/// The digest by which a payload is recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Mark(pub(super) u64);
 

@@ -1,11 +1,11 @@
-//! What says where the NATS server is, and what can be wrong with it.
+//! The places that name the NATS server, and the errors in them.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::secret::Secret;
 
-/// What the command line gave. Everything is optional.
+/// Options of the command line; each may be absent.
 #[derive(Clone, Debug, Default)]
 pub struct NatsOptions {
     /// Addresses, separated by commas.
@@ -24,7 +24,7 @@ pub struct NatsOptions {
     pub token: Option<Secret>,
     /// TLS.
     pub tls: Tls,
-    /// What the config file names, for when nothing above does.
+    /// Settings of the config file, used when nothing above is set.
     pub file: FilePlace,
 }
 
@@ -53,7 +53,7 @@ pub struct Tls {
     pub name: Option<String>,
 }
 
-/// What is wrong with the settings.
+/// Settings that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum NatsConfigError {
     /// Nobody named a server.
@@ -74,7 +74,7 @@ pub enum NatsConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What it should hold.
+        /// The content it should hold.
         what: &'static str,
         /// Who named it.
         from: String,

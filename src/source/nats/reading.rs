@@ -62,7 +62,7 @@ enum Step {
     },
 }
 
-/// What a stored message means for the read.
+/// The use of a stored message for the read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// Pass it on.

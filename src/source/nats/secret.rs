@@ -33,7 +33,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What kvtop logs in with.
+/// The login of kvtop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// Nothing.

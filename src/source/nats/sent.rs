@@ -1,4 +1,4 @@
-//! What was passed on live of a stream since the last point where both were known to agree.
+//! Messages passed on live since the stream and kvtop last agreed.
 
 use std::collections::{HashMap, VecDeque};
 

@@ -84,13 +84,13 @@ pub(super) enum End {
     Lost(String),
 }
 
-/// What outlives a connection.
+/// State that outlives a connection.
 pub(super) struct Memory {
     pub(super) emitter: Emitter,
     pub(super) status: Status,
-    /// What the event plane of the Dynamo namespaces to listen to is published under.
+    /// Subjects of the event plane of the Dynamo namespaces to listen to.
     planes: Vec<String>,
-    /// What the streams of those begin with; any of them when there is none.
+    /// Prefixes of the streams of those; all streams when there is none.
     prefixes: Arc<[String]>,
     pub(super) feeds: HashMap<String, Feed>,
     subjects: HashMap<String, Arc<str>>,
@@ -135,11 +135,11 @@ pub(super) struct Session<'a> {
     /// The survey under way is for feeds that hold messages, and too soon for the others.
     look: bool,
     look_at: Timestamp,
-    /// Since when nobody tells of streams.
+    /// The time of the first question about streams that nobody answered.
     mute_since: Option<Timestamp>,
     /// The feed whose history is being read, and the answers.
     reader: Option<Reader>,
-    /// What the server refused, and what keeps history from being read.
+    /// Refusals of the server, among them those that keep history from being read.
     rights: Rights,
     trouble: String,
 }

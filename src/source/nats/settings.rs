@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::options::{Env, NatsOptions, Tls};
 use super::secret::Secret;
 
-/// What one place says.
+/// Settings from one place.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Settings {
     /// The place, for people.

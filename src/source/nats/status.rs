@@ -1,4 +1,4 @@
-//! What the source says of itself, and when.
+//! The health notes of the source, and when they are due.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct Status {
     name: Arc<str>,
     emitter: Emitter,
     shown: watch::Sender<SourceState>,
-    /// What the emitter had dropped when the source started.
+    /// Frames that the emitter had dropped when the source started.
     dropped_before: u64,
     dropped_last: u64,
     lost_at: Option<Timestamp>,

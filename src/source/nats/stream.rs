@@ -48,16 +48,16 @@ pub(super) struct Stored {
     pub(super) time: Option<Timestamp>,
 }
 
-/// What a stream holds.
+/// The extent of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
-    /// When it was made; a stream that was deleted and made anew starts counting again.
+    /// The time of its creation; a stream that was deleted and made anew starts counting again.
     pub(super) created: String,
     pub(super) first_seq: u64,
     pub(super) last_seq: u64,
 }
 
-/// What there is to read.
+/// Streams that can be read.
 #[derive(Clone, Debug)]
 pub(super) enum Survey {
     /// These streams of KV events, some of which may have gone while they were asked about.

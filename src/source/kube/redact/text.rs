@@ -125,7 +125,7 @@ fn scrub_line(line: &str, after: &mut After, depth: Depth) -> String {
     clean
 }
 
-/// What a word says of the next one.
+/// The meaning of a word for the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Nothing,

@@ -1,4 +1,4 @@
-//! What a channel holds at this moment.
+//! Takes the messages that wait in a channel.
 
 use futures_util::future::FutureExt;
 use futures_util::stream::{Stream, StreamExt};

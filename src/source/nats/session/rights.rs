@@ -1,11 +1,11 @@
-//! What the server lets kvtop subscribe to.
+//! Subscriptions that the server allows or refuses.
 
 use crate::domain::SourceState;
 
 /// The subjects of one connection, and which of them were refused.
 pub(super) struct Rights {
     subjects: Vec<(String, bool)>,
-    /// What the server refused besides.
+    /// Other requests that the server refused.
     other: String,
     /// True once anything came by what is left.
     pub(super) heard: bool,
