@@ -382,6 +382,9 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l kubeconfig -d 'Kube
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Also print the optional role for port-forwards'
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Listen address; use `:9478` (all addresses) in a pod' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l tls-cert -d 'Serve over TLS with this certificate (PEM, with its chain)' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l tls-key -d 'Private key of the TLS certificate (PEM)' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l token-file -d 'Answer only requests that carry the bearer token in this file' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l kubeconfig -d 'Kubeconfig file to use' -r -F
