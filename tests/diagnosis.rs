@@ -11,6 +11,7 @@ pub(crate) mod gate;
 mod late;
 mod losses;
 mod mismatch;
+mod near;
 mod overload;
 mod registration;
 pub(crate) mod rules;
@@ -38,7 +39,7 @@ fn judged() -> impl Iterator<Item = Scenario> {
 pub(crate) const START: Timestamp = Timestamp(1_771_252_733_000_000);
 
 /// Looks at as little as a snapshot can hold; rules see everything all the same.
-const QUERY: ViewQuery = ViewQuery {
+pub(crate) const QUERY: ViewQuery = ViewQuery {
     until: None,
     compare: None,
     window: Duration::from_secs(60),

@@ -21,6 +21,7 @@ mod export;
 mod exporter;
 mod faults;
 mod forward;
+mod gate;
 mod indexer;
 mod investigation;
 mod kube;

@@ -1,6 +1,7 @@
 //! Raises and resolves findings: rules judge windows, findings persist.
 //!
-//! A finding is raised by counts over the last minutes. Only evidence resolves it: a rule that is clear over
+//! A finding is raised by counts over the last minutes; a critical one also by those of the last half minute, so
+//! that a fault is named while earlier successes are still counted. Only evidence resolves it: a rule that is clear over
 //! the last half minute, never silence; or the end of every worker concerned.
 
 use std::collections::VecDeque;
@@ -273,7 +274,16 @@ impl State {
         let at = long.at;
         let mut over = self.resolved.take_if(|it| at.since(it.resolved) > RESOLVED_FOR);
         // What was counted is as old as the last thing that was.
-        let verdict = judged(rule, long).dated(at, long.active.map_or(at, |active| active.min(at)));
+        let counted = long.active.map_or(at, |active| active.min(at));
+        let mut verdict = judged(rule, long).dated(at, counted);
+        // Requests that were served well some minutes ago say nothing about now, and whoever attaches now does
+        // not see them.
+        if rule.may_be_critical() && matches!(verdict, Verdict::Clear { .. }) {
+            let now = judged(rule, short);
+            if matches!(now, Verdict::Found(_)) {
+                verdict = now.dated(at, counted);
+            }
+        }
         match (self.raised.take(), verdict) {
             (None, Verdict::Found(finding)) => {
                 self.raises += 1;

@@ -1,7 +1,7 @@
 //! Changes that people make to a running cluster.
 
 use super::chapters::Pace;
-use super::config::{RouterMode, WorkerConfig};
+use super::config::{Hashing, RouterMode, WorkerConfig};
 use super::rollout::POD_STARTS;
 use super::site::EngineSettings;
 use super::{Event, Simulation};
@@ -38,6 +38,23 @@ impl Simulation {
     /// Sets how the frontend chooses workers, and replaces it.
     pub fn switch_mode(&mut self, mode: RouterMode) {
         self.write_mode(mode);
+        self.restart_frontend(self.now, true);
+    }
+
+    /// Sets the share of engine events that are lost before they are published, 0 to 1.
+    pub fn lose_events(&mut self, share: f64) {
+        self.config.loss = share;
+    }
+
+    /// Sets how the router hashes the blocks of requests, and replaces the frontend.
+    pub fn switch_hashing(&mut self, hashing: Hashing) {
+        self.router.hashing = hashing;
+        self.restart_frontend(self.now, true);
+    }
+
+    /// Sets the weight of the prefill in the router's costs, and replaces the frontend.
+    pub fn switch_weight(&mut self, weight: f64) {
+        self.router.weight = weight;
         self.restart_frontend(self.now, true);
     }
 

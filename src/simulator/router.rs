@@ -63,8 +63,8 @@ pub(super) struct Ticket {
 pub(super) struct Router {
     pub(super) index: Index,
     fixed_size: Option<u32>,
-    weight: f64,
-    hashing: Hashing,
+    pub(super) weight: f64,
+    pub(super) hashing: Hashing,
     pub(super) mode: RouterMode,
     /// Requests that it sent in turn.
     turns: usize,

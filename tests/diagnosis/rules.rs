@@ -112,7 +112,7 @@ pub(super) fn healthy() -> Evidence {
     evidence
 }
 
-fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
+pub(super) fn rank(id: u64) -> kvtop::diagnose::RankEvidence {
     let mut tally =
         kvtop::model::Tally { routed: 100, sampled: 100, ..kvtop::model::Tally::default() };
     (tally.counters.stores, tally.counters.stored_blocks) = (100, 400);
@@ -164,7 +164,7 @@ pub(super) fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
     }
 }
 
-fn setting<T>(value: T) -> Setting<T> {
+pub(super) fn setting<T>(value: T) -> Setting<T> {
     Setting {
         value,
         ground: Ground::Setting,

@@ -32,7 +32,14 @@ pub(crate) fn attached(all: &[Frame], from: u64, until: u64) -> Vec<Frame> {
         readable.note(frame);
     }
     let mut frames = readable.read(from);
-    frames.extend(all.iter().filter(|frame| frame.at >= from && frame.at <= until).cloned());
+    // What a stream keeps is given out in its order: live messages wait until the history is read.
+    let read = frames.iter().filter(|frame| matches!(frame.origin, Origin::Jetstream { .. }));
+    let read = read.map(|frame| frame.at).max().unwrap_or_default();
+    let live = all.iter().filter(|frame| frame.at >= from && frame.at <= until);
+    frames.extend(live.map(|frame| {
+        let waits = is_stored(frame) && frame.at < read;
+        Frame { at: if waits { read } else { frame.at }, ..frame.clone() }
+    }));
     frames.sort_by_key(|frame| frame.at);
     frames
 }
@@ -58,9 +65,7 @@ impl Readable {
             Origin::Jetstream { subject, .. } => {
                 self.stored.push((Arc::clone(subject), frame.clone()));
             }
-            Origin::Nats { subject, .. }
-                if subject.starts_with("namespace-") && subject.ends_with(".kv-events") =>
-            {
+            Origin::Nats { subject, .. } if is_stored(frame) => {
                 self.stored.push((Arc::clone(subject), frame.clone()));
             }
             _ => {}
@@ -133,6 +138,12 @@ impl Readable {
             !self.gone.contains(pod.as_ref()) && line.happened() >= since
         })
     }
+}
+
+/// Returns true for a live message that a stream keeps, as those of 0.9 do.
+fn is_stored(frame: &Frame) -> bool {
+    matches!(&frame.origin, Origin::Nats { subject, .. }
+        if subject.starts_with("namespace-") && subject.ends_with(".kv-events"))
 }
 
 fn health(source: &str, at: Timestamp, note: &Value) -> Frame {

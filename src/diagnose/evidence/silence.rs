@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{Evidence, Ground, OfWorker};
-use crate::domain::WorkerId;
+use crate::domain::{Release, WorkerId};
 
 /// A cause that keeps every worker from publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// Prefix caching is off on all engines, so there is nothing to publish (KVT017).
     CachingOff,
-    /// Engines send larger blocks than their publishers accept, so the publishers drop them (KVT001).
+    /// Engines send blocks of a size that their publishers do not accept and drop (KVT001).
     BlocksDropped,
 }
 
@@ -19,7 +19,9 @@ impl Silence {
     pub const fn name(self) -> &'static str {
         match self {
             Self::CachingOff => "prefix caching is off on every worker (KVT017)",
-            Self::BlocksDropped => "publishers drop their engines' larger blocks (KVT001)",
+            Self::BlocksDropped => {
+                "publishers drop their engines' blocks, which have another size (KVT001)"
+            }
         }
     }
 }
@@ -63,12 +65,14 @@ impl Evidence {
         if self.is_uncached() {
             return Some(Silence::CachingOff);
         }
+        // Of smaller blocks a publisher makes empty store events, which it drops from 1.4 on (seen with 1.6.1).
+        let drops_smaller = self.releases.least.is_some_and(|it| it >= Release::new(1, 4));
         // Only called while no event arrives, so no worker publishes.
-        let larger = self.split_workers().into_iter();
-        let mut larger = larger.filter(|(publisher, engine)| {
-            engine.ground == Ground::Observed && engine.tokens > publisher.tokens
+        let split = self.split_workers().into_iter();
+        let mut unfit = split.filter(|(publisher, engine)| {
+            engine.ground == Ground::Observed && (drops_smaller || engine.tokens > publisher.tokens)
         });
-        let dropped = !self.outgrown().is_empty() || larger.next().is_some();
+        let dropped = !self.outgrown().is_empty() || unfit.next().is_some();
         dropped.then_some(Silence::BlocksDropped)
     }
 }

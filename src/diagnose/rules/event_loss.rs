@@ -103,7 +103,9 @@ fn refused(evidence: &Evidence) -> Verdict {
             "KV events are being lost: {value} stores refer to parent blocks that never arrived."
         );
         let by = known.into_iter().filter(|rank| {
-            counts(rank).refused_stores as f64 >= limits.loss_share * counts(rank).stores as f64
+            let own = counts(rank);
+            own.refused_stores > 0
+                && own.refused_stores as f64 >= limits.loss_share * own.stores as f64
         });
         return lost(evidence, summary, Grade::Likely, proof, by);
     }

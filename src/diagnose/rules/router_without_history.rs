@@ -5,9 +5,12 @@ use std::sync::Arc;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::{Change, Fix};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity, Stake, thousands};
+use crate::domain::{Grade, Severity, Stake, Timestamp, thousands};
 use crate::dynamo::variable;
 use crate::model::RouterTally;
+
+/// The share of rejected stores that lost events do not explain, if no event is missing.
+const MOST: f64 = 0.5;
 
 pub(super) struct RouterWithoutHistory;
 
@@ -27,7 +30,8 @@ impl Rule for RouterWithoutHistory {
          the router does not recover by itself (Dynamo 0.9 keeps one hour of events).\nDetected by at least 20 \
          such warnings about parents that kvtop itself holds and that were stored before the router started, or \
          that build on such blocks. If the router's start or the history is unknown, warnings for nine stores \
-         in ten with almost no cache hits make it likely. So do 20 such stores in the routers' own counters \
+         in ten with almost no cache hits make it likely. So do warnings for half of the stores, if the router \
+         started after the workers and no event is missing since kvtop attached. So do 20 such stores in the routers' own counters \
          (kv_cache_events_applied, from 1.0 on), if a router is known to have started after the workers. \
          Parents that were stored while the router ran are lost events (KVT014).\nRestart the workers one at a \
          time, so that caches and index are rebuilt together. On 0.9 set {variable::LOCAL_INDEXER}=true on the workers, \
@@ -63,7 +67,7 @@ impl Rule for RouterWithoutHistory {
         }
         let full = tally.parent_full;
         let stores = evidence.total().full_stores();
-        if tally.parent_before >= limits.min_parent_warnings || nearly_all(evidence, stores) {
+        if refused(evidence, stores) {
             return found(evidence).into();
         }
         let lacking = full + tally.parent_unsaid;
@@ -115,6 +119,13 @@ impl Rule for RouterWithoutHistory {
     }
 }
 
+/// Returns true when routers' logs show that they lack the parents of stores from before they started.
+fn refused(evidence: &Evidence, stores: u64) -> bool {
+    evidence.router.tally.parent_before >= evidence.thresholds.min_parent_warnings
+        || nearly_all(evidence, stores)
+        || outlived(evidence, stores)
+}
+
 /// Returns true when the routers' own counters show that they reject stores with unknown parents that kvtop's
 /// index copy accepts; or nearly all stores, if kvtop lacks the earlier history.
 fn counted(evidence: &Evidence) -> bool {
@@ -148,6 +159,22 @@ fn nearly_all(evidence: &Evidence, stores: u64) -> bool {
         && history
         && most(tally.parent_full, stores)
         && most(warm.zero, warm.known)
+}
+
+/// Returns true when a router that started after the workers rejects most stores, for parents from before kvtop
+/// attached: kvtop has every event since then, so that events lost since then would show as gaps.
+fn outlived(evidence: &Evidence, stores: u64) -> bool {
+    let limits = &evidence.thresholds;
+    let tally = &evidence.router.tally;
+    let publishing = || evidence.present().filter(|rank| rank.tally.counters.stores > 0);
+    let later =
+        |began: Timestamp| publishing().all(|rank| rank.started.is_some_and(|at| at < began));
+    tally.parent_full >= limits.min_parent_warnings
+        && tally.parent_full as f64 >= MOST * stores as f64
+        && tally.parent_held < limits.min_parent_warnings
+        && !past_known(evidence)
+        && evidence.router.began.is_some_and(later)
+        && publishing().all(|rank| rank.missing == 0 && rank.id_holes == 0)
 }
 
 /// Returns true when a router is known to have started after workers began to store.

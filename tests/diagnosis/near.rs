@@ -1,0 +1,249 @@
+//! Counter-examples: what is almost a fault, and faults of two workers at once.
+
+use std::collections::BTreeMap;
+
+use kvtop::diagnose::{Diagnosis, Evidence, Ground, OfWorker, RULES, SizeClaim, Verdict, Window};
+use kvtop::domain::{ClaimOf, Counters, Timestamp, WorkerId};
+use kvtop::model::OverlapBy;
+
+use super::rules::{blinded, healthy, rank, setting, size};
+
+type Change = fn(&mut Evidence);
+
+/// Of each rule, what is just below its condition, and what more makes it true.
+const NEAR: &[(&str, Change, Change)] = &[
+    ("KVT001", |it| empty(it, 49), |it| empty(it, 51)),
+    (
+        "KVT002",
+        |it| {
+            // A worker that left had another size.
+            it.sizes.push(size(ClaimOf::Card, 2, 16));
+            it.ranks[1].gone = true;
+        },
+        |it| it.ranks[1].gone = false,
+    ),
+    ("KVT003", |it| silenced(it, 1, 9), |it| zero_overlap(it, 1, 1)),
+    (
+        "KVT004",
+        |it| {
+            (it.router.tally.events, it.router.tally.routed) = (0, 9);
+            for rank in &mut it.ranks {
+                (rank.tally.counters, rank.last_event) = (Counters::default(), None);
+            }
+        },
+        |it| it.router.tally.routed = 10,
+    ),
+    ("KVT005", |it| it.router.weight = Some(0.05), |it| it.router.weight = Some(0.0)),
+    (
+        "KVT006",
+        |it| it.settings.kv_events = Some(setting(true)),
+        |it| it.settings.kv_events = Some(setting(false)),
+    ),
+    ("KVT007", |it| rejected(it, 19), |it| rejected(it, 20)),
+    (
+        "KVT008",
+        |it| (it.ranks[1].gone, it.ranks[1].id_holes) = (true, 3),
+        |it| it.ranks[1].gone = false,
+    ),
+    ("KVT009", |it| it.ranks[0].tally.returned = 39, |it| it.ranks[0].tally.returned = 40),
+    (
+        "KVT010",
+        |it| it.ranks[0].utilization = Some(0.949),
+        |it| it.ranks[0].utilization = Some(0.95),
+    ),
+    ("KVT011", |it| it.ranks[0].tally.routed = 560, |it| it.ranks[0].tally.routed = 1000),
+    // Its last event is 29 s after it left, then 31 s.
+    ("KVT012", |it| left(it, 1, 70), |it| left(it, 1, 68)),
+    ("KVT013", |it| routers(it, [32, 32]), |it| routers(it, [16, 32])),
+    (
+        "KVT014",
+        |it| it.ranks[0].tally.counters.refused_stores = 9,
+        |it| it.ranks[0].tally.counters.refused_stores = 10,
+    ),
+    ("KVT015", |it| blind(it, 11), |it| blind(it, 12)),
+    (
+        "KVT016",
+        |it| (it.sizes[1].tokens, it.sizes[1].ground) = (16, Ground::Default),
+        |it| it.sizes[1].ground = Ground::Setting,
+    ),
+    (
+        "KVT017",
+        |it| {
+            unlike(it);
+            it.router.tally.overlaps.note(OverlapBy::Decision, 4.0);
+        },
+        unlike,
+    ),
+    ("KVT018", |it| ignored(it, 359.0), |it| ignored(it, 361.0)),
+    ("KVT019", |it| it.router.tally.unreadable = 88, |it| it.router.tally.unreadable = 89),
+    ("KVT020", |it| it.ranks[0].accepted = 1050, |it| it.ranks[0].accepted = 1051),
+    (
+        "KVT021",
+        |it| {
+            it.load.first_token.as_mut().unwrap().p95 = 2.0;
+            it.load.workers[0].in_flight.most = 64.0;
+        },
+        |it| it.load.workers[0].in_flight.most = 65.0,
+    ),
+];
+
+fn empty(evidence: &mut Evidence, stores: u64) {
+    for rank in &mut evidence.ranks {
+        rank.tally.counters.empty_stores = stores;
+    }
+}
+
+fn zero_overlap(evidence: &mut Evidence, place: usize, requests: u64) {
+    for _ in 0..requests {
+        evidence.ranks[place].tally.overlaps.note(OverlapBy::Decision, 0.0);
+    }
+}
+
+fn silenced(evidence: &mut Evidence, place: usize, requests: u64) {
+    let silent = &mut evidence.ranks[place];
+    (silent.tally.counters, silent.held, silent.last_event) = (Counters::default(), 0, None);
+    zero_overlap(evidence, place, requests);
+}
+
+fn rejected(evidence: &mut Evidence, stores: u64) {
+    let tally = &mut evidence.router.tally;
+    (tally.parent_full, tally.parent_held, tally.parent_before) = (stores, stores, stores);
+}
+
+fn left(evidence: &mut Evidence, place: usize, second: u64) {
+    let rank = &mut evidence.ranks[place];
+    (rank.gone, rank.left) = (true, Some(Timestamp(second * 1_000_000)));
+}
+
+fn routers(evidence: &mut Evidence, sizes: [u32; 2]) {
+    evidence.sizes.retain(|claim| claim.of != ClaimOf::Router);
+    for (pod, tokens) in ["a", "b"].into_iter().zip(sizes) {
+        let claim = size(ClaimOf::Router, 0, tokens);
+        evidence.sizes.push(SizeClaim { pod: Some(pod.into()), ..claim });
+    }
+}
+
+fn blind(evidence: &mut Evidence, requests: u64) {
+    blinded(evidence, requests);
+    for rank in &mut evidence.ranks {
+        rank.tally.forks = 20;
+    }
+}
+
+/// No two prompts start alike.
+fn unlike(evidence: &mut Evidence) {
+    blinded(evidence, 200);
+    for rank in &mut evidence.ranks {
+        rank.tally.roots = 100;
+    }
+}
+
+fn ignored(evidence: &mut Evidence, blocks: f64) {
+    let regret = evidence.router.regret.as_mut().unwrap();
+    regret.chosen_blocks = regret.best_blocks - blocks;
+}
+
+#[test]
+fn every_rule_has_a_near_miss_that_is_not_found_and_is_when_it_is_a_little_more() {
+    let near: BTreeMap<&str, (Change, Change)> =
+        NEAR.iter().map(|(id, near, more)| (*id, (*near, *more))).collect();
+    let mut wrong = Vec::new();
+    for rule in RULES {
+        let id = rule.id();
+        let Some((near, more)) = near.get(id) else {
+            wrong.push(format!("{id} has no near miss"));
+            continue;
+        };
+        let mut evidence = healthy();
+        near(&mut evidence);
+        let below = rule.judge(&evidence);
+        more(&mut evidence);
+        let above = rule.judge(&evidence);
+        if matches!(below, Verdict::Found(_)) || !matches!(above, Verdict::Found(_)) {
+            wrong.push(format!("{id}: below {below:?}\n  above {above:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+type Fault = fn(&mut Evidence, usize);
+
+/// Faults of one worker.
+const OF_WORKERS: &[(&str, Fault)] = &[
+    ("KVT001", |it, place| it.ranks[place].tally.counters.empty_stores = 100),
+    ("KVT003", |it, place| silenced(it, place, 20)),
+    ("KVT009", |it, place| it.ranks[place].tally.returned = 95),
+    ("KVT010", |it, place| it.ranks[place].utilization = Some(0.99)),
+    ("KVT012", |it, place| left(it, place, 10)),
+    ("KVT014", |it, place| it.ranks[place].tally.counters.refused_stores = 60),
+    ("KVT017", |it, place| {
+        let rank = &it.ranks[place];
+        let off = OfWorker {
+            worker: Some(rank.rank.worker),
+            who: rank.name.clone(),
+            set: setting(false),
+        };
+        it.settings.prefix_reuse.push(off);
+    }),
+    ("KVT020", |it, place| it.ranks[place].accepted = 1200),
+];
+
+/// Causes that hide what another worker has. Findings of these two rules name no worker, so that nothing tells
+/// whose they are.
+const HIDDEN: &[(&str, &str)] = &[("KVT001", "KVT009"), ("KVT001", "KVT010"), ("KVT009", "KVT010")];
+
+/// Returns four workers, of which the first two have these faults.
+fn pair(first: Fault, second: Fault) -> Evidence {
+    let mut evidence = healthy();
+    evidence.ranks.extend([rank(3), rank(4)]);
+    first(&mut evidence, 0);
+    second(&mut evidence, 1);
+    evidence
+}
+
+#[test]
+fn faults_of_two_workers_are_both_named_and_each_accuses_its_own() {
+    let is_hidden = |by: &str, id: &str| HIDDEN.contains(&(by, id));
+    let mut wrong = Vec::new();
+    let pairs = OF_WORKERS.iter().flat_map(|first| OF_WORKERS.iter().map(move |it| (first, it)));
+    for ((one, first), (two, second)) in pairs.filter(|(a, b)| a.0 != b.0) {
+        let evidence = pair(*first, *second);
+        let window = Window {
+            from: None,
+            ranks: evidence.ranks.iter().map(|rank| rank.tally).collect(),
+            router: evidence.router.tally,
+            told: evidence.router.told,
+        };
+        let mut diagnosis = Diagnosis::default();
+        diagnosis.judge(&evidence, &|_| window.clone());
+        let raised = diagnosis.raised();
+        for (id, worker) in [(one, WorkerId(1)), (two, WorkerId(2))] {
+            match raised.iter().find(|raised| raised.rule.id() == *id) {
+                None if is_hidden(one, id) || is_hidden(two, id) => {}
+                None => wrong.push(format!("{one} on w0, {two} on w1: {id} is not shown")),
+                Some(_) if is_hidden(one, id) || is_hidden(two, id) => {
+                    wrong.push(format!(
+                        "{one} on w0, {two} on w1: {id} is shown, and listed as hidden"
+                    ));
+                }
+                Some(raised) => {
+                    let others = raised.finding.subjects.iter().any(|it| *it != worker);
+                    if others {
+                        let summary = &raised.finding.summary;
+                        wrong.push(format!("{one} on w0, {two} on w1: {summary}"));
+                    }
+                }
+            }
+        }
+        let expected = [*one, *two];
+        let others = raised.iter().filter(|raised| !expected.contains(&raised.rule.id()));
+        wrong.extend(others.map(|raised| {
+            format!(
+                "{one} on w0, {two} on w1: also {} {}",
+                raised.rule.id(),
+                raised.finding.summary
+            )
+        }));
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
