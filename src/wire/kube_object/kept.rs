@@ -129,6 +129,9 @@ impl Keeper {
     /// Notes the value of a flag that kvtop reads.
     fn note_value(&mut self, text: &str) {
         let text = text.trim_matches(['"', '\'']);
+        if !is_value(text) {
+            return;
+        }
         self.values.insert(text.to_owned());
         self.of_flags.extend(script::references(text).map(str::to_owned));
     }
@@ -176,7 +179,7 @@ impl Keeper {
         }
         let is_flag = word.starts_with("--") && word.len() > 2;
         if before == After::Flag && !is_flag {
-            return if is_prose(word) { HIDDEN.to_owned() } else { word.to_owned() };
+            return if is_value(word) { word.to_owned() } else { HIDDEN.to_owned() };
         }
         let (flag, value) = match word.split_once('=') {
             Some((flag, value)) => (flag, Some(value)),
@@ -184,8 +187,8 @@ impl Keeper {
         };
         if takes_value(flag) {
             return match value {
-                Some(value) if is_prose(value) => format!("{flag}={HIDDEN}"),
-                Some(_) => word.to_owned(),
+                Some(value) if is_value(value) => word.to_owned(),
+                Some(_) => format!("{flag}={HIDDEN}"),
                 None => {
                     *after = After::Flag;
                     word.to_owned()
@@ -254,6 +257,13 @@ fn is_setting(value: &str) -> bool {
         || value.parse::<f64>().is_ok()
         || ["true", "false", "yes", "no", "on", "off"].contains(&&*value.to_ascii_lowercase())
         || reference
+}
+
+/// Returns true for what may be the value of a flag: one word, or JSON.
+fn is_value(text: &str) -> bool {
+    let text = text.trim();
+    text.starts_with(['{', '['])
+        || text.len() <= LONGEST_NAME && !text.contains(|it: char| it == '=' || it.is_whitespace())
 }
 
 /// Returns true for what may be a sentence: several words without a flag or an assignment, or one word that

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::read::{is_switch, takes_value};
-use super::{FLAG, HIDDEN, Keeper, is_prose};
+use super::{FLAG, HIDDEN, Keeper, is_value};
 
 /// Longest value of a flag that is looked at in a script.
 const LONGEST_VALUE: usize = 4096;
@@ -71,6 +71,9 @@ impl<'a> Script<'a> {
         let rest = &self.text[at..];
         let start = at + rest.find(|letter: char| !" =\t".contains(letter))?;
         let value = &self.text[start..];
+        let longest =
+            (0..=value.len().min(LONGEST_VALUE)).rev().find(|end| value.is_char_boundary(*end));
+        let value = &value[..longest.unwrap_or_default()];
         if start == at
             || value.starts_with(['\n', ';', '&', '|', ')', '<', '>'])
             || value.starts_with("--")
@@ -80,7 +83,7 @@ impl<'a> Script<'a> {
         let end = match value.chars().next() {
             Some(quote @ ('"' | '\'')) => {
                 let mut escaped = false;
-                let close = value[1..].bytes().take(LONGEST_VALUE).position(|byte| {
+                let close = value[1..].bytes().position(|byte| {
                     let ends = !escaped && byte == quote as u8;
                     escaped = quote == '"' && byte == b'\\' && !escaped;
                     ends
@@ -97,7 +100,8 @@ impl<'a> Script<'a> {
         } else {
             end
         };
-        (end <= LONGEST_VALUE).then(|| (start, &value[..end]))
+        // What goes on beyond the limit is none.
+        (end < LONGEST_VALUE).then(|| (start, &value[..end]))
     }
 
     /// Returns the value of a flag that kvtop reads, whose run is `run`.
@@ -107,7 +111,7 @@ impl<'a> Script<'a> {
         }
         let (start, value) = self.value(run.start + run.text.len())?;
         let bare = value.trim_matches(['"', '\'', '\\']);
-        (!is_prose(bare)).then_some((start, value))
+        is_value(bare).then_some((start, value))
     }
 
     /// Notes the variables that the script names, and the values of flags that kvtop reads.
