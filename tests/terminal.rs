@@ -89,7 +89,9 @@ fn the_past_is_shown_beside_a_timeline_that_goes_on() {
         screen.contains(" then ") && screen.contains("Blocks per second")
     });
     pty.send("3");
-    pty.wait_for("no tree", |screen| screen.contains("no tree is kept of the past"));
+    pty.wait_for("the tree of then", |screen| {
+        screen.contains("SUBTREE") && screen.contains("PAST")
+    });
     pty.send("0");
     pty.wait_for("the tree of now", |screen| {
         screen.contains("SUBTREE") && !screen.contains("PAST")

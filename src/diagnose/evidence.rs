@@ -9,7 +9,7 @@ mod silence;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim};
+pub use settings::{Ground, OfWorker, RouterKind, Setting, Settings, SizeClaim, Unreadable};
 pub use silence::Silence;
 
 use super::fix::Objects;

@@ -24,6 +24,8 @@ mod worker_silent;
 mod workers_disagree;
 
 use super::Rule;
+use super::evidence::Settings;
+use crate::domain::{ClaimOf, ClaimWhat};
 
 /// Every rule, in the order in which findings of one severity are listed: causes first.
 pub const RULES: &[&dyn Rule] = &[
@@ -49,3 +51,13 @@ pub const RULES: &[&dyn Rule] = &[
     &phantom_blocks::PhantomBlocks,
     &mirror_incomplete::MirrorIncomplete,
 ];
+
+/// Returns that a frontend's setting is needed, and what keeps kvtop from it.
+fn unseen(settings: &Settings, variable: &str, (what, of): (ClaimWhat, ClaimOf)) -> String {
+    match settings.hidden(what, of) {
+        hidden if hidden.is_empty() => {
+            format!("needs the frontend's pod or manifest ({variable}), which kvtop has not seen")
+        }
+        hidden => format!("needs the frontend's setting ({variable}){hidden}"),
+    }
+}

@@ -364,3 +364,21 @@ fn a_size_that_nobody_declared_on_the_frontend_is_found_in_the_users_own_deploym
     let note = found(&once_found, "KVT016");
     assert!(note.is_none_or(|note| note.mending.is_some()), "{note:?}");
 }
+
+#[test]
+fn a_setting_that_kvtop_cannot_read_is_named_with_the_place_that_hides_it() {
+    let mut namespace = Namespace::recorded().without_env("DYN_ROUTER_MODE");
+    let env = namespace.main(FRONTEND)["env"].as_array_mut().unwrap();
+    env.retain(|entry| entry["name"] != "DYN_KV_CACHE_BLOCK_SIZE");
+    for name in ["DYN_ROUTER_MODE", "DYN_KV_CACHE_BLOCK_SIZE"] {
+        let from = json!({"secretKeyRef": {"name": "router", "key": name}});
+        env.push(json!({"name": name, "valueFrom": from}));
+    }
+    let seen = namespace.seen();
+    for (id, name) in [("KVT005", "DYN_ROUTER_MODE"), ("KVT016", "DYN_KV_CACHE_BLOCK_SIZE")] {
+        let check = seen.checks.iter().find(|check| check.id == id).unwrap();
+        let CheckVerdict::Unknown { missing } = &check.verdict else { panic!("{check:#?}") };
+        let hidden = format!("pod {FRONTEND} may have it from ${name}, which kvtop cannot read");
+        assert!(missing.ends_with(&hidden), "{missing}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{ClaimOf, Timestamp, WorkerId};
+use crate::domain::{ClaimOf, ClaimWhat, Timestamp, WorkerId};
 
 /// How a value is known, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,4 +116,30 @@ pub struct Settings {
     /// Over how many processes engines split the context that they decode: the tokens of their events' blocks
     /// are those of a block on each.
     pub context_parallel: Vec<OfWorker<u64>>,
+    /// Settings that pods may have where kvtop cannot read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A setting that a pod may have where kvtop cannot read: in a Secret, in a script, in a file of its image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The setting.
+    pub what: ClaimWhat,
+    /// Whose property it is.
+    pub of: ClaimOf,
+    /// The pod.
+    pub pod: Arc<str>,
+    /// The place that hides it.
+    pub by: Arc<str>,
+}
+
+impl Settings {
+    /// Returns where a setting may stand that kvtop cannot read, for the end of a sentence that says what is
+    /// needed; empty when nothing hides it.
+    pub fn hidden(&self, what: ClaimWhat, of: ClaimOf) -> String {
+        let found = self.unreadable.iter().find(|it| (it.what, it.of) == (what, of));
+        found.map_or_else(String::new, |it| {
+            format!("; pod {} may have it from {}, which kvtop cannot read", it.pod, it.by)
+        })
+    }
 }

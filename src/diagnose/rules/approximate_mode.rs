@@ -1,9 +1,10 @@
 //! KVT006: the router predicts cache contents instead of following KV events.
 
+use super::unseen;
 use crate::diagnose::evidence::Setting;
 use crate::diagnose::fix::{Change, Part};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity};
 use crate::dynamo::{flag, settings, variable};
 
 /// Flags that switch the following of events off (0.9; from 1.0).
@@ -73,9 +74,10 @@ impl Rule for ApproximateMode {
             None if tally.parent_full + tally.parent_empty + tally.remove > 0 => {
                 Verdict::clear("the router logs warnings about KV events, so it follows them")
             }
-            None => Verdict::unknown(format!(
-                "needs the frontend's pod or manifest ({}), which kvtop has not seen",
-                variable::ROUTER_USE_KV_EVENTS
+            None => Verdict::unknown(unseen(
+                &evidence.settings,
+                variable::ROUTER_USE_KV_EVENTS,
+                (ClaimWhat::KvEvents, ClaimOf::Router),
             )),
         }
     }

@@ -1,11 +1,12 @@
 //! KVT016: the size declared on the frontend differs from what the workers use.
 
+use super::unseen;
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Fix, Part};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::rules::block_size_mismatch::{BlockSizeMismatch, mended_size};
 use crate::diagnose::{Finding, Rule, Verdict};
-use crate::domain::{Backend, ClaimOf, Grade, Release, Severity};
+use crate::domain::{Backend, ClaimOf, ClaimWhat, Grade, Release, Severity};
 use crate::dynamo::{flag, variable};
 
 /// The default when no size is declared (ai-dynamo 0.9.0 to 1.6.1, `frontend/`).
@@ -53,9 +54,10 @@ impl Rule for BlockSizeDeclared {
         };
         let declared: Vec<&SizeClaim> = evidence.sizes_of(ClaimOf::Declared).collect();
         if declared.is_empty() {
-            return Verdict::unknown(format!(
-                "needs the frontend's pod or manifest ({}), which kvtop has not seen",
-                variable::KV_CACHE_BLOCK_SIZE
+            return Verdict::unknown(unseen(
+                &evidence.settings,
+                variable::KV_CACHE_BLOCK_SIZE,
+                (ClaimWhat::BlockSize, ClaimOf::Declared),
             ));
         }
         // While KVT001 is active, compare with the size that workers will use after its fix.

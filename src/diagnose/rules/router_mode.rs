@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::diagnose::fix::{Change, Part};
 use crate::diagnose::knobs;
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity, thousands};
 use crate::dynamo::router::MODES;
 use crate::dynamo::{flag, settings, variable};
 
@@ -144,12 +144,14 @@ fn random(heat: &Setting<f64>) -> Finding {
 }
 
 /// Returns the input that is needed if no request was seen.
-fn missing(evidence: &Evidence) -> &'static str {
+fn missing(evidence: &Evidence) -> String {
     let mode = evidence.settings.router_mode.as_ref();
     if mode.is_some_and(|mode| mode.value.as_ref() == "kv") {
         "needs requests: the router mode is kv, but no \"Selected worker\" line was logged yet"
+            .to_owned()
     } else {
-        "needs the frontend's settings, or a \"Selected worker\" line in its log"
+        let hidden = evidence.settings.hidden(ClaimWhat::RouterMode, ClaimOf::Router);
+        format!("needs the frontend's settings, or a \"Selected worker\" line in its log{hidden}")
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::names::WorkerNames;
-use crate::diagnose::{Ground, RouterKind, Setting, Settings, SizeClaim};
+use crate::diagnose::{Ground, RouterKind, Setting, Settings, SizeClaim, Unreadable};
 use crate::domain::{
     Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
 };
@@ -129,7 +129,23 @@ impl Engine {
             event_endpoints: self.event_endpoints(names),
             prefix_reuse: self.prefix_reuse(names),
             context_parallel: self.context_parallel(names),
+            unreadable: self.unreadable(),
         }
+    }
+
+    /// Returns the settings that pods of now may have where kvtop cannot read.
+    fn unreadable(&self) -> Vec<Unreadable> {
+        let shown =
+            self.cluster.pods().filter(|it| self.speaks(&Subject::Pod(Arc::clone(&it.pod.name))));
+        let all = shown.flat_map(|it| {
+            it.pod.hidden.iter().map(|hidden| Unreadable {
+                what: hidden.what,
+                of: hidden.of,
+                pod: Arc::clone(&it.pod.name),
+                by: Arc::clone(&hidden.by),
+            })
+        });
+        all.collect()
     }
 
     /// Returns the engines of worker pods, and of components that have no pods yet.
