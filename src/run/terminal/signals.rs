@@ -54,6 +54,11 @@ fn end(code: u8) {
     std::process::exit(i32::from(code));
 }
 
+/// Starts to listen for the signal that continues a stopped process.
+pub(super) fn continued() -> io::Result<Signal> {
+    signal(SignalKind::from_raw(Number::CONT.as_raw()))
+}
+
 /// The request of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Caught {

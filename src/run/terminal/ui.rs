@@ -14,7 +14,7 @@ use super::clipboard;
 use super::export;
 use super::ground::Late;
 use super::screen::Screen;
-use super::signals::{Caught, Signals};
+use super::signals::{self, Caught, Signals};
 use super::{Exit, Hooks, TerminalError, TerminalOptions};
 use crate::domain::{SourceState, Timestamp};
 use crate::draw;
@@ -430,8 +430,11 @@ impl<H: Hooks> Ui<H> {
         drop(timeout(HOOK_TIME, self.wiring.hooks.before_stop()).await);
         self.screen = None;
         self.title.clear();
+        let mut continued = signals::continued().map_err(TerminalError::Suspend)?;
         let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
         stopped.map_err(|error| TerminalError::Suspend(error.into()))?;
+        // The kernel stops this thread a moment after the first one, and until then it must not take the terminal.
+        drop(timeout(HOOK_TIME, continued.recv()).await);
         self.screen = Some(Screen::enter(self.options.mouse).map_err(TerminalError::Enter)?);
         self.pacer.touch();
         self.draw()?;
