@@ -72,9 +72,9 @@ fn without_events_no_block_is_counted() {
     }
     assert!(json["tree"]["accepted_blocks"].is_null() && worker["routed"].as_u64().unwrap() > 0);
     let screen = shown(&file, &["-o", "text", "--size", "160x40"]);
-    assert!(screen.contains("no event plane is heard"), "{screen}");
+    assert!(screen.contains("no KV events received"), "{screen}");
     let tree = shown(&file, &["-o", "text", "--size", "160x40", "--view", "tree"]);
-    assert!(tree.contains("No event plane is heard"), "{tree}");
+    assert!(tree.contains("No KV events received"), "{tree}");
 }
 
 #[test]
