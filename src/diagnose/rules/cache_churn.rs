@@ -1,6 +1,6 @@
 //! KVT009: blocks are evicted shortly before they are needed again.
 
-use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
+use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity, thousands};
 
 pub(super) struct CacheChurn;
@@ -48,6 +48,10 @@ impl Rule for CacheChurn {
                 "{counts} had been evicted within the previous 10 minutes"
             ));
         }
+        let churns = |rank: &&RankEvidence| {
+            let tally = &rank.tally;
+            tally.sampled > 0 && tally.returned as f64 / tally.sampled as f64 >= limits.return_share
+        };
         let removed = Proof::new(
             "blocks stored and evicted",
             format!(
@@ -70,6 +74,7 @@ impl Rule for CacheChurn {
                 removed,
             ],
         )
+        .about(evidence.present().filter(churns))
         .means(
             "Prompts that were cached until recently are being recomputed.",
             "Evicted blocks that are not stored again.",

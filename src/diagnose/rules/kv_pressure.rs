@@ -71,6 +71,7 @@ impl Rule for KvPressure {
             format!("{} of {} ranks have nearly all KV blocks in use.", full.len(), known.len()),
             proofs.collect(),
         )
+        .about(full.iter().filter_map(|(name, _)| named(evidence, name)))
         .means(
             "Almost no capacity is left to keep prefixes cached; requests may wait.",
             "A utilization gauge that also counts cached blocks.",
