@@ -16,6 +16,8 @@ use read::{is_read_variable, is_switch, takes_value};
 use script::Script;
 use vocabulary::is_known_word;
 
+use crate::dynamo::variable;
+
 /// Stands where a value was that may be anything. Decoders take it for a value that is not shown.
 const HIDDEN: &str = "(redacted)";
 
@@ -141,9 +143,9 @@ impl Keeper {
             for (name, value) in entries(map) {
                 if is_prose(value) && !value.trim_start().starts_with("--") {
                     HIDDEN.clone_into(value);
-                } else if is_read_variable(&name)
-                    || is_setting(value)
-                    || self.of_flags.contains(&name)
+                } else if is_setting(value)
+                    || is_brokers(&name, value)
+                    || is_value(value) && (is_read_variable(&name) || self.of_flags.contains(&name))
                 {
                     self.values.insert(value.clone());
                 } else if self.named.contains(&name) || value.trim_start().starts_with("--") {
@@ -257,6 +259,16 @@ fn is_setting(value: &str) -> bool {
         || value.parse::<f64>().is_ok()
         || ["true", "false", "yes", "no", "on", "off"].contains(&&*value.to_ascii_lowercase())
         || reference
+}
+
+/// Returns true for the addresses of brokers, the only variable that is read and has assignments in it.
+fn is_brokers(name: &str, value: &str) -> bool {
+    let of_brokers = |part: &str| {
+        let part = part.trim();
+        let addresses = part.strip_prefix("xsub=").or_else(|| part.strip_prefix("xpub="));
+        addresses.is_some_and(is_value)
+    };
+    name == variable::ZMQ_BROKER_URL && value.split(',').all(of_brokers)
 }
 
 /// Returns true for what may be the value of a flag: one word, or JSON.
