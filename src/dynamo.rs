@@ -34,7 +34,7 @@ pub use setting::{Default, Kind, Setting};
 /// Returns `text` with `{variable::NAME}`, `{flag::NAME}` and `{label::NAME}` replaced by the names meant.
 ///
 /// Texts that cannot be formatted where they stand, such as the descriptions of findings, name settings so.
-/// What names nothing stays as it is; a test looks for that.
+/// A placeholder without a name stays as it is; tests of the descriptions fail for one.
 pub fn fill(text: &str) -> String {
     let mut filled = text.to_owned();
     for (family, names) in [("variable", variable::ALL), ("flag", flag::ALL), ("label", label::ALL)]

@@ -1,4 +1,4 @@
-//! What fixes set, by the name that the version in use reads.
+//! The settings that fixes change, by the names that the version in use reads.
 
 use std::sync::Arc;
 

@@ -37,10 +37,10 @@ pub const SUBJECT_START: &str = "namespace.";
 /// How the names of streams begin; the Dynamo namespace follows as a slug.
 pub const STREAM_START: &str = "namespace-";
 
-/// What stands between namespace and component in a subject.
+/// The separator of namespace and component in a subject.
 pub const SUBJECT_COMPONENT: &str = ".component.";
 
-/// What stands between namespace and component in the name of a stream.
+/// The separator of namespace and component in the name of a stream.
 pub const STREAM_COMPONENT: &str = "-component-";
 
 /// How the keys of discovery records begin.

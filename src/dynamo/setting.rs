@@ -53,9 +53,9 @@ impl Default {
 /// A setting of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// What it sets.
+    /// The property that it sets.
     pub what: ClaimWhat,
-    /// Whose property that is.
+    /// The parts of the deployment that have this property.
     pub of: &'static [ClaimOf],
     /// The form of its value.
     pub kind: Kind,
@@ -65,9 +65,9 @@ pub struct Setting {
     pub off: &'static [&'static str],
     /// Variables that set it, with the releases that read them.
     pub variables: &'static [Name],
-    /// What holds when nobody sets it, in the oldest release.
+    /// The value in the oldest release when nobody sets one.
     pub default: Default,
-    /// What holds from a release on, oldest first.
+    /// The values of later releases, each with the first release that has it, oldest first.
     pub later: &'static [(Release, Default)],
     /// The first release that does not go by it.
     pub until: Option<Release>,
@@ -114,7 +114,7 @@ impl Setting {
         Self { until: Some(Release::new(major, minor)), ..self }
     }
 
-    /// Returns what holds in `release` when nobody sets it; none when that is not known, as where the default
+    /// Returns the default in `release`; none when that is not known, as where the default
     /// changed and the release is not known.
     pub fn default_in(&self, release: Option<Release>) -> Option<ClaimValue> {
         if self.later.is_empty() {

@@ -125,7 +125,7 @@ pub struct Settings {
 pub struct Unreadable {
     /// The setting.
     pub what: ClaimWhat,
-    /// Whose property it is.
+    /// The part of the deployment that has it.
     pub of: ClaimOf,
     /// The pod.
     pub pod: Arc<str>,
