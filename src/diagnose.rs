@@ -14,9 +14,10 @@ mod thresholds;
 mod verdict;
 
 pub use evidence::{
-    AdvertisedPlane, Belongs, Evidence, Ground, LoadEvidence, Member, OfWorker, PlaneEvidence,
-    RankEvidence, Refusal, Regret, RouterEvidence, RouterKind, Setting, Settings, Silence,
-    SizeByCosts, SizeClaim, TreeEvidence, Unheard, Unreadable, Unregistered, Window, WorkerLoad,
+    AdvertisedPlane, Belongs, DownSource, Evidence, Ground, LoadEvidence, Member, OfWorker,
+    PlaneEvidence, RankEvidence, Refusal, Regret, RouterEvidence, RouterKind, Setting, Settings,
+    Silence, SizeByCosts, SizeClaim, TreeEvidence, Unheard, Unreadable, Unregistered, Window,
+    WorkerLoad,
 };
 pub use fix::{
     Change, Changed, ClusterChoice, Edit, FileState, Fix, Objects, Part, Plan, PodState, Progress,

@@ -39,7 +39,10 @@ pub use manifest::{GraphApi, ManifestList, ManifestPart};
 pub use pod_name::short_pod_names;
 pub use rollout::RolloutStage;
 pub use secret::{SECRET_PARTS, SECRET_WORDS};
-pub use source::{HistoryNote, Peers, RankLedger, SourceNote, SourceState, StreamLedger};
+pub use source::{
+    HistoryNote, Peers, RankLedger, Reason, SourceNote, SourceState, StreamLedger, Trouble,
+    UNREACHED_LISTED, Unreached,
+};
 pub use steering::steers;
 pub use tree::{
     BlockRef, Hint, Presence, TreeAnchor, TreeDepths, TreeMatch, TreeNode, TreePlace, TreeRow,

@@ -6,6 +6,7 @@ mod models;
 mod settings;
 mod silence;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,8 @@ use super::fix::Objects;
 use super::objectives::Objectives;
 use super::thresholds::Thresholds;
 use crate::domain::{
-    Backend, DpRank, Peers, RegistrationRefused, Releases, Timestamp, WorkerId, WorkerRank,
+    Backend, DpRank, Peers, RegistrationRefused, Releases, Timestamp, Trouble, Unreached, WorkerId,
+    WorkerRank,
 };
 use crate::model::{Heard, InFlight, Percentiles, RouterTally, SizeByStores, Tally};
 
@@ -281,10 +283,11 @@ pub struct TreeEvidence {
 pub struct PlaneEvidence {
     /// JetStream, NATS core or ZMQ, once an event was seen.
     pub name: Option<Arc<str>>,
-    /// Sources of events and of discovery records that do not deliver, with their reasons.
-    pub down: Vec<String>,
-    /// Why no source of events delivers now; none while one does, or none is wanted.
-    pub deaf: Option<String>,
+    /// Sources of events and of discovery records that do not deliver.
+    pub down: Vec<DownSource>,
+    /// The first source of events that is down, if no source of events delivers; none while one does, or none
+    /// is wanted.
+    pub deaf: Option<DownSource>,
     /// Sources that do not reach every publisher of KV events.
     pub unheard: Vec<Unheard>,
     /// Publishers that a source is connected to, where these are all.
@@ -307,15 +310,34 @@ pub struct PlaneEvidence {
     pub logs_only: bool,
 }
 
+/// A source that does not deliver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DownSource {
+    /// Its name, such as `nats`.
+    pub source: Arc<str>,
+    /// The reason, in its own words.
+    pub why: Arc<str>,
+    /// The kinds of trouble behind the reason.
+    pub troubles: Vec<Trouble>,
+    /// Publishers that it reaches, and publishers that it should reach, if it connects to each.
+    pub peers: Option<Peers>,
+    /// The first publishers that it does not reach.
+    pub unreached: Vec<Unreached>,
+}
+
+impl fmt::Display for DownSource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.source, self.why)
+    }
+}
+
 /// Publishers of KV events that a source does not reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unheard {
-    /// The source.
-    pub source: Arc<str>,
-    /// How many it does, and how many it should.
+    /// The source, with the reasons.
+    pub source: DownSource,
+    /// Publishers that it reaches, and publishers that it should reach.
     pub peers: Peers,
-    /// Addresses, records and reasons, as the source says.
-    pub why: Arc<str>,
     /// Since when.
     pub since: Timestamp,
 }

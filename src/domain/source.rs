@@ -1,5 +1,6 @@
 //! What sources report of themselves.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::Timestamp;
@@ -39,6 +40,100 @@ impl SourceState {
     }
 }
 
+/// A kind of trouble with a source. Each has a remedy of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Trouble {
+    /// The API server does not accept the credentials: the user has to log in again.
+    LoggedOut,
+    /// The API server's certificate is not trusted, or has expired.
+    Certificate,
+    /// The login may not read some of the Kubernetes resources that kvtop reads.
+    NoPermission,
+    /// A resource kind is not installed in the cluster. Normal without Dynamo's operator.
+    NotInstalled,
+    /// The API server answers some requests with an error.
+    PartlyUnanswered,
+    /// The namespace holds no part of a Dynamo deployment.
+    NoDeployment,
+    /// The login may not open port-forwards to the pods of a namespace, or not find the pods of a service there.
+    MayNotForward {
+        /// The namespace, if the API server's refusal is about one.
+        namespace: Option<Arc<str>>,
+    },
+    /// The NATS account may not subscribe to the subjects of KV events.
+    MayNotSubscribe,
+    /// The etcd user may not read the discovery records.
+    MayNotRead,
+    /// A discovery record names no address that can be connected to.
+    NoAddress,
+    /// The note was recorded by a version of kvtop that did not record kinds of trouble.
+    Unspecified,
+}
+
+/// A reason for the state of a source: words for people, and the kinds of trouble behind them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reason {
+    /// The words; empty when there is nothing to report.
+    pub text: Arc<str>,
+    /// The kinds of trouble; empty for one that only the words describe.
+    pub troubles: Vec<Trouble>,
+}
+
+impl Reason {
+    /// Returns a reason of one kind.
+    pub fn new(trouble: Trouble, text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), troubles: vec![trouble] }
+    }
+
+    /// Returns the reason preceded by a place, such as an address, and a colon.
+    #[must_use]
+    pub fn at(self, place: impl fmt::Display) -> Self {
+        let text = format!("{place}: {self}");
+        self.worded(text)
+    }
+
+    /// Returns the reason with other words.
+    #[must_use]
+    pub fn worded(self, text: impl Into<Arc<str>>) -> Self {
+        Self { text: text.into(), ..self }
+    }
+}
+
+impl From<&str> for Reason {
+    fn from(text: &str) -> Self {
+        Self { text: text.into(), troubles: Vec::new() }
+    }
+}
+
+impl From<&String> for Reason {
+    fn from(text: &String) -> Self {
+        text.as_str().into()
+    }
+}
+
+impl From<String> for Reason {
+    fn from(text: String) -> Self {
+        Self { text: text.into(), troubles: Vec::new() }
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+/// A publisher of KV events that a source is not connected to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreached {
+    /// Its address.
+    pub address: Arc<str>,
+    /// The reason, without the address.
+    pub why: Arc<str>,
+    /// The discovery record or option that names the address.
+    pub from: Arc<str>,
+}
+
 /// What a source reports of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceNote {
@@ -48,6 +143,8 @@ pub struct SourceNote {
     pub state: SourceState,
     /// Why, for people; empty when there is nothing to say.
     pub why: Arc<str>,
+    /// The kinds of trouble behind `why`.
+    pub troubles: Vec<Trouble>,
     /// When it will try again, in milliseconds from the note.
     pub retry_ms: Option<u64>,
     /// Round trip in microseconds.
@@ -64,17 +161,21 @@ pub struct SourceNote {
     pub history: Option<HistoryNote>,
     /// How many publishers of KV events it reaches, where it connects to each.
     pub peers: Option<Peers>,
+    /// The first publishers that it does not reach, at most [`UNREACHED_LISTED`].
+    pub unreached: Vec<Unreached>,
     /// When the note was made.
     pub at: Timestamp,
 }
 
 impl SourceNote {
     /// Returns a note that says no more than how a source is doing, and why.
-    pub fn new(source: &str, state: SourceState, why: &str, at: Timestamp) -> Self {
+    pub fn new(source: &str, state: SourceState, why: impl Into<Reason>, at: Timestamp) -> Self {
+        let Reason { text, troubles } = why.into();
         Self {
             source: source.into(),
             state,
-            why: why.into(),
+            why: text,
+            troubles,
             retry_ms: None,
             rtt_us: None,
             dropped: 0,
@@ -83,10 +184,14 @@ impl SourceNote {
             pending: false,
             history: None,
             peers: None,
+            unreached: Vec::new(),
             at,
         }
     }
 }
+
+/// Publishers that a note lists as not reached, at most.
+pub const UNREACHED_LISTED: usize = 3;
 
 /// Publishers of KV events that a source connects to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

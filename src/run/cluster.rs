@@ -17,7 +17,7 @@ use super::ending;
 use super::publishers::Publishers;
 use crate::attach::{Login, NatsTarget, NatsUser, Wanted};
 use crate::clock;
-use crate::domain::{ConfigMapUse, SecretRef, SourceNote, SourceState};
+use crate::domain::{ConfigMapUse, Reason, SecretRef, SourceNote, SourceState};
 use crate::source::forward::Forwarder;
 use crate::source::kube::{self, KubeClient, KubeHandle, KubeSpec};
 use crate::source::logs::{self, LogLimits, LogTarget, LogText};
@@ -222,16 +222,20 @@ impl Cluster {
             }
             Err(why) => {
                 self.unreached = self.unreached.saturating_add(1);
-                self.tell(&why);
+                self.tell(why);
             }
         }
     }
 
-    async fn open_nats(&self, target: &NatsTarget) -> Result<SourceHandle, String> {
+    async fn open_nats(&self, target: &NatsTarget) -> Result<SourceHandle, Reason> {
         let home = self.client.namespace();
-        let reached = reach::nats(&target.servers, home, self.forwarder.as_ref())
-            .await
-            .map_err(|error| crate::exit::chain(&error))?;
+        let reached =
+            reach::nats(&target.servers, home, self.forwarder.as_ref()).await.map_err(|error| {
+                Reason {
+                    text: crate::exit::chain(&error).into(),
+                    troubles: error.trouble().into_iter().collect(),
+                }
+            })?;
         let servers: Vec<&str> = reached.servers.iter().map(nats::Address::as_str).collect();
         let options = NatsOptions { url: Some(servers.join(",")), ..self.options.clone() };
         let env = |name: &str| std::env::var(name).ok();
@@ -295,7 +299,7 @@ impl Cluster {
         secret_text(&object["data"], secret)
     }
 
-    fn tell(&self, why: &str) {
+    fn tell(&self, why: Reason) {
         let again = u64::try_from(reach_again(self.unreached).as_millis()).unwrap_or(u64::MAX);
         let down = SourceNote::new("nats", SourceState::Down, why, clock::now());
         let note = SourceNote { retry_ms: Some(again), ..down };

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::attach;
 use crate::clock;
-use crate::domain::{SourceNote, SourceState};
+use crate::domain::{Reason, SourceNote, SourceState, Trouble};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
 use crate::source::{Emitter, SourceHandle};
@@ -76,16 +76,16 @@ impl Publishers {
             return;
         };
         let without = unusable.len();
-        let why = format!(
+        let text = format!(
             "{without} of {count} publishers have no usable address; {why} ({})",
             first.from
         );
         // The source itself says how the others are doing.
         let state = if without == count { SourceState::Down } else { SourceState::Lossy };
-        self.tell(state, &why);
+        self.tell(state, Reason::new(Trouble::NoAddress, text));
     }
 
-    fn tell(&self, state: SourceState, why: &str) {
+    fn tell(&self, state: SourceState, why: impl Into<Reason>) {
         // With nobody to hear it the owner ends by itself.
         self.emitter.note(&SourceNote::new("zmq", state, why, clock::now()));
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Claim, HistoryNote, SourceState, Timestamp};
+use crate::domain::{Claim, HistoryNote, SourceState, Timestamp, Trouble};
 
 /// A claim with the time it was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct SourceRow {
     pub state: SourceState,
     /// Why, for people; empty when there is nothing to say.
     pub why: String,
+    /// The kinds of trouble behind `why`.
+    pub troubles: Vec<Trouble>,
     /// When it will try again.
     pub retry_at: Option<Timestamp>,
     /// Round trip.

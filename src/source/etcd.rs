@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::domain::SourceState;
+use crate::domain::{Reason, SourceState};
 use crate::frame::Origin;
 use crate::source::nats::Secret;
 use crate::source::notes::Notes;
@@ -71,7 +71,7 @@ enum End {
     /// It is to be listed again: what changed meanwhile is no longer kept.
     Compacted,
     /// The connection is gone, or etcd refuses.
-    Lost(String),
+    Lost(Reason),
     /// Nobody receives frames any more.
     Unheard,
 }
@@ -105,7 +105,7 @@ impl Source {
                     };
                     match ended {
                         Some(End::Unheard) => break,
-                        Some(End::Lost(why)) => self.wait(&why, &mut told).await,
+                        Some(End::Lost(why)) => self.wait(why, &mut told).await,
                         Some(End::Compacted) | None => {}
                     }
                 }
@@ -127,7 +127,7 @@ impl Source {
         end
     }
 
-    async fn open(&self) -> Result<Api, String> {
+    async fn open(&self) -> Result<Api, Reason> {
         let mut api = api::connect(&self.spec.reach, &self.spec.addresses).await?;
         if let Some((user, password)) = &self.spec.login {
             api.log_in(user, password).await?;
@@ -143,7 +143,7 @@ impl Source {
         loop {
             let page = api.page(last.as_deref(), revision).await.map_err(End::Lost)?;
             let shown =
-                page.revision().ok_or_else(|| End::Lost("etcd names no revision".to_owned()))?;
+                page.revision().ok_or_else(|| End::Lost("etcd names no revision".into()))?;
             let shown = *revision.get_or_insert(shown);
             for pair in &page.kvs {
                 if !self.known.room().await {
@@ -165,7 +165,7 @@ impl Source {
         let mut watch = api.watch(revision).await.map_err(End::Lost)?;
         loop {
             let why = self.known.summary();
-            self.say(SourceState::Live, &why, None);
+            self.say(SourceState::Live, why, None);
             if !self.notes.heard {
                 return Err(End::Unheard);
             }
@@ -201,16 +201,16 @@ impl Source {
             if result.canceled {
                 return match result.compact_revision {
                     Some(_) => Ok(()),
-                    None => {
-                        Err(End::Lost(format!("etcd ended the watch: {}", result.cancel_reason)))
-                    }
+                    None => Err(End::Lost(
+                        format!("etcd ended the watch: {}", result.cancel_reason).into(),
+                    )),
                 };
             }
         }
     }
 
     /// Waits after a loss, until something else is wanted.
-    async fn wait(&mut self, why: &str, told: &mut watch::Receiver<Desired>) {
+    async fn wait(&mut self, why: Reason, told: &mut watch::Receiver<Desired>) {
         let pause = RETRY_FIRST.saturating_mul(1 << self.failures.min(8)).min(RETRY_LAST);
         self.failures += 1;
         self.say(SourceState::Down, why, Some(pause));
@@ -218,7 +218,7 @@ impl Source {
         drop(tokio::time::timeout(pause, told.changed()).await);
     }
 
-    fn say(&mut self, state: SourceState, why: &str, retry: Option<Duration>) {
+    fn say(&mut self, state: SourceState, why: impl Into<Reason>, retry: Option<Duration>) {
         self.notes.set(state, why, retry);
         self.notes.count(self.known.dropped(), self.interruptions);
         self.notes.tell();

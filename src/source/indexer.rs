@@ -131,7 +131,7 @@ impl Source {
 
     async fn ask(&self) -> Result<Bytes, String> {
         let IndexerSpec { host, port, reach, .. } = &self.spec;
-        let line = reach.connect(host, *port, None).await?;
+        let line = reach.connect(host, *port, None).await.map_err(|why| why.to_string())?;
         let words = |error: hyper::Error| deepest(&error);
         let (mut sender, connection) = handshake(TokioIo::new(line)).await.map_err(words)?;
         let request = http::Request::get("/dump")

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::domain::{Peers, SourceNote, SourceState, Timestamp, steers};
+use crate::domain::{Peers, Reason, SourceNote, SourceState, Timestamp, Unreached, steers};
 use crate::source::Emitter;
 
 /// A note is made at least this often.
@@ -24,7 +24,8 @@ pub(super) struct Notes {
     emitter: Emitter,
     shown: watch::Sender<SourceState>,
     state: SourceState,
-    why: Arc<str>,
+    why: Reason,
+    unreached: Vec<Unreached>,
     retry: Option<Duration>,
     round_trip: Option<Duration>,
     peers: Option<Peers>,
@@ -43,7 +44,8 @@ impl Notes {
             emitter,
             shown,
             state: SourceState::Connecting,
-            why: "".into(),
+            why: Reason::default(),
+            unreached: Vec::new(),
             retry: None,
             round_trip: None,
             peers: None,
@@ -56,12 +58,19 @@ impl Notes {
     }
 
     /// Sets state, reason and the wait before the next attempt.
-    pub(super) fn set(&mut self, state: SourceState, why: &str, retry: Option<Duration>) {
-        let why = shortened(why);
-        if self.state != state || *self.why != *why || self.retry != retry {
+    pub(super) fn set(
+        &mut self,
+        state: SourceState,
+        why: impl Into<Reason>,
+        retry: Option<Duration>,
+    ) {
+        let why: Reason = why.into();
+        let short = shortened(&why.text);
+        let why = why.worded(short);
+        if self.state != state || self.why != why || self.retry != retry {
             self.changed = true;
             self.state = state;
-            self.why = why.into();
+            self.why = why;
             self.retry = retry;
         }
         self.shown.send_if_modified(|shown| std::mem::replace(shown, state) != state);
@@ -72,10 +81,11 @@ impl Notes {
         self.round_trip = span;
     }
 
-    /// Sets how many publishers are reached.
-    pub(super) fn peers(&mut self, peers: Peers) {
-        self.changed |= self.peers != Some(peers);
+    /// Sets how many publishers are reached, and the first that are not.
+    pub(super) fn peers(&mut self, peers: Peers, unreached: Vec<Unreached>) {
+        self.changed |= self.peers != Some(peers) || self.unreached != unreached;
         self.peers = Some(peers);
+        self.unreached = unreached;
     }
 
     /// Sets how many frames were dropped, and how often something was interrupted.
@@ -117,7 +127,8 @@ impl Notes {
         let note = SourceNote {
             source: Arc::clone(&self.name),
             state: self.state,
-            why: Arc::clone(&self.why),
+            why: Arc::clone(&self.why.text),
+            troubles: self.why.troubles.clone(),
             retry_ms: self.retry.map(|retry| u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)),
             rtt_us: self.round_trip.map(|span| u64::try_from(span.as_micros()).unwrap_or(u64::MAX)),
             dropped: self.dropped,
@@ -126,6 +137,7 @@ impl Notes {
             pending: false,
             history: None,
             peers: self.peers,
+            unreached: self.unreached.clone(),
             at: now,
         };
         self.heard &= self.emitter.note(&note);

@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::domain::{Reason, Trouble};
 use crate::source::forward::{
     Destination, ForwardError, Forwarded, Forwarder, PodPort, destination,
 };
@@ -64,6 +65,16 @@ pub enum ReachError {
         #[source]
         forward: ForwardError,
     },
+}
+
+impl ReachError {
+    /// Returns the kind of trouble, if the error is one with a remedy of its own.
+    pub fn trouble(&self) -> Option<Trouble> {
+        match self {
+            Self::Forward { forward, .. } => forward.trouble(),
+            Self::NoAddress(_) | Self::Direct { .. } | Self::Foreign { .. } => None,
+        }
+    }
 }
 
 /// Returns how to reach the NATS servers at `url`, which may name several, separated by commas: as
@@ -176,7 +187,7 @@ impl Reach {
         host: &str,
         port: u16,
         pod: Option<&PodPort>,
-    ) -> Result<Line, String> {
+    ) -> Result<Line, Reason> {
         let direct = match tcp(&format!("{}:{port}", bracketed(host))).await {
             Ok(stream) => return Ok(Line::Direct(stream)),
             Err(error) => error,
@@ -185,10 +196,13 @@ impl Reach {
             Some(pod) => Some(Destination::Pod(pod.clone())),
             None => destination(host, port, &self.home),
         };
-        let (Some(forwarder), Some(to)) = (&self.forwarder, to) else { return Err(direct) };
+        let (Some(forwarder), Some(to)) = (&self.forwarder, to) else { return Err(direct.into()) };
         match forwarder.connect(to).await {
             Ok(stream) => Ok(Line::Forwarded(Box::new(stream))),
-            Err(error) => Err(format!("{direct}; through port-forward: {error}")),
+            Err(error) => {
+                let text = format!("{direct}; through port-forward: {error}");
+                Err(Reason { text: text.into(), troubles: error.trouble().into_iter().collect() })
+            }
         }
     }
 }

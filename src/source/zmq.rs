@@ -19,7 +19,7 @@ use tokio::sync::{Notify, oneshot, watch};
 use tokio::task::JoinHandle;
 
 use crate::clock;
-use crate::domain::{Peers, SourceState, Timestamp};
+use crate::domain::{Peers, Reason, SourceState, Timestamp, Trouble, UNREACHED_LISTED, Unreached};
 use crate::dynamo::plane;
 use crate::source::notes::{Notes, how_many};
 use crate::source::reach::Reach;
@@ -230,7 +230,7 @@ impl Source {
     }
 
     fn say(&mut self, wanted: Desired, targets: &[ZmqTarget]) {
-        let (mut live, mut opening, mut reasons) = (0, 0, Vec::new());
+        let (mut live, mut opening, mut failed) = (0, 0, Vec::new());
         let mut peers = Peers::default();
         let mut interruptions = self.past_interruptions;
         let mut slowest = None;
@@ -240,16 +240,27 @@ impl Source {
             slowest = slowest.max(standing.round_trip);
             peers.reached += u64::from(target.events && standing.live);
             match &standing.trouble {
-                Some(why) => {
-                    let why = format!("{}: {why} ({})", target.endpoint, target.from);
-                    reasons.push((!target.events, why));
-                }
+                Some(why) => failed.push((!target.events, target, why.clone())),
                 None if standing.live => live += 1,
                 None => opening += 1,
             }
         }
-        reasons.sort();
-        let mut reasons: Vec<String> = reasons.into_iter().map(|(_, why)| why).collect();
+        failed.sort_by(|a, b| (a.0, a.1.endpoint.as_str()).cmp(&(b.0, b.1.endpoint.as_str())));
+        let mut reasons: Vec<String> = failed
+            .iter()
+            .map(|(_, target, why)| format!("{}: {why} ({})", target.endpoint, target.from))
+            .collect();
+        let mut troubles: Vec<Trouble> =
+            failed.iter().flat_map(|(.., why)| why.troubles.clone()).collect();
+        troubles.sort();
+        troubles.dedup();
+        let listed = failed.iter().filter(|(other, ..)| !other).take(UNREACHED_LISTED);
+        let unreached = listed.map(|(_, target, why)| Unreached {
+            address: Arc::clone(target.endpoint.as_str()),
+            why: Arc::clone(&why.text),
+            from: Arc::clone(&target.from),
+        });
+        let unreached: Vec<Unreached> = unreached.collect();
         if targets.len() > self.links.len() {
             reasons.push(format!("at most {} are opened", self.spec.limits.connections));
         }
@@ -270,12 +281,13 @@ impl Source {
         }
         if state == SourceState::Suspended {
             why.clear();
+            troubles.clear();
         }
         let retry = (state == SourceState::Down).then_some(self.spec.limits.retry_last);
-        self.notes.set(state, &why, retry);
+        self.notes.set(state, Reason { text: why.into(), troubles }, retry);
         self.notes.round_trip(slowest);
         peers.wanted = targets.iter().map(|target| u64::from(target.events)).sum();
-        self.notes.peers(peers);
+        self.notes.peers(peers, unreached);
         self.notes.count(self.losses.dropped, interruptions);
         self.notes.tell();
     }

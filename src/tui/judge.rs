@@ -5,7 +5,7 @@
 
 mod named;
 
-use crate::domain::SourceState;
+use crate::domain::{SourceState, Trouble};
 use crate::snapshot::{
     BlockSizes, CheckVerdict, FindingRow, Knowledge, Limits, Severity, Snapshot, SourceRow,
     WorkerRow,
@@ -181,11 +181,10 @@ pub fn disagree(claims: &BlockSizes) -> bool {
     sizes(claims).len() > 1
 }
 
-/// Returns true when Kubernetes complains of more than resources that are not installed: those that
+/// Returns true if a live source has trouble beyond resource kinds that are not installed: those that
 /// deployments without the operator never have.
-fn lacks(why: &str) -> bool {
-    why.split("; ")
-        .any(|part| !part.is_empty() && !part.ends_with("is not installed in this cluster"))
+fn is_limited(row: &SourceRow) -> bool {
+    row.name == "kubernetes" && row.troubles.iter().any(|kind| *kind != Trouble::NotInstalled)
 }
 
 /// Returns how a source is doing.
@@ -194,10 +193,8 @@ pub fn source(row: &SourceRow) -> Verdict {
     match row.state {
         SourceState::Connecting => verdict(State::Unknown, "connecting"),
         SourceState::Live if lost => verdict(State::Warn, "live"),
-        // It answers, and is asked for more than it may say, or has.
-        SourceState::Live if row.name == "kubernetes" && lacks(&row.why) => {
-            verdict(State::Warn, "limited")
-        }
+        // The API server answers, but not everything that kvtop asks for.
+        SourceState::Live if is_limited(row) => verdict(State::Warn, "limited"),
         SourceState::Live => verdict(State::Ok, "live"),
         SourceState::Lossy => verdict(State::Warn, "lossy"),
         SourceState::Down => verdict(State::Fail, "down"),

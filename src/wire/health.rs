@@ -7,10 +7,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::text::printable;
-use crate::domain::{HistoryNote, Peers, SourceNote, SourceState, StreamLedger, Timestamp};
+use crate::domain::{
+    HistoryNote, Peers, SourceNote, SourceState, StreamLedger, Timestamp, Trouble,
+    UNREACHED_LISTED, Unreached,
+};
 
 /// Longest reason and longest name that are kept.
 const TEXT_LIMIT: usize = 1000;
+
+/// Most kinds of trouble that are read of one note.
+const LISTED: usize = 16;
 
 /// The JSON of a note. Additive: readers ignore keys they do not know.
 #[derive(Serialize, Deserialize)]
@@ -34,6 +40,64 @@ struct Wire {
     history: Option<WireHistory>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     peers: Option<WirePeers>,
+    /// Absent in recordings of versions that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    troubles: Option<Vec<WireTrouble>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unreached: Vec<WireUnreached>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireTrouble {
+    kind: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WireUnreached {
+    address: String,
+    why: String,
+    from: String,
+}
+
+/// Every kind of trouble with its name in recordings, but the one that belongs to a namespace.
+const TROUBLES: [(&str, Trouble); 10] = [
+    ("logged_out", Trouble::LoggedOut),
+    ("certificate", Trouble::Certificate),
+    ("no_permission", Trouble::NoPermission),
+    ("not_installed", Trouble::NotInstalled),
+    ("partly_unanswered", Trouble::PartlyUnanswered),
+    ("no_deployment", Trouble::NoDeployment),
+    ("may_not_subscribe", Trouble::MayNotSubscribe),
+    ("may_not_read", Trouble::MayNotRead),
+    ("no_address", Trouble::NoAddress),
+    ("unspecified", Trouble::Unspecified),
+];
+
+/// The name in recordings of [`Trouble::MayNotForward`].
+const MAY_NOT_FORWARD: &str = "may_not_forward";
+
+impl WireTrouble {
+    fn from_trouble(trouble: &Trouble) -> Self {
+        let namespace = match trouble {
+            Trouble::MayNotForward { namespace } => namespace.as_deref().map(str::to_owned),
+            _ => None,
+        };
+        let found = TROUBLES.iter().find(|(_, known)| known == trouble);
+        let kind = found.map_or(MAY_NOT_FORWARD, |(name, _)| name).to_owned();
+        Self { kind, namespace }
+    }
+
+    /// Returns the kind; one of a later version is unspecified.
+    fn into_trouble(self) -> Trouble {
+        if self.kind == MAY_NOT_FORWARD {
+            let namespace = self.namespace.map(|name| printable(&name, TEXT_LIMIT).into());
+            return Trouble::MayNotForward { namespace };
+        }
+        let found = TROUBLES.iter().find(|(name, _)| *name == self.kind);
+        found.map_or(Trouble::Unspecified, |(_, trouble)| trouble.clone())
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -62,6 +126,33 @@ fn ledger(counts: &Map<String, Value>) -> StreamLedger {
     StreamLedger::from_counts(|name| counts.get(name).and_then(Value::as_u64).unwrap_or_default())
 }
 
+impl WireUnreached {
+    fn from_note(unreached: &Unreached) -> Self {
+        Self {
+            address: unreached.address.to_string(),
+            why: unreached.why.to_string(),
+            from: unreached.from.to_string(),
+        }
+    }
+
+    fn into_note(self) -> Unreached {
+        Unreached {
+            address: printable(&self.address, TEXT_LIMIT).into(),
+            why: printable(&self.why, TEXT_LIMIT).into(),
+            from: printable(&self.from, TEXT_LIMIT).into(),
+        }
+    }
+}
+
+/// Returns the kinds of trouble of a note. A recording without the key says so in words only.
+fn troubles(recorded: Option<Vec<WireTrouble>>, why: &str) -> Vec<Trouble> {
+    match recorded {
+        Some(known) => known.into_iter().take(LISTED).map(WireTrouble::into_trouble).collect(),
+        None if why.is_empty() => Vec::new(),
+        None => vec![Trouble::Unspecified],
+    }
+}
+
 /// Returns the body of a `health` frame for `note`.
 pub fn encode(note: &SourceNote) -> Bytes {
     let wire = Wire {
@@ -82,6 +173,8 @@ pub fn encode(note: &SourceNote) -> Bytes {
             ledger: history.ledger.map(counts),
         }),
         peers: note.peers.map(|Peers { wanted, reached }| WirePeers { wanted, reached }),
+        troubles: Some(note.troubles.iter().map(WireTrouble::from_trouble).collect()),
+        unreached: note.unreached.iter().map(WireUnreached::from_note).collect(),
     };
     serde_json::to_vec(&wire).unwrap_or_default().into()
 }
@@ -96,6 +189,7 @@ pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNot
     Ok(SourceNote {
         source: Arc::clone(source),
         state,
+        troubles: troubles(wire.troubles, &wire.why),
         why: printable(&wire.why, TEXT_LIMIT).into(),
         retry_ms: wire.retry_ms,
         rtt_us: wire.rtt_us,
@@ -112,6 +206,12 @@ pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNot
             ledger: history.ledger.as_ref().map(ledger),
         }),
         peers: wire.peers.map(|WirePeers { wanted, reached }| Peers { wanted, reached }),
+        unreached: wire
+            .unreached
+            .into_iter()
+            .take(UNREACHED_LISTED)
+            .map(WireUnreached::into_note)
+            .collect(),
         at,
     })
 }

@@ -10,7 +10,7 @@ use kvtop::snapshot::{CheckVerdict, Snapshot};
 use kvtop::wire::{Facts, decode};
 use serde_json::{Value, json};
 
-use super::rules::healthy;
+use super::rules::{down, healthy};
 use super::settings::found;
 use crate::support::{fixture, frames, played};
 
@@ -160,7 +160,7 @@ fn a_worker_that_may_belong_elsewhere_or_was_not_listed_is_not_accused() {
     let foreign = stranger(|evidence| evidence.ranks[1].belongs = Belongs::Perhaps);
     let unlisted = stranger(|evidence| evidence.plane.listed = Some(Timestamp(60_000_000)));
     let unwatched = stranger(|evidence| evidence.plane.followed = false);
-    let deaf = stranger(|evidence| evidence.plane.down.push("etcd: gone".into()));
+    let deaf = stranger(|evidence| evidence.plane.down.push(down("etcd", "gone", &[])));
     for verdict in [foreign, unlisted, unwatched, deaf] {
         assert!(matches!(verdict, Verdict::Unknown { .. }), "{verdict:?}");
     }

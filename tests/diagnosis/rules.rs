@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 
 use crate::support::bless;
 use kvtop::diagnose::{
-    AdvertisedPlane, Evidence, Ground, PlaneEvidence, RULES, Regret, RouterKind, Setting,
-    SizeClaim, TreeEvidence, Unheard, Verdict,
+    AdvertisedPlane, DownSource, Evidence, Ground, PlaneEvidence, RULES, Regret, RouterKind,
+    Setting, SizeClaim, TreeEvidence, Unheard, Verdict,
 };
 use kvtop::domain::{
-    Backend, ClaimOf, Counters, Peers, Release, Releases, Timestamp, WorkerId, WorkerRank,
+    Backend, ClaimOf, Counters, Peers, Release, Releases, Timestamp, Trouble, Unreached, WorkerId,
+    WorkerRank,
 };
 use kvtop::lint::CHECKS;
 use kvtop::model::Overlaps;
@@ -435,6 +436,17 @@ fn no_events() -> Evidence {
     evidence
 }
 
+/// Returns a source that is down, with words and kinds of trouble.
+pub(super) fn down(source: &str, why: &str, troubles: &[Trouble]) -> DownSource {
+    DownSource {
+        source: source.into(),
+        why: why.into(),
+        troubles: troubles.to_vec(),
+        peers: None,
+        unreached: Vec::new(),
+    }
+}
+
 fn blind(evidence: &Evidence) -> Box<kvtop::diagnose::Finding> {
     match kvtop::diagnose::rule("KVT004").unwrap().judge(evidence) {
         Verdict::Found(finding) => finding,
@@ -457,10 +469,20 @@ fn logs_that_nobody_reads_prove_nothing() {
 #[test]
 fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
     let mut forbidden = no_events();
-    let why = "zmq: 0 of 6 publishers connected; tcp://10.0.0.1:5: Connection refused (os error \
-               111); through port-forward: a port-forward needs `get` and `create` on \
-               `pods/portforward` in namespace `prod` (kv-events, by etcd v1/event_channels/a)";
-    forbidden.plane.down.push(why.to_owned());
+    let why = "Connection refused (os error 111); through port-forward: a port-forward needs `get` and \
+               `create` on `pods/portforward` in namespace `prod`";
+    let record = "kv-events, by etcd v1/event_channels/a";
+    let words = format!("0 of 6 publishers connected; tcp://10.0.0.1:5: {why} ({record})");
+    let trouble = Trouble::MayNotForward { namespace: Some("prod".into()) };
+    forbidden.plane.down.push(DownSource {
+        peers: Some(Peers { wanted: 6, reached: 0 }),
+        unreached: vec![Unreached {
+            address: "tcp://10.0.0.1:5".into(),
+            why: why.into(),
+            from: record.into(),
+        }],
+        ..down("zmq", &words, &[trouble])
+    });
     let finding = blind(&forbidden);
     assert_eq!(
         finding.summary,
@@ -468,7 +490,6 @@ fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
          refused (os error 111); through port-forward: a port-forward needs `get` and `create` on \
          `pods/portforward` in namespace `prod`."
     );
-    let record = "(kv-events, by etcd v1/event_channels/a)";
     assert!(finding.proofs.iter().any(|proof| proof.source.contains(record)));
     assert!(finding.fix.unwrap().sentence.contains("kvtop rbac --port-forward"));
 
@@ -495,36 +516,48 @@ fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
     assert!(["DynamoWorkerMetadata", "--etcd-url", "--zmq"].iter().all(|way| fix.contains(way)));
 }
 
-/// Returns what KVT004 says to do about a source that is down for this reason.
-fn way_out(why: &str) -> String {
+/// Returns the fix of KVT004 if a source is down for this kind of trouble.
+fn way_out(source: &str, trouble: Option<Trouble>) -> String {
     let mut evidence = no_events();
-    evidence.plane.down.push(why.to_owned());
+    let troubles: Vec<Trouble> = trouble.into_iter().collect();
+    evidence.plane.down.push(down(source, "in words", &troubles));
     blind(&evidence).fix.unwrap().sentence
 }
 
 #[test]
 fn the_role_that_reaches_nats_is_named_with_its_namespace() {
-    let rights =
-        ["`get services` or `list endpointslices`", "`get` and `create` on `pods/portforward`"];
-    for right in rights {
-        let fix = way_out(&format!(
-            "nats: nats.sys:4222: no route; needs {right} in namespace `sys`: no"
-        ));
-        assert!(fix.contains("kvtop rbac --port-forward --nats-namespace sys"), "{fix}");
-    }
+    let barred = |namespace| way_out("nats", Some(Trouble::MayNotForward { namespace }));
+    let known = barred(Some("sys".into()));
+    assert!(known.contains("kvtop rbac --port-forward --nats-namespace sys"), "{known}");
+    assert!(barred(None).contains("--nats-namespace NAMESPACE"));
 }
 
 #[test]
 fn what_keeps_kvtop_from_the_cluster_is_mended_there() {
-    let refused = "kubernetes: credentials not accepted by the API server (401): log in again";
-    assert!(way_out(refused).starts_with("Log in again"));
-    let away = "kubernetes: could not reach the API server at https://x (refused): check VPN";
-    assert!(way_out(away).contains("`kubectl get pods`"));
-    let barred = "kubernetes: no permission: needs list on pods";
-    assert!(way_out(barred).contains("`kvtop rbac`"));
-    for why in [refused, away, barred] {
-        assert!(!way_out(why).contains("DYN_EVENT_PLANE"), "{why}");
+    let cases = [
+        (Some(Trouble::LoggedOut), "Log in again"),
+        (None, "`kubectl get pods`"),
+        (Some(Trouble::Unspecified), "`kubectl get pods`"),
+        (Some(Trouble::NoPermission), "`kvtop rbac`"),
+        (Some(Trouble::Certificate), "certificate-authority"),
+    ];
+    for (trouble, wanted) in cases {
+        let fix = way_out("kubernetes", trouble);
+        assert!(fix.contains(wanted) && !fix.contains("DYN_EVENT_PLANE"), "{fix}");
     }
+    let nats = way_out("nats", Some(Trouble::MayNotSubscribe));
+    assert!(nats.contains("NATS account"), "{nats}");
+    assert!(way_out("etcd", Some(Trouble::MayNotRead)).contains("--etcd-user"));
+    assert!(way_out("zmq", Some(Trouble::NoAddress)).contains("DYN_EVENT_PLANE_HOST"));
+}
+
+#[test]
+fn the_words_of_a_source_never_choose_the_fix() {
+    let mut evidence = no_events();
+    let words = "nats: log in again; needs `pods/portforward` in namespace `sys`; certificate";
+    evidence.plane.down.push(down("nats", words, &[]));
+    let fix = blind(&evidence).fix.unwrap().sentence;
+    assert!(fix.starts_with("Check that this is the right server"), "{fix}");
 }
 
 #[test]
@@ -538,9 +571,15 @@ fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
     assert_eq!(said(&silent.judge(&evidence)), "unknown", "its first prompts take a while");
     evidence.ranks[1].first_routed = asked;
     evidence.plane.unheard.push(Unheard {
-        source: "zmq".into(),
+        source: DownSource {
+            unreached: vec![Unreached {
+                address: "tcp://10.0.0.2:5".into(),
+                why: "connection refused".into(),
+                from: "x".into(),
+            }],
+            ..down("zmq", "1 of 2 publishers connected; and so on", &[])
+        },
         peers: Peers { wanted: 2, reached: 1 },
-        why: "1 of 2 publishers connected; tcp://10.0.0.2:5 (x): connection refused".into(),
         since: Timestamp(95_000_000),
     });
 
@@ -551,7 +590,7 @@ fn a_publisher_out_of_reach_is_named_and_its_worker_not_called_silent() {
     let finding = blind(&evidence);
     assert_eq!(
         finding.summary,
-        "kvtop is connected to 1 of 2 publishers of KV events: tcp://10.0.0.2:5 (x): connection refused."
+        "kvtop is connected to 1 of 2 publishers of KV events: tcp://10.0.0.2:5: connection refused."
     );
 }
 

@@ -1,6 +1,6 @@
 //! Lists of what can be looked at.
 
-use kvtop::domain::SourceState;
+use kvtop::domain::{SourceState, Trouble};
 use kvtop::snapshot::{ComponentRow, DemoState, Feed, GraphRow, Playback, Snapshot, SourceRow};
 use kvtop::tui::command::{Action, Command, Edit, Scroll, View};
 use kvtop::tui::scope::{Aim, Notice, Scope};
@@ -210,13 +210,14 @@ fn what_kubernetes_lacks_stands_where_workers_would() {
     let elsewhere = "no Dynamo deployment in namespace nosuch; there is one in gtc-demo: use -n";
     let unreachable = "could not reach the API server";
     let cases = [
-        (SourceState::Live, lacks, true),
-        (SourceState::Live, elsewhere, true),
-        (SourceState::Down, unreachable, true),
-        (SourceState::Live, missing, false),
+        (SourceState::Live, lacks, vec![Trouble::NoPermission], true),
+        (SourceState::Live, elsewhere, vec![Trouble::NoDeployment], true),
+        (SourceState::Down, unreachable, Vec::new(), true),
+        (SourceState::Live, missing, vec![Trouble::NotInstalled], false),
     ];
-    for (state, why, told) in cases {
-        let cluster = SourceRow { state, why: why.to_owned(), ..pictures::source("kubernetes") };
+    for (state, why, troubles, told) in cases {
+        let why = why.to_owned();
+        let cluster = SourceRow { state, why, troubles, ..pictures::source("kubernetes") };
         picture.sources = vec![cluster, pictures::source("nats")];
         for size in [SIZE, (120, 36)] {
             for view in [View::Overview, View::Workers] {

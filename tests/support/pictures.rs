@@ -109,6 +109,7 @@ pub(crate) fn source(name: &str) -> SourceRow {
         name: name.to_owned(),
         state: SourceState::Live,
         why: String::new(),
+        troubles: Vec::new(),
         retry_at: None,
         rtt: Some(Duration::from_micros(800)),
         frames: 41_234,

@@ -1,7 +1,9 @@
 //! KVT004: kvtop receives no KV events, or not those of all publishers.
 
-use crate::diagnose::{AdvertisedPlane, Evidence, Finding, Proof, Rule, Unheard, Verdict};
-use crate::domain::{Grade, Peers, Release, Severity, Stake, thousands};
+use crate::diagnose::{
+    AdvertisedPlane, DownSource, Evidence, Finding, Proof, Rule, Unheard, Verdict,
+};
+use crate::domain::{Grade, Peers, Release, Severity, Stake, Trouble, thousands};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::dynamo::{fill, variable};
 
@@ -148,13 +150,13 @@ fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
         Grade::Confirmed,
         format!(
             "kvtop is connected to {reached} of {wanted} publishers of KV events: {}.{meanwhile}",
-            uncounted(&unheard.why)
+            causes(&unheard.source)
         ),
         vec![
             Proof::new(
                 "publishers connected",
                 format!("{reached} of {wanted}"),
-                unheard.why.to_string(),
+                unheard.source.why.to_string(),
             )
             .at(evidence.at),
         ],
@@ -164,7 +166,7 @@ fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
         "A connection to every publisher.",
     )
     .rather_than("KVT003: a worker that kvtop does not reach cannot be called silent.")
-    .mended_by(reach(&unheard.why), "nothing")
+    .mended_by(reach(&unheard.source), "nothing")
 }
 
 /// Returns the finding if no event arrived at all.
@@ -182,7 +184,7 @@ fn none(
     let requests = Proof::new("requests routed", thousands(routed), "routers' logs");
     let requests = requests.heard(evidence.router.heard.routed);
     proofs.extend(evidence.router.read.then_some(requests));
-    proofs.extend(plane.down.iter().map(|why| Proof::new("source", "down", why.clone())));
+    proofs.extend(plane.down.iter().map(|why| Proof::new("source", "down", why.to_string())));
     proofs.extend(plane.advertised.iter().map(|it| {
         let value = format!("{} publishers at {}, first {}", it.publishers, it.name, it.first);
         Proof::new("advertised", value, it.record.to_string())
@@ -205,17 +207,23 @@ fn said(
 ) -> (String, String) {
     let plane = &evidence.plane;
     // The one that discovery names matters more than another that is down as well.
-    let named = |why: &&String| plane.advertised.iter().any(|it| why.starts_with(it.source));
-    if let Some(why) = plane.down.iter().find(named).or_else(|| plane.down.first()) {
-        return (format!("kvtop receives no KV events: {}.", reasons(why)), reach(why));
+    let named = |down: &&DownSource| plane.advertised.iter().any(|it| *it.source == *down.source);
+    if let Some(down) = plane.down.iter().find(named).or_else(|| plane.down.first()) {
+        let why = match (down.unreached.as_slice(), down.peers) {
+            ([_, ..], Some(Peers { reached, wanted })) => {
+                format!("{reached} of {wanted} publishers connected; {}", causes(down))
+            }
+            _ => down.to_string(),
+        };
+        return (format!("kvtop receives no KV events: {why}."), reach(down));
     }
     if let Some(it) = unheard {
         let Peers { reached, wanted } = it.peers;
         let summary = format!(
             "kvtop receives no KV events: it is connected to {reached} of {wanted} publishers; {}.",
-            uncounted(&it.why)
+            causes(&it.source)
         );
-        return (summary, reach(&it.why));
+        return (summary, reach(&it.source));
     }
     if let Some(it) = elsewhere {
         let summary = format!(
@@ -265,83 +273,79 @@ const UNPUBLISHED: &str = "On vLLM workers, check the endpoint in {flag::KV_EVEN
                            but connects to an address without *, and then no event ever leaves it. Also check that \
                            prefix caching is on.";
 
-/// Shortens a source's own report to counts and reasons. Discovery records are only shown as evidence, since a
-/// line on screen holds just an address and a reason.
-fn reasons(why: &str) -> String {
-    let counted = why.split_once(": ").filter(|(source, rest)| {
-        !source.contains(' ') && rest.starts_with(|first: char| first.is_ascii_digit())
-    });
-    let mut rest = counted.map_or(why, |(_, rest)| rest);
-    let mut said = String::new();
-    while let Some((before, after)) = rest.split_once(" (") {
-        let Some((inside, after)) = after.split_once(')') else { break };
-        said.push_str(before);
-        if !inside.contains(", by ") {
-            said = said + " (" + inside + ")";
-        }
-        rest = after;
+/// Returns addresses and reasons of the publishers that a source does not reach, or else its own words. The records
+/// that name the addresses are left to the evidence: a line on screen holds just an address and a reason.
+fn causes(down: &DownSource) -> String {
+    if down.unreached.is_empty() {
+        return down.why.to_string();
     }
-    said + rest
-}
-
-/// Shortens a source's own report to reasons, if the sentence already gives the counts.
-fn uncounted(why: &str) -> String {
-    let why = why.split_once(" publishers connected; ").map_or(why, |(_, reasons)| reasons);
-    reasons(why)
-}
-
-/// The permissions needed to reach a pod from outside the cluster, as sources name them.
-const PORT_FORWARD: &str = "pods/portforward";
-const ENDPOINTS: &str = "`list endpointslices`";
-
-/// Returns the namespace in which a source reports a missing permission.
-fn namespace_of(why: &str) -> Option<&str> {
-    why.split_once("in namespace `")?.1.split('`').next()
+    let each = down.unreached.iter().map(|it| format!("{}: {}", it.address, it.why));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 /// Returns the fix for a source that reports an unreachable server or publisher.
-fn reach(why: &str) -> String {
-    if why.starts_with("nats:") && (why.contains(PORT_FORWARD) || why.contains(ENDPOINTS)) {
-        let place = namespace_of(why).unwrap_or("NAMESPACE");
-        return format!(
-            "Grant the role that `kvtop rbac --port-forward --nats-namespace {place}` prints, or run kvtop \
-             inside the cluster, or pass another address of the server with --nats-url."
-        );
-    }
-    let fix = if let Some(why) = why.strip_prefix("kubernetes: ") {
-        cluster(why)
-    } else if why.contains(PORT_FORWARD) {
-        "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), or run kvtop \
-         where pod addresses are reachable, such as inside the cluster."
-    } else if why.contains("right to read") {
-        "Pass an etcd user with permission to read `v1/`: --etcd-user and --etcd-password-file."
-    } else if why.contains("needs to subscribe") {
-        "Allow kvtop's NATS account to subscribe to these subjects and to `_INBOX.>`, or pass another account \
-         (--nats-user, --nats-creds)."
-    } else if why.starts_with("nats:") {
-        "Check that this is the right server and that it is reachable from here, or pass another with --nats-url."
-    } else if why.contains("no address of a ZMQ socket") {
-        "Correct the discovery records: a publisher advertises tcp://host:port (from 1.6 on with the host in \
-         {variable::EVENT_PLANE_HOST})."
-    } else if why.contains("publishers") {
-        "Run kvtop where these addresses are reachable, such as inside the cluster, or let it open \
-         port-forwards. The record of a worker that has left disappears by itself."
-    } else {
-        WHERE_TO
-    };
-    fill(fix)
+fn reach(down: &DownSource) -> String {
+    let source = down.source.as_ref();
+    let remedy = down.troubles.iter().find_map(|trouble| remedy(source, trouble));
+    remedy.unwrap_or_else(|| {
+        fill(match source {
+            "kubernetes" => CLUSTER,
+            "nats" => SERVER,
+            "zmq" => PUBLISHERS,
+            _ => WHERE_TO,
+        })
+    })
 }
 
-/// Returns the fix for a Kubernetes API server that cannot be reached or used.
-fn cluster(why: &str) -> &'static str {
-    if why.contains("log in again") {
-        "Log in again, as `kubectl get pods` requests; kvtop then continues by itself."
-    } else if why.contains("no permission") {
-        "Grant the role that `kvtop rbac` prints, or pass an event server with --nats-url or --zmq."
-    } else if why.contains("certificate") {
-        "Set certificate-authority in the kubeconfig to the CA of the API server."
-    } else {
-        "Make `kubectl get pods` work from here (kubeconfig address, VPN, proxy); kvtop then continues by \
-         itself. Or pass an event server with --nats-url or --zmq."
-    }
+/// Returns the fix for one kind of trouble with a source; none for a kind that needs none.
+fn remedy(source: &str, trouble: &Trouble) -> Option<String> {
+    let fix = match trouble {
+        Trouble::MayNotForward { namespace } if source == "nats" => {
+            let place = namespace.as_deref().unwrap_or("NAMESPACE");
+            return Some(format!(
+                "Grant the role that `kvtop rbac --port-forward --nats-namespace {place}` prints, or run kvtop \
+                 inside the cluster, or pass another address of the server with --nats-url."
+            ));
+        }
+        Trouble::MayNotForward { .. } => {
+            "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), or run \
+             kvtop where pod addresses are reachable, such as inside the cluster."
+        }
+        Trouble::MayNotRead => {
+            "Pass an etcd user with permission to read `v1/`: --etcd-user and --etcd-password-file."
+        }
+        Trouble::MayNotSubscribe => {
+            "Allow kvtop's NATS account to subscribe to these subjects and to `_INBOX.>`, or pass another account \
+             (--nats-user, --nats-creds)."
+        }
+        Trouble::NoAddress => {
+            "Correct the discovery records: a publisher advertises tcp://host:port (from 1.6 on with the host in \
+             {variable::EVENT_PLANE_HOST})."
+        }
+        Trouble::LoggedOut => {
+            "Log in again, as `kubectl get pods` requests; kvtop then continues by itself."
+        }
+        Trouble::NoPermission => {
+            "Grant the role that `kvtop rbac` prints, or pass an event server with --nats-url or --zmq."
+        }
+        Trouble::Certificate => {
+            "Set certificate-authority in the kubeconfig to the CA of the API server."
+        }
+        Trouble::NotInstalled
+        | Trouble::PartlyUnanswered
+        | Trouble::NoDeployment
+        | Trouble::Unspecified => return None,
+    };
+    Some(fill(fix))
 }
+
+/// The fix if an event server cannot be reached.
+const SERVER: &str = "Check that this is the right server and that it is reachable from here, or pass another with --nats-url.";
+
+/// The fix if publishers cannot be reached.
+const PUBLISHERS: &str = "Run kvtop where these addresses are reachable, such as inside the cluster, or let it open \
+                          port-forwards. The record of a worker that has left disappears by itself.";
+
+/// The fix if the Kubernetes API server cannot be reached.
+const CLUSTER: &str = "Make `kubectl get pods` work from here (kubeconfig address, VPN, proxy); kvtop then continues by \
+                       itself. Or pass an event server with --nats-url or --zmq.";

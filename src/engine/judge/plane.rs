@@ -2,14 +2,25 @@
 
 use std::sync::Arc;
 
-use crate::diagnose::{AdvertisedPlane, PlaneEvidence, Refusal, Unheard, Unregistered};
-use crate::domain::{Pod, Seat, SourceState, Subject, Transport};
+use crate::diagnose::{AdvertisedPlane, DownSource, PlaneEvidence, Refusal, Unheard, Unregistered};
+use crate::domain::{Pod, Seat, SourceNote, SourceState, Subject, Transport};
 use crate::dynamo::plane;
 use crate::engine::{Engine, picture};
 use crate::model::{PodRecord, pod_worker_id};
 
 /// Sources of events, and then those that tell where events are.
 const SOURCES: [&str; 5] = ["nats", "zmq", "kubernetes", "etcd", "discovery"];
+
+/// Returns a source that does not deliver, or not all, with what its last note says.
+fn down(name: &Arc<str>, note: &SourceNote) -> DownSource {
+    DownSource {
+        source: Arc::clone(name),
+        why: Arc::clone(&note.why),
+        troubles: note.troubles.clone(),
+        peers: note.peers,
+        unreached: note.unreached.clone(),
+    }
+}
 
 impl Engine {
     pub(super) fn plane_evidence(&self) -> PlaneEvidence {
@@ -31,7 +42,7 @@ impl Engine {
             let Some((name, record)) = found else { continue };
             let Some(note) = &record.note else { continue };
             if note.state == SourceState::Down {
-                plane.down.push(format!("{name}: {}", note.why));
+                plane.down.push(down(name, note));
             }
             let discovers = ["kubernetes", "etcd"].contains(&name.as_ref());
             plane.followed |= discovers && note.state == SourceState::Live;
@@ -42,8 +53,7 @@ impl Engine {
                 plane.reached += peers.reached;
             }
             if let (Some(peers), Some(since)) = (note.peers, record.short_since) {
-                let (source, why) = (Arc::clone(name), Arc::clone(&note.why));
-                plane.unheard.push(Unheard { source, peers, why, since });
+                plane.unheard.push(Unheard { source: down(name, note), peers, since });
             }
         }
         for (origin, why, record) in self.rejects.reasons() {
@@ -54,18 +64,18 @@ impl Engine {
         plane
     }
 
-    /// Returns why no source of events delivers now, as the first that is down says.
-    fn deaf(&self) -> Option<String> {
-        let note = |name: &str| {
-            let (_, record) = self.sources.all().find(|(known, _)| known.as_ref() == name)?;
-            record.note.as_ref()
+    /// Returns the first source of events that is down, if no source of events delivers.
+    fn deaf(&self) -> Option<DownSource> {
+        let note = |wanted: &str| {
+            let (name, record) = self.sources.all().find(|(known, _)| known.as_ref() == wanted)?;
+            Some((name, record.note.as_ref()?))
         };
-        let notes = || SOURCES[..2].iter().filter_map(|name| Some((name, note(name)?)));
+        let notes = || SOURCES[..2].iter().filter_map(|name| note(name));
         if notes().any(|(_, note)| matches!(note.state, SourceState::Live | SourceState::Lossy)) {
             return None;
         }
         let (name, note) = notes().find(|(_, note)| note.state == SourceState::Down)?;
-        Some(format!("{name}: {}", note.why))
+        Some(down(name, note))
     }
 
     /// Returns pods that may not register, and have not since they were refused.

@@ -212,6 +212,7 @@ impl<H: Hooks> Ui<H> {
             name: "kvtop".to_owned(),
             state: SourceState::Down,
             why: "engine stopped".to_owned(),
+            troubles: Vec::new(),
             retry_at: None,
             rtt: None,
             frames: 0,

@@ -6,6 +6,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::domain::{Reason, Trouble};
 use crate::source::notes::shortened;
 
 /// Largest answer, and largest line of a watch. etcd takes values of 1.5 MiB unless told otherwise.
@@ -74,11 +75,13 @@ impl Lines {
     }
 
     /// Returns the next answer, none while a part of it is missing.
-    pub(super) fn next(&mut self) -> Result<Option<WatchResult>, String> {
+    pub(super) fn next(&mut self) -> Result<Option<WatchResult>, Reason> {
         let Some(end) = self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') else {
             self.searched = self.buffer.len();
             if self.searched > LARGEST {
-                return Err(format!("the watch said more than {} MiB at once", LARGEST >> 20));
+                return Err(
+                    format!("the watch said more than {} MiB at once", LARGEST >> 20).into()
+                );
             }
             return Ok(None);
         };
@@ -86,25 +89,26 @@ impl Lines {
         self.buffer.advance(1);
         self.searched = 0;
         let watched: Watched = serde_json::from_slice(&line)
-            .map_err(|_| "the watch said something that is not etcd's".to_owned())?;
+            .map_err(|_| Reason::from("the watch sent a line that is not etcd's"))?;
         if let Some(error) = watched.error {
             let said = error["message"].as_str().or_else(|| error.as_str());
             return Err(refusal(said.unwrap_or("an error without words")));
         }
-        watched.result.map(Some).ok_or_else(|| "the watch said nothing".to_owned())
+        watched.result.map(Some).ok_or_else(|| "the watch sent an empty answer".into())
     }
 }
 
 /// Returns an error of etcd, with the remedy where a right is missing.
-pub(super) fn refusal(said: &str) -> String {
+pub(super) fn refusal(said: &str) -> Reason {
     let said = shortened(said.trim_start_matches("etcdserver: "));
     if said.contains("permission denied") || said.contains("user name is empty") {
-        return format!(
+        let text = format!(
             "etcd says: {said}; kvtop needs a user (--etcd-user, --etcd-password-file) with the \
              right to read the keys from `v1/` to `v10`"
         );
+        return Reason::new(Trouble::MayNotRead, text);
     }
-    format!("etcd says: {said}")
+    format!("etcd says: {said}").into()
 }
 
 /// Reads a watch that comes `step` bytes at a time. Returns the keys and values that it told and its end, for
@@ -120,7 +124,7 @@ pub(in crate::source) fn read_in_steps(bytes: &[u8], step: usize) -> (Vec<String
                     told.extend(pairs.map(|pair| format!("{pair:?}")));
                 }
                 Ok(None) => break,
-                Err(why) => return (told, Some(why)),
+                Err(why) => return (told, Some(why.to_string())),
             }
         }
     }

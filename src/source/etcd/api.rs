@@ -19,6 +19,7 @@ use tokio::time::timeout;
 
 use super::answers::{LARGEST, Lines, Pair, WatchResult, refusal};
 use super::url::EtcdAddress;
+use crate::domain::Reason;
 use crate::source::kube::deepest;
 use crate::source::nats::Secret;
 use crate::source::reach::{Reach, bracketed};
@@ -78,12 +79,12 @@ impl Page {
 }
 
 /// Connects to the first of `addresses` that takes a connection.
-pub(super) async fn connect(reach: &Reach, addresses: &[EtcdAddress]) -> Result<Api, String> {
-    let mut why = "no address is given".to_owned();
+pub(super) async fn connect(reach: &Reach, addresses: &[EtcdAddress]) -> Result<Api, Reason> {
+    let mut why = Reason::from("no address is given");
     for address in addresses {
         let opening = async {
             let line = reach.connect(&address.host, address.port, None).await?;
-            handshake(TokioIo::new(line)).await.map_err(|error| deepest(&error))
+            handshake(TokioIo::new(line)).await.map_err(|error| Reason::from(deepest(&error)))
         };
         let host = format!("{}:{}", bracketed(&address.host), address.port);
         match timeout(CONNECT, opening).await {
@@ -94,8 +95,8 @@ pub(super) async fn connect(reach: &Reach, addresses: &[EtcdAddress]) -> Result<
                 });
                 return Ok(Api { sender, host, token: None, task: task.abort_handle() });
             }
-            Ok(Err(error)) => why = format!("{host}: {error}"),
-            Err(_) => why = format!("{host}: no connection within {} s", CONNECT.as_secs()),
+            Ok(Err(error)) => why = error.at(&host),
+            Err(_) => why = format!("{host}: no connection within {} s", CONNECT.as_secs()).into(),
         }
     }
     Err(why)
@@ -103,7 +104,7 @@ pub(super) async fn connect(reach: &Reach, addresses: &[EtcdAddress]) -> Result<
 
 impl Api {
     /// Logs in; what is asked from then on is asked as `user`.
-    pub(super) async fn log_in(&mut self, user: &str, password: &Secret) -> Result<(), String> {
+    pub(super) async fn log_in(&mut self, user: &str, password: &Secret) -> Result<(), Reason> {
         #[derive(Deserialize)]
         struct Answer {
             token: String,
@@ -119,7 +120,7 @@ impl Api {
         &mut self,
         after: Option<&str>,
         revision: Option<u64>,
-    ) -> Result<Page, String> {
+    ) -> Result<Page, Reason> {
         // The key that follows directly has a zero byte more.
         let from = after.map_or_else(|| PREFIX.to_vec(), |key| [key.as_bytes(), &[0]].concat());
         let mut question = json!({
@@ -136,7 +137,7 @@ impl Api {
     }
 
     /// Asks for as little as possible, to know that etcd is there.
-    pub(super) async fn probe(&mut self) -> Result<(), String> {
+    pub(super) async fn probe(&mut self) -> Result<(), Reason> {
         let question = json!({
             "key": STANDARD.encode(PREFIX),
             "range_end": STANDARD.encode(AFTER),
@@ -146,15 +147,15 @@ impl Api {
     }
 
     /// Starts to watch what changes after `revision`.
-    pub(super) async fn watch(&mut self, revision: u64) -> Result<Watch, String> {
+    pub(super) async fn watch(&mut self, revision: u64) -> Result<Watch, Reason> {
         let question = json!({ "create_request": {
             "key": STANDARD.encode(PREFIX),
             "range_end": STANDARD.encode(AFTER),
             "start_revision": (revision + 1).to_string(),
         }});
         let asked = timeout(ANSWER, self.post("/v3/watch", &question)).await;
-        let asked = asked.unwrap_or_else(|_| Err(late()));
-        let response = asked.map_err(|why| format!("{}: {why}", self.host))?;
+        let asked = asked.unwrap_or_else(|_| Err(late().into()));
+        let response = asked.map_err(|why| why.at(&self.host))?;
         Ok(Watch { body: response.into_body(), lines: Lines::default() })
     }
 
@@ -162,7 +163,7 @@ impl Api {
         &mut self,
         path: &str,
         question: &Value,
-    ) -> Result<T, String> {
+    ) -> Result<T, Reason> {
         let asking = async {
             let response = self.post(path, question).await?;
             let body = Limited::new(response.into_body(), LARGEST).collect().await;
@@ -174,17 +175,17 @@ impl Api {
                 }
             })?;
             serde_json::from_slice(&body.to_bytes())
-                .map_err(|_| format!("{path} answered something that is not etcd's"))
+                .map_err(|_| Reason::from(format!("{path} answered something that is not etcd's")))
         };
-        let asked = timeout(ANSWER, asking).await.unwrap_or_else(|_| Err(late()));
-        asked.map_err(|why| format!("{}: {why}", self.host))
+        let asked = timeout(ANSWER, asking).await.unwrap_or_else(|_| Err(late().into()));
+        asked.map_err(|why| why.at(&self.host))
     }
 
     async fn post(
         &mut self,
         path: &str,
         question: &Value,
-    ) -> Result<http::Response<Incoming>, String> {
+    ) -> Result<http::Response<Incoming>, Reason> {
         let words = |error: hyper::Error| {
             let other = if error.is_parse() { "what is there does not speak HTTP: " } else { "" };
             format!("{other}{}", deepest(&error))
@@ -210,7 +211,7 @@ impl Api {
         let said = said.as_ref().and_then(|said| said["error"].as_str());
         Err(match said {
             Some(said) => refusal(said),
-            None => format!("{path} answered {status}"),
+            None => format!("{path} answered {status}").into(),
         })
     }
 }
@@ -227,7 +228,7 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Returns what comes next. May be dropped while it waits; nothing is lost.
-    pub(super) async fn next(&mut self) -> Result<WatchResult, String> {
+    pub(super) async fn next(&mut self) -> Result<WatchResult, Reason> {
         loop {
             if let Some(result) = self.lines.next()? {
                 return Ok(result);
@@ -238,8 +239,10 @@ impl Watch {
                         self.lines.push(data);
                     }
                 }
-                Some(Err(error)) => return Err(format!("the watch was cut: {}", deepest(&error))),
-                None => return Err("the watch ended".to_owned()),
+                Some(Err(error)) => {
+                    return Err(format!("the watch was cut: {}", deepest(&error)).into());
+                }
+                None => return Err("the watch ended".into()),
             }
         }
     }

@@ -176,7 +176,10 @@ impl Owner {
             }
             Turn::Waits => {}
             Turn::Refused(waiting, why) => {
-                drop(waiting.reply.send(Err(ForwardError::Forbidden(why))));
+                // An address belongs to no namespace that is known.
+                let known = !matches!(waiting.to, Destination::Address { .. });
+                let namespace = known.then_some(key.namespace);
+                drop(waiting.reply.send(Err(ForwardError::Forbidden { namespace, why })));
             }
         }
     }
@@ -231,7 +234,7 @@ impl Owner {
         };
         let text = if parts.is_empty() { "nothing is open".to_owned() } else { parts.join("; ") };
         let retry = missing.map(|(_, left)| Duration::from_secs(left.as_secs()));
-        self.notes.set(state, &text, retry);
+        self.notes.set(state, text, retry);
         self.notes.count(0, self.interruptions);
         if self.asked {
             self.notes.tell();
@@ -261,14 +264,14 @@ fn key_of(to: &Destination) -> Key {
 async fn answer(client: KubeClient, key: Key, waiting: Waiting, open: Arc<Open>) -> Report {
     let alive = Arc::downgrade(&open);
     let mut tried = attempt(&client, &waiting.to, Arc::clone(&open)).await;
-    if matches!(tried, Err(ForwardError::Forbidden(_))) {
+    if matches!(tried, Err(ForwardError::Forbidden { .. })) {
         tokio::time::sleep(FORBIDDEN_PAUSE).await;
         tried = attempt(&client, &waiting.to, Arc::clone(&open)).await;
     }
     drop(open);
     let (answer, why) = match &tried {
         Ok(_) => (Answer::Granted, String::new()),
-        Err(ForwardError::Forbidden(why)) => (Answer::Refused(why.clone()), String::new()),
+        Err(ForwardError::Forbidden { why, .. }) => (Answer::Refused(why.clone()), String::new()),
         Err(error) => (Answer::Unknown, error.to_string()),
     };
     let forward = tried
@@ -298,11 +301,14 @@ async fn attempt(
 fn explained(refusal: Refusal, pod: &PodPort) -> ForwardError {
     match refusal {
         // With one of the two rights the server's own words may end at the colon.
-        Refusal::Forbidden(why) => ForwardError::Forbidden(format!(
-            "a port-forward needs `get` and `create` on `pods/portforward` in namespace `{}`: {}",
-            pod.namespace,
-            why.trim_end_matches([' ', ':'])
-        )),
+        Refusal::Forbidden(why) => ForwardError::Forbidden {
+            namespace: Some(Arc::clone(&pod.namespace)),
+            why: format!(
+                "a port-forward needs `get` and `create` on `pods/portforward` in namespace `{}`: {}",
+                pod.namespace,
+                why.trim_end_matches([' ', ':'])
+            ),
+        },
         other => other.into(),
     }
 }

@@ -81,10 +81,13 @@ pub(super) async fn resolve(
             in_pods(client, namespace, found, port).await?
         }
         (Err(Refusal::Forbidden(why)), None) => {
-            return Err(ForwardError::Forbidden(format!(
-                "finding the pods of service `{service}` needs `get services` or \
-                 `list endpointslices` in namespace `{namespace}`: {why}"
-            )));
+            return Err(ForwardError::Forbidden {
+                namespace: Some(Arc::clone(namespace)),
+                why: format!(
+                    "finding the pods of service `{service}` needs `get services` or \
+                     `list endpointslices` in namespace `{namespace}`: {why}"
+                ),
+            });
         }
         (Err(refusal), _) => return Err(refusal.into()),
     };

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::SourceState;
+use crate::domain::{Reason, SourceState, Trouble};
 
 /// A right that kvtop would need.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ pub(super) enum Condition {
     /// The server cannot answer; when it is asked again.
     Troubled(Arc<str>, Duration),
     /// The server cannot be reached; when it is tried again.
-    Lost(Arc<str>, Duration),
+    Lost(Reason, Duration),
     /// The credentials are not accepted; when they are tried again.
     Unauthorized(Arc<str>, Duration),
 }
@@ -67,7 +67,7 @@ pub(super) struct Board {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) state: SourceState,
-    pub(super) why: String,
+    pub(super) why: Reason,
     pub(super) retry: Option<Duration>,
 }
 
@@ -134,20 +134,22 @@ impl Board {
     pub(super) fn summary(&self) -> Summary {
         // What concerns the server concerns all watches, and each says the same.
         let server = self.conditions().find_map(|it| match it {
-            Condition::Unauthorized(why, retry) => Some((why, *retry)),
+            Condition::Unauthorized(why, retry) => {
+                Some((Reason::new(Trouble::LoggedOut, Arc::clone(why)), *retry))
+            }
             _ => None,
         });
         let server = server.or_else(|| {
             self.conditions().find_map(|it| match it {
-                Condition::Lost(why, retry) => Some((why, *retry)),
+                Condition::Lost(why, retry) => Some((why.clone(), *retry)),
                 _ => None,
             })
         });
         if let Some((why, retry)) = server {
             let state = SourceState::Down;
-            return Summary { state, why: why.to_string(), retry: Some(retry) };
+            return Summary { state, why, retry: Some(retry) };
         }
-        let why = self.complaints().join("; ");
+        let why = self.complaints();
         let retry = self.conditions().find_map(|it| match it {
             Condition::Troubled(_, retry) => Some(*retry),
             _ => None,
@@ -164,30 +166,41 @@ impl Board {
         Summary { state, why, retry }
     }
 
-    fn complaints(&self) -> Vec<String> {
+    fn complaints(&self) -> Reason {
         let mut complaints = Vec::new();
         if let Some(why) = &self.deaf {
-            complaints.push(format!("{why}; what is shown may be out of date"));
+            let text = format!("{why}; what is shown may be out of date");
+            complaints.push((Trouble::PartlyUnanswered, text));
         }
         let rights = self.missing_rights();
         if !rights.is_empty() {
             let list: Vec<String> = rights.iter().map(ToString::to_string).collect();
-            complaints.push(format!(
+            let text = format!(
                 "no permission: needs {}: `kvtop rbac -n {}` prints the Role",
                 list.join(", "),
                 rights[0].namespace
-            ));
+            );
+            complaints.push((Trouble::NoPermission, text));
         }
         for condition in self.conditions() {
             match condition {
                 Condition::Missing(resource) => {
-                    complaints.push(format!("{resource} is not installed in this cluster"));
+                    let text = format!("{resource} is not installed in this cluster");
+                    complaints.push((Trouble::NotInstalled, text));
                 }
-                Condition::Troubled(why, _) => complaints.push(why.to_string()),
+                Condition::Troubled(why, _) => {
+                    complaints.push((Trouble::PartlyUnanswered, why.to_string()));
+                }
                 _ => {}
             }
         }
-        complaints.extend(self.empty.clone());
-        complaints
+        let empty = self.empty.clone().map(|text| (Trouble::NoDeployment, text));
+        complaints.extend(empty);
+        let texts: Vec<&str> = complaints.iter().map(|(_, text)| text.as_str()).collect();
+        let text = texts.join("; ").into();
+        let mut troubles: Vec<Trouble> = complaints.into_iter().map(|(kind, _)| kind).collect();
+        troubles.sort();
+        troubles.dedup();
+        Reason { text, troubles }
     }
 }

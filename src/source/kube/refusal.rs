@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::error::chain;
+use crate::domain::{Reason, Trouble};
 
 /// The longest part of a server's message that is repeated.
 const MESSAGE: usize = 200;
@@ -126,6 +127,17 @@ impl Refusal {
             return Self::Untrusted { server, why };
         }
         Self::Unreachable { server, why }
+    }
+
+    /// Returns the refusal in words, with its kind of trouble.
+    pub(super) fn reason(&self) -> Reason {
+        let text = self.to_string();
+        match self {
+            Self::Untrusted { .. } | Self::Expired { .. } => {
+                Reason::new(Trouble::Certificate, text)
+            }
+            _ => text.into(),
+        }
     }
 
     /// Returns true when the server itself was not reached, as opposed to saying no.

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::condition::Summary;
 use crate::clock;
-use crate::domain::{SourceNote, SourceState, Timestamp};
+use crate::domain::{Reason, SourceNote, SourceState, Timestamp};
 use crate::source::Emitter;
 
 /// A note is made at least this often.
@@ -54,7 +54,7 @@ impl Status {
 
     /// Says that the source is in `state`, of its own accord.
     pub(super) fn set(&mut self, state: SourceState) {
-        self.tell(Summary { state, why: String::new(), retry: None });
+        self.tell(Summary { state, why: Reason::default(), retry: None });
     }
 
     /// Makes a note when `summary` is new or the last note is old.
@@ -64,7 +64,8 @@ impl Status {
             summary.state = SourceState::Lossy;
             let lost =
                 "frames arrived faster than they could be processed; those dropped are counted";
-            summary.why = join(lost, &summary.why);
+            let text = join(lost, &summary.why.text);
+            summary.why = summary.why.worded(text);
         }
         let is_new = self.said.as_ref() != Some(&summary);
         if !is_new && now.since(self.told_at) < HEARTBEAT {
@@ -75,7 +76,8 @@ impl Status {
         let note = SourceNote {
             source: Arc::clone(&self.name),
             state: summary.state,
-            why: summary.why.as_str().into(),
+            why: Arc::clone(&summary.why.text),
+            troubles: summary.why.troubles.clone(),
             retry_ms: summary.retry.map(|retry| micros(retry) / 1_000),
             rtt_us: self.rtt.map(micros),
             dropped: self.dropped,
@@ -84,6 +86,7 @@ impl Status {
             pending: false,
             history: None,
             peers: None,
+            unreached: Vec::new(),
             at: now,
         };
         self.heard &= self.emitter.note(&note);

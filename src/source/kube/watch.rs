@@ -341,7 +341,7 @@ impl Watch {
             Refusal::Gone => (None, self.pace.first),
             refusal if refusal.is_loss() => {
                 self.from_cache = verb == "list" && matches!(refusal, Refusal::Slow { .. });
-                (Some(Condition::Lost(refusal.to_string().into(), pause)), pause)
+                (Some(Condition::Lost(refusal.reason(), pause)), pause)
             }
             refusal => {
                 self.from_cache = matches!(refusal, Refusal::Failed { status: 504, .. });

@@ -153,7 +153,8 @@ impl Scraper {
         let ScrapeTarget { namespace, pod, ip, port, .. } = &self.target;
         let pod = PodPort { namespace: Arc::clone(namespace), pod: Arc::clone(pod), port: *port };
         let opening = async {
-            let line = self.reach.connect(ip, pod.port, Some(&pod)).await?;
+            let line = self.reach.connect(ip, pod.port, Some(&pod)).await;
+            let line = line.map_err(|why| why.to_string())?;
             handshake(TokioIo::new(line)).await.map_err(|error| deepest(&error))
         };
         let patience = self.limits.connect;

@@ -268,10 +268,10 @@ impl<'a> Session<'a> {
         let state = if lossy { SourceState::Lossy } else { SourceState::Live };
         self.rights.heard |= !self.memory.feeds.is_empty();
         let state = self.rights.state().unwrap_or(state);
-        let refused = self.rights.why();
-        let why = [refused.as_str(), self.trouble.as_str(), status.loss(now)];
-        let why = why.into_iter().find(|why| !why.is_empty()).unwrap_or_default().to_owned();
-        status.set(state, &why, None);
+        let words = [self.trouble.as_str(), status.loss(now)];
+        let words = words.into_iter().find(|why| !why.is_empty()).unwrap_or_default();
+        let why = self.rights.why().unwrap_or_else(|| words.into());
+        status.set(state, why, None);
     }
 
     fn event(&mut self, event: Option<Event>) -> Option<End> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::clock;
-use crate::domain::{HistoryNote, SourceNote, SourceState, Timestamp};
+use crate::domain::{HistoryNote, Reason, SourceNote, SourceState, Timestamp};
 use crate::source::Emitter;
 
 /// A note is made at least this often.
@@ -43,7 +43,7 @@ pub(super) struct Status {
     state: SourceState,
     /// False once nobody receives frames any more.
     pub(super) heard: bool,
-    why: Arc<str>,
+    why: Reason,
     retry: Option<Duration>,
     pub(super) rtt: Option<Duration>,
     /// Live messages that were held back for a join and did not fit.
@@ -72,7 +72,7 @@ impl Status {
             changed: true,
             state: SourceState::Connecting,
             heard: true,
-            why: "".into(),
+            why: Reason::default(),
             retry: None,
             rtt: None,
             held_dropped: 0,
@@ -85,10 +85,16 @@ impl Status {
     }
 
     /// Sets state and reason, and says so at once.
-    pub(super) fn set(&mut self, state: SourceState, why: &str, retry: Option<Duration>) {
-        if self.state != state || *self.why != *why || self.retry != retry {
+    pub(super) fn set(
+        &mut self,
+        state: SourceState,
+        why: impl Into<Reason>,
+        retry: Option<Duration>,
+    ) {
+        let why = why.into();
+        if self.state != state || self.why != why || self.retry != retry {
             self.state = state;
-            self.why = why.into();
+            self.why = why;
             self.retry = retry;
             self.changed = true;
         }
@@ -194,7 +200,8 @@ impl Status {
             let note = SourceNote {
                 source: Arc::clone(&self.name),
                 state: self.state,
-                why: Arc::clone(&self.why),
+                why: Arc::clone(&self.why.text),
+                troubles: self.why.troubles.clone(),
                 retry_ms: self.retry.map(|retry| micros(retry) / 1_000),
                 rtt_us: self.rtt.map(micros),
                 dropped: self.emitter.dropped() - self.dropped_before + self.held_dropped,
@@ -203,6 +210,7 @@ impl Status {
                 pending: !self.surveyed && self.state != SourceState::Down,
                 history,
                 peers: None,
+                unreached: Vec::new(),
                 at: now,
             };
             self.heard &= self.emitter.note(&note);

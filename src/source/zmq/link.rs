@@ -10,6 +10,7 @@ use super::ZmqTarget;
 use super::connection::{Connection, End, Told, ZmqLimits};
 use super::dedup::Filter;
 use super::tokens::Stripper;
+use crate::domain::Reason;
 use crate::source::Emitter;
 use crate::source::forward::PodPort;
 use crate::source::reach::{Line, Reach};
@@ -20,7 +21,7 @@ pub(super) struct Standing {
     /// True while it is subscribed to.
     pub(super) live: bool,
     /// Why it is not, once that is known.
-    pub(super) trouble: Option<String>,
+    pub(super) trouble: Option<Reason>,
     /// Times that it was lost after it had been live.
     pub(super) interruptions: u64,
     /// How long the last heartbeat took.
@@ -69,14 +70,14 @@ impl Link {
                     failures = if brief { failures + 1 } else { 1 };
                     match end {
                         End::Unheard => return,
-                        End::Lost(why) => (self.pause(failures), why),
+                        End::Lost(why) => (self.pause(failures), why.into()),
                         End::Behind => (
                             self.limits.retry_behind.max(self.pause(failures)),
-                            format!(
+                            Reason::from(format!(
                                 "messages came more than {} s late; disconnected, so that the \
                                  publisher need not hold them",
                                 self.limits.patience.as_secs()
-                            ),
+                            )),
                         ),
                     }
                 }
@@ -95,7 +96,7 @@ impl Link {
         pause.min(self.limits.retry_last)
     }
 
-    async fn connect(&self) -> Result<Line, String> {
+    async fn connect(&self) -> Result<Line, Reason> {
         let endpoint = &self.target.endpoint;
         let pod = self.target.pod.as_ref().map(|(namespace, pod)| PodPort {
             namespace: Arc::clone(namespace),
@@ -104,7 +105,7 @@ impl Link {
         });
         let line = self.reach.connect(endpoint.host(), endpoint.port(), pod.as_ref());
         timeout(self.limits.connect, line).await.unwrap_or_else(|_| {
-            Err(format!("no connection within {} s", self.limits.connect.as_secs()))
+            Err(format!("no connection within {} s", self.limits.connect.as_secs()).into())
         })
     }
 

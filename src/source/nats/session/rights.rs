@@ -1,12 +1,12 @@
 //! Subscriptions that the server allows or refuses.
 
-use crate::domain::SourceState;
+use crate::domain::{Reason, SourceState, Trouble};
 
 /// The subjects of one connection, and which of them were refused.
 pub(super) struct Rights {
     subjects: Vec<(String, bool)>,
-    /// Other requests that the server refused.
-    other: String,
+    /// The reason if the server refused another request.
+    other: Option<Reason>,
     /// True once anything came by what is left.
     pub(super) heard: bool,
 }
@@ -16,7 +16,7 @@ impl Rights {
         let planes = planes.iter().map(String::as_str);
         let all = std::iter::once(streams).chain(planes);
         let subjects = all.map(|subject| (subject.to_owned(), false)).collect();
-        Self { subjects, other: String::new(), heard: false }
+        Self { subjects, other: None, heard: false }
     }
 
     /// Notes that the server refused something, in its words.
@@ -29,23 +29,25 @@ impl Rights {
         }
         if !known {
             let needed = self.needed(", ");
-            self.other = format!(
+            let text = format!(
                 "the server says: {error}; kvtop needs to subscribe to {needed} and `_INBOX.>`"
             );
+            self.other = Some(Reason::new(Trouble::MayNotSubscribe, text));
         }
     }
 
-    /// Returns what is refused, empty when nothing is.
-    pub(super) fn why(&self) -> String {
+    /// Returns the reason for a refusal; none if nothing is refused.
+    pub(super) fn why(&self) -> Option<Reason> {
         let refused: Vec<String> = self.refusals().map(|subject| format!("`{subject}`")).collect();
         if refused.is_empty() {
             return self.other.clone();
         }
-        format!(
+        let text = format!(
             "the login may not subscribe to {}; kvtop needs to subscribe to {}",
             refused.join(" and "),
             self.needed(" and ")
-        )
+        );
+        Some(Reason::new(Trouble::MayNotSubscribe, text))
     }
 
     fn needed(&self, between: &str) -> String {
