@@ -7,7 +7,10 @@ mod evidence;
 mod fix;
 mod hysteresis;
 mod knobs;
+mod measure;
 mod objectives;
+mod phrase;
+mod proof;
 mod rules;
 mod sizes;
 mod thresholds;
@@ -25,9 +28,11 @@ pub use fix::{
 };
 pub use hysteresis::{Check, Diagnosis, Raised};
 pub use objectives::Objectives;
+pub use phrase::{Phrase, Piece};
+pub use proof::{Kind, Measure, Origin, Proof};
 pub use rules::RULES;
 pub use thresholds::{Key, ThresholdError, Thresholds};
-pub use verdict::{Finding, Proof, Verdict, workers_of};
+pub use verdict::{Finding, Verdict, workers_of};
 
 use crate::domain::Stake;
 

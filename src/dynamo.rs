@@ -31,6 +31,14 @@ pub use name::Name;
 pub use reference::reference;
 pub use setting::{Default, Kind, Setting};
 
+/// Returns the name behind `variable::NAME`, `flag::NAME` or `label::NAME`.
+pub fn named(placeholder: &str) -> Option<&'static str> {
+    let (family, constant) = placeholder.split_once("::")?;
+    let families = [("variable", variable::ALL), ("flag", flag::ALL), ("label", label::ALL)];
+    let (_, names) = families.into_iter().find(|(name, _)| *name == family)?;
+    names.iter().find(|(name, ..)| *name == constant).map(|(_, name, _)| *name)
+}
+
 /// Returns `text` with `{variable::NAME}`, `{flag::NAME}` and `{label::NAME}` replaced by the names meant.
 ///
 /// Texts that cannot be formatted where they stand, such as the descriptions of findings, name settings so.

@@ -16,6 +16,7 @@ pub use silence::Silence;
 use super::fix::Objects;
 use super::objectives::Objectives;
 use super::thresholds::Thresholds;
+use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{
     Backend, DpRank, Peers, RegistrationRefused, Releases, Timestamp, Trouble, Unreached, WorkerId,
     WorkerRank,
@@ -421,19 +422,19 @@ impl Evidence {
 
     /// Returns why counts of the window cannot be compared between workers, when they cannot: one was
     /// away for a part of it, or started so late that its cache was still filling.
-    pub fn unsettled(&self) -> Option<String> {
+    pub fn unsettled(&self) -> Option<Phrase> {
         self.changed_after(self.since)
     }
 
     /// Returns why the present moment tells nothing of the usual load, when it does not: a worker came or
     /// left a moment ago.
-    pub fn in_change(&self) -> Option<String> {
+    pub fn in_change(&self) -> Option<Phrase> {
         self.changed_after(self.at)
     }
 
-    fn changed_after(&self, moment: Timestamp) -> Option<String> {
+    fn changed_after(&self, moment: Timestamp) -> Option<Phrase> {
         if let Some(pod) = self.unready.first() {
-            return Some(format!("{pod} is starting or ending"));
+            return Some(phrase!("{} is starting or ending", pod));
         }
         let settle = Duration::from_secs(self.thresholds.settle_seconds);
         let late = |at: &Timestamp| at.after(settle) > moment;
@@ -445,7 +446,7 @@ impl Evidence {
             Some((at, did, Self::name_of(rank)))
         });
         let (at, did, name) = changes.max_by_key(|(at, ..)| *at)?;
-        Some(format!("{name} {did} {} s ago", self.at.since(at).as_secs()))
+        Some(phrase!("{} {} {} s ago", name, did, self.at.since(at).as_secs()))
     }
 
     /// Returns true when what the mirror refuses of `rank` may be kvtop's own loss: numbers of its events are

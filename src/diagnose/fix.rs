@@ -20,6 +20,7 @@ pub use render::Rendered;
 pub use rollout::{Progress, SizesInUse};
 pub use shell::ClusterChoice;
 
+use super::phrase::Phrase;
 use crate::domain::{Component, Role};
 
 /// The part of the deployment that a fix changes.
@@ -112,14 +113,14 @@ pub enum Restart {
 }
 
 /// The fix of a finding.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fix {
     /// The advice, in one sentence.
-    pub sentence: String,
+    pub sentence: Phrase,
     /// The fix as machine-readable changes, where these are known.
     pub changes: Vec<Change>,
     /// How pods restart afterwards.
     pub restart: Restart,
     /// The restarts that the fix causes, as text.
-    pub restarts: String,
+    pub restarts: Phrase,
 }

@@ -275,13 +275,13 @@ impl State {
         let mut over = self.resolved.take_if(|it| at.since(it.resolved) > RESOLVED_FOR);
         // What was counted is as old as the last thing that was.
         let counted = long.active.map_or(at, |active| active.min(at));
-        let mut verdict = judged(rule, long).dated(at, counted);
+        let mut verdict = judged(rule, long).dated(at, (long.since, counted));
         // Requests that were served well some minutes ago say nothing about now, and whoever attaches now does
         // not see them.
         if rule.may_be_critical() && matches!(verdict, Verdict::Clear { .. }) {
             let now = judged(rule, short);
             if matches!(now, Verdict::Found(_)) {
-                verdict = now.dated(at, counted);
+                verdict = now.dated(at, (short.since, counted));
             }
         }
         match (self.raised.take(), verdict) {

@@ -9,8 +9,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::evidence::{Evidence, Ground, SizeClaim};
-use super::verdict::Proof;
-use crate::domain::{ClaimOf, WorkerId, thousands};
+use super::proof::Proof;
+use crate::diagnose::Kind;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
+use crate::domain::{ClaimOf, WorkerId};
 pub(super) use sides::Side;
 pub(super) use workers::SizesByWorker;
 
@@ -67,7 +70,7 @@ impl Evidence {
     }
 
     /// Describes the missing single size if workers report several sizes.
-    pub fn several_sizes(&self) -> Option<String> {
+    pub fn several_sizes(&self) -> Option<Phrase> {
         let differ = |of: ClaimOf| {
             let sizes: BTreeSet<u32> = self.sizes_of(of).map(|claim| claim.tokens).collect();
             (sizes.len() > 1 && self.agreed(of).is_none()).then_some(sizes)
@@ -75,17 +78,21 @@ impl Evidence {
         let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
         let sizes = of.into_iter().find_map(differ)?;
         let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
-        Some(format!("needs one block size for all workers (they use {})", sizes.join(" and ")))
+        Some(phrase!("needs one block size for all workers (they use {})", sizes.join(" and ")))
     }
 
     /// Returns the evidence for a router's block size that its costs give.
     pub fn cost_proof(&self, tokens: u32) -> Proof {
         let (samples, error) =
             self.router.inferred.map_or((0, 0.0), |inferred| (inferred.samples, inferred.error));
-        let value = format!("{tokens} ({} costs are multiples of 1/{tokens})", thousands(samples));
+        let value = phrase!("{} ({} costs are multiples of 1/{})", tokens, Count(samples), tokens);
         let odds = if error < 1e-9 { "less than 1e-9".to_owned() } else { format!("{error:.1e}") };
-        Proof::new("router block size", value, format!("routers' logs; chance of error {odds}"))
-            .heard(self.router.heard.routed)
+        Proof::new(
+            measure::ROUTER_BLOCK_SIZE,
+            value,
+            phrase!("routers' logs; chance of error {}", odds),
+        )
+        .heard(self.router.heard.routed)
     }
 
     /// Returns pairs of claims about one worker whose engine and publisher differ.
@@ -144,10 +151,10 @@ impl SizeClaim {
         (self.worker, self.pod.as_deref(), self.component.as_deref())
     }
 
-    /// Returns the claim as evidence called `claim`.
-    pub fn proof(&self, claim: impl Into<String>) -> Proof {
-        let value = format!("{} tokens ({})", self.tokens, self.said());
-        Proof::new(claim, value, self.source.to_string()).at(self.at).of_worker(self.worker)
+    /// Returns the claim as evidence of the quantity `kind`.
+    pub fn proof(&self, kind: impl Into<Kind>) -> Proof {
+        let value = phrase!("{} tokens ({})", self.tokens, self.said());
+        Proof::new(kind, value, Phrase::quoted(&self.source)).at(self.at).of_worker(self.worker)
     }
 
     /// Shortens a long text to the part around the size.
@@ -206,17 +213,17 @@ mod tests {
                 at,
                 last,
             };
-            claim.proof("size").value
+            claim.proof(measure::ENGINE_BLOCK_SIZE).value
         };
         let line = "2026-11-21T09:16:43.935153Z  INFO main: [TensorRT-LLM][INFO] Number of tokens per \
                     block: 16.";
         let config =
             "Config(model=Qwen/Qwen3-0.6B, tensor_parallel_size=4, kv_block_size=32, x=132)";
 
-        assert_eq!(told("--kv-block-size 32", 32), "32 tokens (--kv-block-size 32)");
-        assert_eq!(told(line, 16), "16 tokens (... Number of tokens per block: 16)");
-        assert_eq!(told(config, 32), "32 tokens (... kv_block_size=32)");
+        assert_eq!(told("--kv-block-size 32", 32).to_string(), "32 tokens (--kv-block-size 32)");
+        assert_eq!(told(line, 16).to_string(), "16 tokens (... Number of tokens per block: 16)");
+        assert_eq!(told(config, 32).to_string(), "32 tokens (... kv_block_size=32)");
         let without = "é".repeat(60);
-        assert_eq!(told(&without, 32), format!("32 tokens ({without})"));
+        assert_eq!(told(&without, 32).to_string(), format!("32 tokens ({without})"));
     }
 }

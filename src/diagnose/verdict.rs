@@ -2,6 +2,8 @@
 
 use super::evidence::RankEvidence;
 use super::fix::{Change, Fix};
+use super::phrase::Phrase;
+use super::proof::Proof;
 use crate::domain::{Grade, Severity, Timestamp, WorkerId};
 
 /// The verdict of a rule on the evidence.
@@ -10,12 +12,12 @@ pub enum Verdict {
     /// Checked and found healthy.
     Clear {
         /// A short note on the evidence.
-        note: String,
+        note: Phrase,
     },
     /// The evidence does not decide; never shown as healthy.
     Unknown {
         /// The input that would decide, as a phrase such as "needs KV events (none so far)".
-        missing: String,
+        missing: Phrase,
     },
     /// Something is wrong.
     Found(Box<Finding>),
@@ -23,22 +25,23 @@ pub enum Verdict {
 
 impl Verdict {
     /// Returns the verdict that the check passed.
-    pub fn clear(note: impl Into<String>) -> Self {
+    pub fn clear(note: impl Into<Phrase>) -> Self {
         Self::Clear { note: note.into() }
     }
 
     /// Returns the verdict that the evidence does not decide, for want of `missing`.
-    pub fn unknown(missing: impl Into<String>) -> Self {
+    pub fn unknown(missing: impl Into<Phrase>) -> Self {
         Self::Unknown { missing: missing.into() }
     }
 
-    /// Returns the verdict with `counted` as the time of all proofs without a time, or with the time `at` of the judgement.
+    /// Returns the verdict with the window of the counts, and its end as their time: that of all proofs without a
+    /// time, or with the time `at` of the judgement.
     #[must_use]
-    pub(super) fn dated(mut self, at: Timestamp, counted: Timestamp) -> Self {
+    pub(super) fn dated(mut self, at: Timestamp, (since, counted): (Timestamp, Timestamp)) -> Self {
         if let Self::Found(finding) = &mut self {
             for proof in &mut finding.proofs {
                 if proof.at.is_none_or(|own| own == at) {
-                    proof.at = Some(counted);
+                    (proof.since, proof.at) = (Some(since), Some(counted));
                 }
             }
         }
@@ -54,15 +57,15 @@ pub struct Finding {
     /// How sure the finding is.
     pub grade: Grade,
     /// The fault, in one or two sentences with numbers.
-    pub summary: String,
+    pub summary: Phrase,
     /// The effect on requests.
-    pub effect: String,
+    pub effect: Phrase,
     /// Evidence for the finding, and against it.
     pub proofs: Vec<Proof>,
     /// An observation that would disprove the finding.
-    pub refuted_by: String,
+    pub refuted_by: Phrase,
     /// Alternative causes, and why they were ruled out.
-    pub competing: Vec<String>,
+    pub competing: Vec<Phrase>,
     /// The fix.
     pub fix: Option<Fix>,
     /// The workers concerned; empty if the finding is about the whole deployment.
@@ -76,16 +79,16 @@ impl Finding {
     pub fn new(
         severity: Severity,
         grade: Grade,
-        summary: impl Into<String>,
+        summary: impl Into<Phrase>,
         proofs: Vec<Proof>,
     ) -> Self {
         Self {
             severity,
             grade,
             summary: summary.into(),
-            effect: String::new(),
+            effect: Phrase::default(),
             proofs,
-            refuted_by: String::new(),
+            refuted_by: Phrase::default(),
             competing: Vec::new(),
             fix: None,
             subjects: Vec::new(),
@@ -109,7 +112,7 @@ impl Finding {
 
     /// Returns the finding with its effect on requests, and an observation that would disprove it.
     #[must_use]
-    pub fn means(mut self, effect: impl Into<String>, refuted_by: impl Into<String>) -> Self {
+    pub fn means(mut self, effect: impl Into<Phrase>, refuted_by: impl Into<Phrase>) -> Self {
         self.effect = effect.into();
         self.refuted_by = refuted_by.into();
         self
@@ -117,14 +120,14 @@ impl Finding {
 
     /// Returns the finding with an alternative cause that was ruled out.
     #[must_use]
-    pub fn rather_than(mut self, cause: impl Into<String>) -> Self {
+    pub fn rather_than(mut self, cause: impl Into<Phrase>) -> Self {
         self.competing.push(cause.into());
         self
     }
 
     /// Returns the finding with its fix, and the restarts that the fix causes.
     #[must_use]
-    pub fn mended_by(mut self, sentence: impl Into<String>, restarts: impl Into<String>) -> Self {
+    pub fn mended_by(mut self, sentence: impl Into<Phrase>, restarts: impl Into<Phrase>) -> Self {
         let (sentence, restarts) = (sentence.into(), restarts.into());
         let fix = Fix { sentence, restarts, ..Fix::default() };
         self.fix = Some(fix);
@@ -152,68 +155,5 @@ pub fn workers_of<'a>(ranks: impl IntoIterator<Item = &'a RankEvidence>) -> Vec<
 impl From<Finding> for Verdict {
     fn from(finding: Finding) -> Self {
         Self::Found(Box::new(finding))
-    }
-}
-
-/// One piece of evidence.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
-    /// The subject, such as "router block size".
-    pub claim: String,
-    /// The observed value.
-    pub value: String,
-    /// Where the value was read.
-    pub source: String,
-    /// When the value was observed; none if it has no time.
-    pub at: Option<Timestamp>,
-    /// True for evidence against the finding.
-    pub against: bool,
-    /// The worker that it is about, where it is about one.
-    pub worker: Option<WorkerId>,
-}
-
-impl Proof {
-    /// Returns evidence for a finding.
-    pub fn new(
-        claim: impl Into<String>,
-        value: impl Into<String>,
-        source: impl Into<String>,
-    ) -> Self {
-        Self {
-            claim: claim.into(),
-            value: value.into(),
-            source: source.into(),
-            at: None,
-            against: false,
-            worker: None,
-        }
-    }
-
-    /// Returns the evidence as one about a worker.
-    #[must_use]
-    pub fn of_worker(mut self, worker: impl Into<Option<WorkerId>>) -> Self {
-        self.worker = worker.into();
-        self
-    }
-
-    /// Returns the evidence with the time at which it was seen.
-    #[must_use]
-    pub fn at(mut self, at: Timestamp) -> Self {
-        self.at = Some(at);
-        self
-    }
-
-    /// Returns the evidence with the time of its last observation, where that is known.
-    #[must_use]
-    pub fn heard(mut self, last: Option<Timestamp>) -> Self {
-        self.at = last.or(self.at);
-        self
-    }
-
-    /// Returns the proof as evidence against the finding.
-    #[must_use]
-    pub fn against(mut self) -> Self {
-        self.against = true;
-        self
     }
 }

@@ -157,13 +157,13 @@ impl<'a, 'b> Scene<'a, 'b> {
 
     /// Returns a flaw as the rule with public id `id` words it.
     fn flaw(&self, id: &'static str, finding: &Finding) -> Flaw {
-        let fix = finding.fix.as_ref().map_or(String::new(), |fix| fix.sentence.clone());
+        let fix = finding.fix.as_ref().map_or(String::new(), |fix| fix.sentence.to_string());
         Flaw {
             name: diagnose::rule(id).map_or("", |rule| rule.name()),
             severity: finding.severity,
             grade: finding.grade,
-            summary: finding.summary.clone(),
-            effect: finding.effect.clone(),
+            summary: finding.summary.to_string(),
+            effect: finding.effect.to_string(),
             fix,
             ..self.blank(id)
         }

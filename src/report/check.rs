@@ -288,9 +288,11 @@ struct Finding<'a> {
 
 #[derive(Serialize)]
 struct Evidence<'a> {
+    kind: &'static str,
     claim: &'a str,
     value: &'a str,
     source: &'a str,
+    since: Option<String>,
     at: Option<String>,
     against: bool,
 }
@@ -405,9 +407,11 @@ fn finding(row: &FindingRow, at: Timestamp) -> Finding<'_> {
             .evidence
             .iter()
             .map(|proof| Evidence {
+                kind: proof.kind,
                 claim: &proof.claim,
                 value: &proof.value,
                 source: &proof.source,
+                since: proof.since.map(super::rfc3339),
                 at: proof.at.map(super::rfc3339),
                 against: proof.against,
             })

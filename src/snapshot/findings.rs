@@ -8,15 +8,19 @@ use crate::domain::{Grade, RolloutStage, Severity, Stake, Timestamp, WorkerId};
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvidenceRow {
-    /// What it is about, such as `publisher block size, w0`.
+    /// The name of the quantity, such as `publisher_block_size`.
+    pub kind: &'static str,
+    /// The quantity with its subject, such as `publisher block size, w0`.
     pub claim: String,
-    /// What was seen.
+    /// The observed value.
     pub value: String,
-    /// Where.
+    /// The place that the value was read from.
     pub source: String,
-    /// When; none for what has no time.
+    /// The start of the window that was counted; none for a value that is no count.
+    pub since: Option<Timestamp>,
+    /// The time of the value, and the end of its window; none for a value without a time.
     pub at: Option<Timestamp>,
-    /// True when it speaks against the finding.
+    /// True for evidence against the finding.
     pub against: bool,
     /// The worker that it is about, where it is about one.
     pub worker: Option<WorkerId>,

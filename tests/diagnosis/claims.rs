@@ -19,7 +19,7 @@ fn judge(id: &str, evidence: &Evidence) -> Verdict {
 
 fn summary(id: &str, evidence: &Evidence) -> Option<String> {
     match judge(id, evidence) {
-        Verdict::Found(finding) => Some(finding.summary),
+        Verdict::Found(finding) => Some(finding.summary.to_string()),
         Verdict::Clear { .. } | Verdict::Unknown { .. } => None,
     }
 }
@@ -44,8 +44,8 @@ fn a_router_whose_costs_show_another_size_than_the_cards_is_a_mismatch() {
     assert_eq!(finding.grade, Grade::Confirmed);
     let told =
         "Block sizes differ: the router hashes 16-token blocks, but workers publish 32-token";
-    assert!(finding.summary.starts_with(told), "{}", finding.summary);
-    let fix = finding.fix.unwrap().sentence;
+    assert!(finding.summary.to_string().starts_with(told), "{}", finding.summary);
+    let fix = finding.fix.unwrap().sentence.to_string();
     assert!(fix.starts_with("Restart the frontend: model cards say 32"), "{fix}");
     // A metric that repeats the card does not speak for the router.
     let mut adopted = by_costs(16);
@@ -65,10 +65,15 @@ fn what_is_declared_on_the_frontend_is_the_fix_where_the_router_hashes_with_it()
     evidence.sizes.push(size(ClaimOf::Declared, 0, 16));
 
     let Verdict::Found(finding) = judge("KVT001", &evidence) else { panic!() };
-    let fix = finding.fix.unwrap().sentence;
+    let fix = finding.fix.unwrap().sentence.to_string();
     assert!(fix.starts_with("Set DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend"), "{fix}");
     let Verdict::Found(declared) = judge("KVT016", &evidence) else { panic!() };
-    assert!(declared.effect.starts_with("This router hashes requests with the declared size"));
+    assert!(
+        declared
+            .effect
+            .to_string()
+            .starts_with("This router hashes requests with the declared size")
+    );
 }
 
 #[test]
@@ -172,8 +177,8 @@ fn two_causes_of_silence_are_told_apart() {
     let Verdict::Found(finding) = judge("KVT003", &evidence) else { panic!() };
 
     let told = "publishing is not enabled on w0, and prefix caching is off on w1.";
-    assert!(finding.summary.ends_with(told), "{}", finding.summary);
-    let fix = finding.fix.unwrap().sentence;
+    assert!(finding.summary.to_string().ends_with(told), "{}", finding.summary);
+    let fix = finding.fix.unwrap().sentence.to_string();
     assert!(fix.starts_with("Enable KV events on w0 with "), "{fix}");
     assert!(fix.contains("On w1, enable prefix caching"), "{fix}");
     let told = summary("KVT017", &evidence).unwrap();
@@ -191,8 +196,11 @@ fn an_engine_that_connects_to_its_own_address_is_named_with_the_address_to_bind(
     evidence.settings.event_endpoints = vec![address("tcp://127.0.0.1:20081")];
 
     let Verdict::Found(finding) = judge("KVT003", &evidence) else { panic!() };
-    assert!(finding.summary.contains("vLLM connects to tcp://127.0.0.1:20081"), "{finding:?}");
-    assert!(finding.fix.unwrap().sentence.contains("to tcp://*:20081"));
+    assert!(
+        finding.summary.to_string().contains("vLLM connects to tcp://127.0.0.1:20081"),
+        "{finding:?}"
+    );
+    assert!(finding.fix.unwrap().sentence.to_string().contains("to tcp://*:20081"));
 
     for bound in ["tcp://*:20081", "tcp://[::]:20081", "ipc:///tmp/kv"] {
         evidence.settings.event_endpoints = vec![address(bound)];
@@ -324,8 +332,8 @@ fn a_publisher_that_compares_with_garbage_is_told_to_be_upgraded() {
 
     let Verdict::Found(finding) = judge("KVT001", &evidence) else { panic!() };
 
-    assert!(finding.summary.contains("must be corrupted memory"), "{finding:?}");
-    assert!(finding.fix.unwrap().sentence.starts_with("Upgrade Dynamo on w0"));
+    assert!(finding.summary.to_string().contains("must be corrupted memory"), "{finding:?}");
+    assert!(finding.fix.unwrap().sentence.to_string().starts_with("Upgrade Dynamo on w0"));
 }
 
 #[test]

@@ -47,7 +47,11 @@ fn the_end_of_a_prompt_is_no_block_size() {
         let (_, seen) = played(&part.cloned().collect::<Vec<_>>());
         let Some(finding) = found(&seen, "KVT001") else { continue };
 
-        assert!(finding.summary.contains("engines use 64"), "{percent} %: {}", finding.summary);
+        assert!(
+            finding.summary.to_string().contains("engines use 64"),
+            "{percent} %: {}",
+            finding.summary
+        );
         judged += 1;
     }
     assert!(judged > 30, "{judged}");
@@ -72,7 +76,7 @@ fn a_block_that_may_be_partial_shows_only_that_the_size_is_another() {
         finding.summary
     );
     assert_eq!(finding.grade, Grade::Confirmed);
-    let fix = &finding.fix.as_ref().unwrap().sentence;
+    let fix = &finding.fix.as_ref().unwrap().sentence.to_string();
     let lead = "In the engine's configuration, set tokens_per_block to 32";
     assert!(fix.starts_with(lead), "{fix}");
 }
@@ -143,7 +147,7 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
         let finding = top(&seen);
 
         let lead = "Block sizes differ: b publishes 32-token blocks but its engine uses 64. ";
-        assert!(finding.summary.starts_with(lead), "{}", finding.summary);
+        assert!(finding.summary.to_string().starts_with(lead), "{}", finding.summary);
         assert_eq!(finding.grade, Grade::Confirmed);
     }
     let seen = beside("0.9.0-mm_trtllm_ok32", "0.9.0-incident_load10", "worker1");
@@ -156,10 +160,13 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
     );
     // Nobody's log speaks of it here.
     assert_eq!(finding.grade, Grade::Likely);
-    assert!(finding.effect.starts_with("The router's index holds no blocks of b, "), "{finding:?}");
+    assert!(
+        finding.effect.to_string().starts_with("The router's index holds no blocks of b, "),
+        "{finding:?}"
+    );
     let fix = finding.fix.as_ref().unwrap();
-    assert!(fix.sentence.contains("then restart b. "), "{}", fix.sentence);
-    assert!(fix.restarts.starts_with("restart of b; "), "{}", fix.restarts);
+    assert!(fix.sentence.to_string().contains("then restart b. "), "{}", fix.sentence);
+    assert!(fix.restarts.to_string().starts_with("restart of b; "), "{}", fix.restarts);
 }
 
 /// The recorded namespace, with the events and logs of a capture as those of its pods.
@@ -201,8 +208,8 @@ fn a_fix_that_is_in_place_already_is_not_asked_for_again() {
         let seen = in_namespace(name);
         let fix = top(&seen).fix.as_ref().unwrap();
 
-        assert!(fix.sentence.starts_with(lead), "{}", fix.sentence);
-        assert!(fix.sentence.contains(already), "{}", fix.sentence);
+        assert!(fix.sentence.to_string().starts_with(lead), "{}", fix.sentence);
+        assert!(fix.sentence.to_string().contains(already), "{}", fix.sentence);
         let sets = fix.yaml.as_ref().is_some_and(|yaml| yaml.contains("tokens_per_block"));
         assert!(!sets, "{fix:?}");
     }
@@ -230,11 +237,13 @@ fn the_frontend_is_compared_with_the_size_that_mends_the_workers() {
     let judge = |id: &str, evidence: &Evidence| kvtop::diagnose::rule(id).unwrap().judge(evidence);
     let mut evidence = larger_engines();
     let Verdict::Found(first) = judge("KVT001", &evidence) else { panic!() };
-    assert!(first.fix.unwrap().sentence.contains("with --kv-block-size 64"));
+    assert!(first.fix.unwrap().sentence.to_string().contains("with --kv-block-size 64"));
 
     let Verdict::Found(finding) = judge("KVT016", &evidence) else { panic!() };
-    assert!(finding.summary.contains("fix of KVT001 (64)"), "{}", finding.summary);
-    assert!(finding.fix.unwrap().sentence.starts_with("Set DYN_KV_CACHE_BLOCK_SIZE=64"));
+    assert!(finding.summary.to_string().contains("fix of KVT001 (64)"), "{}", finding.summary);
+    assert!(
+        finding.fix.unwrap().sentence.to_string().starts_with("Set DYN_KV_CACHE_BLOCK_SIZE=64")
+    );
 
     for claim in evidence.sizes.iter_mut().filter(|claim| claim.of == ClaimOf::Declared) {
         claim.tokens = 64;
@@ -314,7 +323,11 @@ fn a_blind_router_is_found_beside_one_of_another_model_that_sees() {
 
         let told =
             "Block sizes differ: the router hashes 16-token blocks, but workers publish 32-token";
-        assert!(finding.summary.contains(&format!("{model}: {told}")), "{}", finding.summary);
+        assert!(
+            finding.summary.to_string().contains(&format!("{model}: {told}")),
+            "{}",
+            finding.summary
+        );
     }
     // What proves the size is too little here: unknown, where the sum of both seemed well.
     let seen = another_model("0.9.0-mismatch_env", "0.9.0-mm_card16_eng32");

@@ -218,7 +218,7 @@ fn faults_of_two_workers_are_both_named_and_each_accuses_its_own() {
                 Some(raised) => {
                     let others = raised.finding.subjects.iter().any(|it| *it != worker);
                     if others {
-                        let summary = &raised.finding.summary;
+                        let summary = &raised.finding.summary.to_string();
                         wrong.push(format!("{one} on w0, {two} on w1: {summary}"));
                     }
                 }

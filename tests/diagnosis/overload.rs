@@ -80,7 +80,7 @@ fn the_estimate_follows_from_how_far_the_busiest_worker_is_above_the_mean() {
         panic!("not found")
     };
 
-    let fix = finding.fix.unwrap().sentence;
+    let fix = finding.fix.unwrap().sentence.to_string();
     assert!(fix.starts_with("Run 4 workers (estimated to carry 216 requests at once)"), "{fix}");
     assert!(fix.contains("about 162 requests at once"), "{fix}");
 }

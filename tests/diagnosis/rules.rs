@@ -282,7 +282,7 @@ fn every_rule_fires_clears_and_says_when_it_does_not_know() {
         assert_eq!((id, said(&unknown)), (id, "unknown"), "{unknown:?}");
         let Verdict::Found(finding) = found else { continue };
         assert!(!finding.proofs.is_empty() && !finding.refuted_by.is_empty(), "{id}");
-        assert!(finding.summary.ends_with('.') && !finding.effect.is_empty(), "{id}");
+        assert!(finding.summary.to_string().ends_with('.') && !finding.effect.is_empty(), "{id}");
         assert_eq!(
             finding.severity == kvtop::domain::Severity::Critical,
             rule.may_be_critical(),
@@ -373,7 +373,7 @@ fn routers_of_different_sizes_are_named_with_what_sets_theirs() {
     let named = "Routers hash with different block sizes: 16 (router-a); 128 (router-b).";
     assert_eq!(summary, named);
     assert_eq!(own, "Start all routers with their workers' block size (--router-block-size).");
-    assert!(frontends.contains("old model card"), "{frontends}");
+    assert!(frontends.to_string().contains("old model card"), "{frontends}");
 }
 
 #[test]
@@ -417,8 +417,10 @@ fn from_1_5_prefill_and_decode_workers_may_differ() {
         other => panic!("{other:?}"),
     };
     let missing = open(disaggregated(unknown, same));
+    let missing = missing.to_string();
     assert!(missing.starts_with("needs the Dynamo release") && missing.contains("64"), "{missing}");
     let missing = open(disaggregated(new, (3, "", 32)));
+    let missing = missing.to_string();
     assert!(missing.starts_with("needs to know which workers are prefill-only"), "{missing}");
     // Workers that do the same must agree in every release.
     for releases in [old, new, unknown] {
@@ -457,7 +459,7 @@ fn blind(evidence: &Evidence) -> Box<kvtop::diagnose::Finding> {
 #[test]
 fn logs_that_nobody_reads_prove_nothing() {
     let of_logs = |evidence: &Evidence| {
-        blind(evidence).proofs.iter().any(|proof| proof.source.contains("logs"))
+        blind(evidence).proofs.iter().any(|proof| proof.source.to_string().contains("logs"))
     };
     let mut evidence = no_events();
     evidence.router.read = true;
@@ -490,8 +492,8 @@ fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
          refused (os error 111); through port-forward: a port-forward needs `get` and `create` on \
          `pods/portforward` in namespace `prod`."
     );
-    assert!(finding.proofs.iter().any(|proof| proof.source.contains(record)));
-    assert!(finding.fix.unwrap().sentence.contains("kvtop rbac --port-forward"));
+    assert!(finding.proofs.iter().any(|proof| proof.source.to_string().contains(record)));
+    assert!(finding.fix.unwrap().sentence.to_string().contains("kvtop rbac --port-forward"));
 
     let mut elsewhere = no_events();
     elsewhere.plane.open.push("zmq".into());
@@ -503,16 +505,16 @@ fn what_keeps_events_from_kvtop_is_named_with_address_record_and_way_out() {
         record: "etcd v1/event_channels/x".into(),
     });
     let finding = blind(&elsewhere);
-    assert!(finding.summary.contains("over NATS core"));
-    assert!(finding.proofs.iter().any(|proof| proof.source.contains("etcd v1/")));
-    assert!(finding.fix.unwrap().sentence.contains("--nats-url"));
+    assert!(finding.summary.to_string().contains("over NATS core"));
+    assert!(finding.proofs.iter().any(|proof| proof.source.to_string().contains("etcd v1/")));
+    assert!(finding.fix.unwrap().sentence.to_string().contains("--nats-url"));
 
     let mut nowhere = no_events();
     nowhere.releases = Releases::from(1, 4);
     nowhere.plane.open.push("nats".into());
     let finding = blind(&nowhere);
-    assert!(finding.summary.contains("publish over ZMQ, and no discovery record"));
-    let fix = finding.fix.unwrap().sentence;
+    assert!(finding.summary.to_string().contains("publish over ZMQ, and no discovery record"));
+    let fix = finding.fix.unwrap().sentence.to_string();
     assert!(["DynamoWorkerMetadata", "--etcd-url", "--zmq"].iter().all(|way| fix.contains(way)));
 }
 
@@ -521,7 +523,7 @@ fn way_out(source: &str, trouble: Option<Trouble>) -> String {
     let mut evidence = no_events();
     let troubles: Vec<Trouble> = trouble.into_iter().collect();
     evidence.plane.down.push(down(source, "in words", &troubles));
-    blind(&evidence).fix.unwrap().sentence
+    blind(&evidence).fix.unwrap().sentence.to_string()
 }
 
 #[test]
@@ -556,7 +558,7 @@ fn the_words_of_a_source_never_choose_the_fix() {
     let mut evidence = no_events();
     let words = "nats: log in again; needs `pods/portforward` in namespace `sys`; certificate";
     evidence.plane.down.push(down("nats", words, &[]));
-    let fix = blind(&evidence).fix.unwrap().sentence;
+    let fix = blind(&evidence).fix.unwrap().sentence.to_string();
     assert!(fix.starts_with("Check that this is the right server"), "{fix}");
 }
 
@@ -620,7 +622,7 @@ fn the_sentence_of_a_fix_says_what_its_change_does() {
         let fix = finding.fix.unwrap();
 
         let lead = format!("Stop all workers, then start them with {first}, ");
-        assert!(fix.sentence.starts_with(&lead), "{}", fix.sentence);
+        assert!(fix.sentence.to_string().starts_with(&lead), "{}", fix.sentence);
         let [kvtop::diagnose::Change::Set { flags, value, .. }] = fix.changes.as_slice() else {
             panic!("{fix:?}")
         };

@@ -216,8 +216,8 @@ fn what_kubernetes_lacks_stands_where_workers_would() {
         (SourceState::Live, missing, vec![Trouble::NotInstalled], false),
     ];
     for (state, why, troubles, told) in cases {
-        let why = why.to_owned();
-        let cluster = SourceRow { state, why, troubles, ..pictures::source("kubernetes") };
+        let said = why.to_owned();
+        let cluster = SourceRow { state, why: said, troubles, ..pictures::source("kubernetes") };
         picture.sources = vec![cluster, pictures::source("nats")];
         for size in [SIZE, (120, 36)] {
             for view in [View::Overview, View::Workers] {

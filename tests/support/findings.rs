@@ -17,7 +17,16 @@ fn evidence(claim: &str, value: &str, source: &str, at: Option<Timestamp>) -> Ev
     let places = ["w0", "w1", "w2"].iter().position(|alias| claim.contains(alias));
     let worker = places.map(|place| pictures::healthy().workers[place].rank.worker);
     let (claim, value, source) = (claim.to_owned(), value.to_owned(), source.to_owned());
-    EvidenceRow { claim, value, source, at, against: false, worker }
+    EvidenceRow {
+        kind: "cache_hits",
+        claim,
+        value,
+        source,
+        since: None,
+        at,
+        against: false,
+        worker,
+    }
 }
 
 /// Returns KVT001 as the demo's workers would raise it.

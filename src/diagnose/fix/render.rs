@@ -51,8 +51,8 @@ impl Fix {
         let kubectl = kubectl.as_ref();
         let with = if scope.is_empty() { " (add the options for your deployment)" } else { "" };
         let mut rendered = Rendered {
-            sentence: self.sentence.clone(),
-            restarts: self.restarts.clone(),
+            sentence: self.sentence.to_string(),
+            restarts: self.restarts.to_string(),
             verify: format!("kvtop check{cluster}{scope}{chosen} --wait 2m{with}"),
             ..Rendered::default()
         };

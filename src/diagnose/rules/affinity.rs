@@ -1,9 +1,12 @@
 //! KVT018: load outweighs cache affinity.
 
+use crate::diagnose::Origin;
 use crate::diagnose::evidence::Regret;
 use crate::diagnose::knobs;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 use crate::dynamo::{settings, variable};
 
 pub(super) struct Affinity;
@@ -39,58 +42,62 @@ impl Rule for Affinity {
             );
         };
         if regret.decisions < limits.min_decisions {
-            return Verdict::unknown(format!(
+            return Verdict::unknown(phrase!(
                 "needs at least {} decisions with every worker's cost ({} so far)",
-                limits.min_decisions, regret.decisions
+                limits.min_decisions,
+                regret.decisions
             ));
         }
         let percent = |blocks: f64| blocks / regret.prompt_blocks.max(1.0) * 100.0;
         let lost = (regret.best_blocks - regret.chosen_blocks).max(0.0);
         let forgone = regret.forgone_blocks;
         if percent(forgone) > limits.forgone * 100.0 {
-            let summary = format!(
-                "The router ignores cached blocks: at the default weight, {:.0} % more of all prompt blocks \
+            let summary = phrase!(
+                "The router ignores cached blocks: at the default weight, {} % more of all prompt blocks \
                  would be cache hits.",
-                percent(forgone)
+                Decimal(percent(forgone), 0)
             );
             return found(evidence, &regret, summary, lost);
         }
         if percent(lost) <= limits.regret * 100.0 {
-            return Verdict::clear(format!(
-                "{:.1} % of prompt blocks were cached on a worker that was not chosen",
-                percent(lost)
+            return Verdict::clear(phrase!(
+                "{} % of prompt blocks were cached on a worker that was not chosen",
+                Decimal(percent(lost), 1)
             ));
         }
-        let summary = format!(
-            "Load outweighs cache affinity: {} of {} decisions ignored cached blocks ({:.0} % of all prompt \
+        let summary = phrase!(
+            "Load outweighs cache affinity: {} of {} decisions ignored cached blocks ({} % of all prompt \
              blocks).",
-            thousands(regret.passed_up),
-            thousands(regret.decisions),
-            percent(lost)
+            Count(regret.passed_up),
+            Count(regret.decisions),
+            Decimal(percent(lost), 0)
         );
         found(evidence, &regret, summary, lost)
     }
 }
 
-fn found(evidence: &Evidence, regret: &Regret, summary: String, lost: f64) -> Verdict {
-    let source = "costs in routers' logs";
-    let of = |blocks: f64| format!("{blocks:.0} of {:.0} prompt blocks", regret.prompt_blocks);
-    let mut proofs = vec![Proof::new("cached blocks ignored", of(lost), source).at(evidence.at)];
+fn found(evidence: &Evidence, regret: &Regret, summary: Phrase, lost: f64) -> Verdict {
+    let source = Origin::RouterCosts;
+    let of = |blocks: f64| {
+        phrase!("{} of {} prompt blocks", Decimal(blocks, 0), Decimal(regret.prompt_blocks, 0))
+    };
+    let mut proofs =
+        vec![Proof::new(measure::CACHED_BLOCKS_IGNORED, of(lost), source.clone()).at(evidence.at)];
     if regret.forgone_blocks > 0.0 {
-        let claim = "of those, hits at the default weight";
-        proofs.push(Proof::new(claim, of(regret.forgone_blocks), source));
+        let claim = measure::IGNORED_AT_DEFAULT_WEIGHT;
+        proofs.push(Proof::new(claim, of(regret.forgone_blocks), source.clone()));
     }
     if let Some(weight) = evidence.router.weight {
-        let claim = "weight of uncached blocks (default 1)";
-        proofs.push(Proof::new(claim, weight.to_string(), source));
+        let claim = measure::PREFILL_WEIGHT;
+        proofs.push(Proof::new(claim, weight.to_string(), source.clone()));
     }
     Finding::new(Severity::Warning, Grade::Likely, summary, proofs)
         .means("Prefixes are recomputed on other workers.", "Workers that were full at the time.")
         .mended_by(
-            format!(
-                "Increase the overlap weight: set {} and {router_temperature}=0 on the frontend.",
+            phrase!(
+                "Increase the overlap weight: set {} and {}=0 on the frontend.",
                 evidence.knob_text(settings::OVERLAP, "=1.5"),
-                router_temperature = variable::ROUTER_TEMPERATURE
+                variable::ROUTER_TEMPERATURE
             ),
             evidence.frontend_restarts(),
         )

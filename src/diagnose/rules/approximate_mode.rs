@@ -3,6 +3,8 @@
 use super::unseen;
 use crate::diagnose::evidence::Setting;
 use crate::diagnose::fix::{Change, Part};
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity};
 use crate::dynamo::{flag, settings, variable};
@@ -40,31 +42,26 @@ impl Rule for ApproximateMode {
             Some(events) if !events.value => {
                 let silent = evidence.settings.publishes.iter().any(|of| !of.set.value);
                 let publish = if silent {
-                    format!(" and start the workers with {}", evidence.publish_flags())
+                    phrase!(" and start the workers with {}", evidence.publish_flags())
                 } else {
-                    " and make sure that the workers publish".to_owned()
+                    Phrase::from(" and make sure that the workers publish")
                 };
                 Finding::new(
                 Severity::Warning,
                 Grade::ConfigOnly,
                 "The router only predicts what workers have cached: it does not follow KV events.",
-                vec![Proof::new("follows KV events", "no", events.source.to_string()).at(events.at)],
+                vec![Proof::new(measure::FOLLOWS_EVENTS, "no", events.source.to_string()).at(events.at)],
             )
             .means(
                 "Overlap is overstated once blocks are evicted, and understated after a restart.",
                 "A router that logs warnings about KV events.",
             )
             .mended_by(
-                format!(
-                    "{} on the router (now off: {}){publish}. Alternative: set {} to the time that blocks \
-                     really stay cached.",
-                    match events.flag() {
-                        Some(flag) => format!("Remove {flag}"),
-                        None => format!("Set {}", evidence.knob_text(settings::KV_EVENTS, "=true")),
-                    },
-                    events.source,
-                    evidence.knob_text(settings::TTL, ""),
-                ),
+                phrase!("{} on the router (now off: {}){}. Alternative: set {} to the time that blocks \
+                     really stay cached.", match events.flag() {
+                        Some(flag) => phrase!("Remove {}", flag),
+                        None => phrase!("Set {}", evidence.knob_text(settings::KV_EVENTS, "=true")),
+                    }, events.source, publish, evidence.knob_text(settings::TTL, "")),
                 evidence.frontend_restarts(),
             )
             .through(follow_events(evidence))

@@ -1,8 +1,10 @@
 //! Decides whether routers find the blocks that workers cache; several rules use the answer.
 
+use crate::diagnose::Origin;
+use crate::diagnose::Proof;
 use crate::diagnose::evidence::Evidence;
-use crate::diagnose::verdict::Proof;
-use crate::domain::thousands;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, phrase};
 
 /// Whether routers find cached blocks.
 #[derive(Clone, Debug)]
@@ -62,28 +64,32 @@ pub(super) fn look(evidence: &Evidence) -> Sight {
     }
     Sight::Blind(vec![
         Proof::new(
-            "cache hits",
-            format!("{} of {} requests", thousands(warm.known - warm.zero), thousands(warm.known)),
-            "routers' logs and events",
+            measure::CACHE_HITS,
+            phrase!("{} of {} requests", Count(warm.known - warm.zero), Count(warm.known)),
+            Origin::Several(&[Origin::RouterLogs, Origin::KvEvents]),
         )
         .at(evidence.at),
         Proof::new(
-            "prefixes reused by engines",
-            format!(
+            measure::PREFIXES_REUSED,
+            phrase!(
                 "{} store events continue a cached prefix; {} of {} requests began with one",
-                thousands(total.forks),
-                thousands(headless),
-                thousands(total.routed)
+                Count(total.forks),
+                Count(headless),
+                Count(total.routed)
             ),
-            "KV events",
+            Origin::KvEvents,
         )
         .at(evidence.at),
-        Proof::new("blocks cached", thousands(evidence.tree.held), "kvtop's index copy")
-            .at(evidence.at),
         Proof::new(
-            "\"Failed to find parent block\"",
-            thousands(tally.parent_full + tally.parent_unsaid),
-            "routers' logs",
+            measure::BLOCKS_CACHED,
+            phrase!("{}", Count(evidence.tree.held)),
+            Origin::IndexCopy,
+        )
+        .at(evidence.at),
+        Proof::new(
+            measure::PARENT_WARNINGS,
+            phrase!("{}", Count(tally.parent_full + tally.parent_unsaid)),
+            Origin::RouterLogs,
         ),
     ])
 }

@@ -3,6 +3,8 @@
 use super::unseen;
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Fix, Part};
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::rules::block_size_mismatch::{BlockSizeMismatch, mended_size};
 use crate::diagnose::{Finding, Rule, Verdict};
@@ -48,7 +50,9 @@ impl Rule for BlockSizeDeclared {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let Some(worker) = evidence.worker_size() else {
             let none = || {
-                "needs the workers' block size (no model card, pod or log reports one)".to_owned()
+                Phrase::from(
+                    "needs the workers' block size (no model card, pod or log reports one)",
+                )
             };
             return Verdict::unknown(evidence.several_sizes().unwrap_or_else(none));
         };
@@ -65,12 +69,13 @@ impl Rule for BlockSizeDeclared {
         let size = aim.unwrap_or(worker.tokens);
         let odd = declared.iter().filter(|claim| claim.tokens != size);
         match odd.max_by_key(|claim| (claim.ground, claim.last)) {
-            None if aim.is_some() => Verdict::clear(format!(
-                "the frontend declares {size}, which workers will use once KVT001 is fixed"
+            None if aim.is_some() => Verdict::clear(phrase!(
+                "the frontend declares {}, which workers will use once KVT001 is fixed",
+                size
             )),
-            None => Verdict::clear(format!("the frontend declares {size}, which workers use")),
+            None => Verdict::clear(phrase!("the frontend declares {}, which workers use", size)),
             Some(claim) if claim.ground == Ground::Default && is_idle(evidence, claim) => {
-                Verdict::clear(format!(
+                Verdict::clear(phrase!(
                     "the frontend declares no size; its router does not read the default of {}, and requests \
                      have cache hits",
                     claim.tokens
@@ -83,45 +88,53 @@ impl Rule for BlockSizeDeclared {
 
 /// Returns the summary in the wording of the users' documents, which are about TensorRT-LLM; other engines have
 /// other settings. While KVT001 is found, the second option is left out, because it would undo that fix.
-fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> String {
+fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> Phrase {
     if size != worker {
-        return format!(
-            "Frontend KV block size ({declared}) does not match the worker block size after the fix of KVT001 \
-             ({size}). Set {kv_cache_block_size}={size} on the frontend.",
-            kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
+        return phrase!(
+            "Frontend KV block size ({}) does not match the worker block size after the fix of KVT001 \
+             ({}). Set {}={} on the frontend.",
+            declared,
+            size,
+            variable::KV_CACHE_BLOCK_SIZE,
+            size
         );
     }
-    let differs = format!(
-        "Frontend KV block size ({declared}) does not match worker block size ({worker}). Set \
-         {kv_cache_block_size}={worker} on the frontend",
-        kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
+    let differs = phrase!(
+        "Frontend KV block size ({}) does not match worker block size ({}). Set \
+         {}={} on the frontend",
+        declared,
+        worker,
+        variable::KV_CACHE_BLOCK_SIZE,
+        worker
     );
     match BlockSizeMismatch.judge(evidence) {
         Verdict::Found(_) => {
-            format!("{differs}; change the workers only as the fix of KVT001 says.")
+            phrase!("{}; change the workers only as the fix of KVT001 says.", differs)
         }
         Verdict::Clear { .. } | Verdict::Unknown { .. } => {
             let setting = match evidence.backend() {
                 Some(Backend::Vllm) => {
-                    format!("{}={declared}", flag::BLOCK_SIZE)
+                    phrase!("{}={}", flag::BLOCK_SIZE, declared)
                 }
                 Some(Backend::SgLang) => {
-                    format!("{}={declared}", flag::PAGE_SIZE)
+                    phrase!("{}={}", flag::PAGE_SIZE, declared)
                 }
                 // From 1.4 on the publisher follows the engine. Before, changing only one causes KVT001.
                 Some(Backend::TrtLlm)
                     if evidence.releases.least.is_none_or(|it| it < Release::new(1, 4)) =>
                 {
-                    format!(
-                        "tokens_per_block={declared} and {kv_block_size_flag} {declared}",
-                        kv_block_size_flag = flag::KV_BLOCK_SIZE
+                    phrase!(
+                        "tokens_per_block={} and {} {}",
+                        declared,
+                        flag::KV_BLOCK_SIZE,
+                        declared
                     )
                 }
                 Some(Backend::TrtLlm | Backend::Mocker) | None => {
-                    format!("tokens_per_block={declared}")
+                    phrase!("tokens_per_block={}", declared)
                 }
             };
-            format!("{differs} or configure {setting} on workers.")
+            phrase!("{} or configure {} on workers.", differs, setting)
         }
     }
 }
@@ -162,8 +175,8 @@ fn found(evidence: &Evidence, declared: &SizeClaim, worker: &SizeClaim, size: u3
         summary: summary(evidence, declared.tokens, worker.tokens, size),
         effect: effect.into(),
         proofs: vec![
-            declared.proof("declared on the frontend"),
-            worker.proof(format!("{} block size", worker.of.name())),
+            declared.proof(measure::DECLARED_BLOCK_SIZE),
+            worker.proof(measure::block_size(worker.of)),
         ],
         refuted_by: "A frontend that declares the workers' block size.".into(),
         competing: vec!["KVT001: a mismatch that affects requests is reported there.".into()],
@@ -182,17 +195,15 @@ fn fix(evidence: &Evidence, unread: bool, size: u32) -> Fix {
     };
     let sentence = if unread {
         // Small screens show only the beginning, so it says first that routing needs no change.
-        format!(
+        phrase!(
             "Routing needs no change: the frontend's router does not read this setting. For consistency, set \
-             {kv_cache_block_size}={size} on the frontend at its next restart.",
-            kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
+             {}={} on the frontend at its next restart.",
+            variable::KV_CACHE_BLOCK_SIZE,
+            size
         )
     } else {
-        format!(
-            "Set {kv_cache_block_size}={size} on the frontend.",
-            kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
-        )
+        phrase!("Set {}={} on the frontend.", variable::KV_CACHE_BLOCK_SIZE, size)
     };
-    let (changes, restarts) = (vec![change], evidence.frontend_restarts());
+    let (changes, restarts) = (vec![change], evidence.frontend_restarts().into());
     Fix { sentence, changes, restarts, ..Fix::default() }
 }

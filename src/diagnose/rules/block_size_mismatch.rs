@@ -7,11 +7,14 @@ mod fixes;
 mod heard;
 mod published;
 
+use crate::diagnose::Origin;
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::sizes::Side;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{ClaimOf, Grade, Severity, Stake, thousands};
+use crate::domain::{ClaimOf, Grade, Severity, Stake};
 pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
 
@@ -96,7 +99,7 @@ fn mismatch(evidence: &Evidence) -> Option<Mismatch> {
     }
     if let Some(found) = blind_models(evidence).find_map(|(model, part, sight)| {
         let mut found = routed(&part, &sight)?;
-        found.finding.summary = format!("Model {model}: {}", found.finding.summary);
+        found.finding.summary = phrase!("Model {}: {}", model, found.finding.summary);
         Some(found)
     }) {
         return Some(found);
@@ -120,14 +123,16 @@ fn blind_models(evidence: &Evidence) -> impl Iterator<Item = (String, Evidence, 
 /// Returns the verdict when no mismatch was found.
 fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
     if let Some((model, ..)) = blind_models(evidence).next() {
-        return Verdict::unknown(format!(
-            "needs the block size that workers of {model} publish with: no request for {model} hits the cache, \
-             and no source reports that size"
+        return Verdict::unknown(phrase!(
+            "needs the block size that workers of {} publish with: no request for {} hits the cache, \
+             and no source reports that size",
+            model,
+            model
         ));
     }
     // Without a KV router nothing compares blocks; KVT005 reports that.
     if let Some(mode) = evidence.other_mode() {
-        return Verdict::clear(format!(
+        return Verdict::clear(phrase!(
             "requests are routed by {}, which ignores block sizes",
             mode.value
         ));
@@ -136,38 +141,42 @@ fn rest(evidence: &Evidence, sight: &Sight, publishes: bool) -> Verdict {
     let size = evidence.worker_size().map(|claim| claim.tokens);
     let router = evidence.router_size().map(|(tokens, _)| tokens);
     let agree = size.is_some() && size == router;
-    let sized = size.map_or(String::new(), |size| format!(" of {size} tokens"));
+    let sized = size.map_or(Phrase::default(), |size| phrase!(" of {} tokens", size));
     match sight {
-        Sight::Sees { hits, known } if publishes => Verdict::clear(format!(
-            "{} of {} store events contain blocks{sized}; {} of {} requests had a cache hit",
-            thousands(total.full_stores()),
-            thousands(total.counters.stores),
-            thousands(*hits),
-            thousands(*known)
+        Sight::Sees { hits, known } if publishes => Verdict::clear(phrase!(
+            "{} of {} store events contain blocks{}; {} of {} requests had a cache hit",
+            Count(total.full_stores()),
+            Count(total.counters.stores),
+            sized,
+            Count(*hits),
+            Count(*known)
         )),
-        Sight::Sees { hits, known } if total.counters.stores == 0 => Verdict::clear(format!(
+        Sight::Sees { hits, known } if total.counters.stores == 0 => Verdict::clear(phrase!(
             "{} of {} requests had a cache hit; no store event was seen",
-            thousands(*hits),
-            thousands(*known)
+            Count(*hits),
+            Count(*known)
         )),
-        Sight::Metric { rate } if publishes => Verdict::clear(format!(
-            "{} of {} store events contain blocks{sized}; routers find {:.0} % of prompts cached",
-            thousands(total.full_stores()),
-            thousands(total.counters.stores),
-            rate * 100.0
+        Sight::Metric { rate } if publishes => Verdict::clear(phrase!(
+            "{} of {} store events contain blocks{}; routers find {} % of prompts cached",
+            Count(total.full_stores()),
+            Count(total.counters.stores),
+            sized,
+            Decimal(rate * 100.0, 0)
         )),
         Sight::Blind(_) => Verdict::unknown(
             "needs the block size that workers publish with: no request hits the cache, and no \
                          source reports that size",
         ),
         _ if evidence.plane.logs_only => Verdict::unknown(heard::missing(evidence)),
-        _ if !publishes => Verdict::unknown(format!(
+        _ if !publishes => Verdict::unknown(phrase!(
             "needs at least {} store events ({} so far)",
-            evidence.thresholds.min_stores, total.counters.stores
+            evidence.thresholds.min_stores,
+            total.counters.stores
         )),
-        _ if agree => Verdict::unknown(format!(
-            "needs requests with a repeated prefix: workers and router report blocks{sized}, but no \
-                         request had a cache hit"
+        _ if agree => Verdict::unknown(phrase!(
+            "needs requests with a repeated prefix: workers and router report blocks{}, but no \
+                         request had a cache hit",
+            sized
         )),
         _ => Verdict::unknown("no data on cache hits (needs router logs, events or metrics)"),
     }
@@ -184,9 +193,9 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
         // If both sizes were observed, requests without a cache hit are proof enough.
         Sight::NothingToSee | Sight::Unknown if seen && is_proven(evidence, &router, &workers) => {
             let hits = warm.known - warm.zero;
-            let value = format!("{} of {} requests", thousands(hits), thousands(warm.known));
-            let source = "routers' logs and events";
-            vec![Proof::new("cache hits", value, source).at(evidence.at)]
+            let value = phrase!("{} of {} requests", Count(hits), Count(warm.known));
+            let source = Origin::Several(&[Origin::RouterLogs, Origin::KvEvents]);
+            vec![Proof::new(measure::CACHE_HITS, value, source).at(evidence.at)]
         }
         _ => return None,
     };
@@ -199,14 +208,14 @@ fn routed(evidence: &Evidence, sight: &Sight) -> Option<Mismatch> {
     let finding = Finding {
         severity: Severity::Critical,
         grade: if seen { Grade::Confirmed } else { Grade::Likely },
-        summary: format!(
+        summary: phrase!(
             "Block sizes differ: the router hashes {}-token blocks, but workers publish {}-token blocks. {} of \
              {} requests had no cache hit, although {} blocks are cached.",
             router.tokens,
             workers.tokens,
-            thousands(warm.zero),
-            thousands(warm.known),
-            thousands(evidence.tree.held)
+            Count(warm.zero),
+            Count(warm.known),
+            Count(evidence.tree.held)
         ),
         effect: blind::EFFECT.into(),
         proofs,
@@ -240,7 +249,7 @@ fn named(evidence: &Evidence, tokens: u32, of: &[ClaimOf], known: &[Proof]) -> V
         let mut claims = evidence.sizes_of(*of);
         claims.find(|claim| claim.tokens == tokens && claim.ground > Ground::Default)
     });
-    let proofs = claims.map(|claim| claim.proof(format!("{} block size", claim.of.name())));
+    let proofs = claims.map(|claim| claim.proof(measure::block_size(claim.of)));
     let new = proofs.filter(|proof| {
         !known.iter().any(|it| (&it.value, &it.source) == (&proof.value, &proof.source))
     });
@@ -268,25 +277,30 @@ fn configured(evidence: &Evidence) -> Option<Mismatch> {
     let (summary, proofs, (fix, target)) = if let Some((publisher, engine)) = sizes {
         let who = engine.who(evidence);
         (
-            format!(
+            phrase!(
                 "Workers are configured to publish {}-token blocks, but their engines are \
                                  configured for {}-token blocks.",
-                publisher.tokens, engine.tokens
+                publisher.tokens,
+                engine.tokens
             ),
             vec![
-                publisher.proof(format!("publisher block size, {who}")),
-                engine.proof(format!("engine block size, {who}")),
+                publisher.proof(measure::PUBLISHER_BLOCK_SIZE.of(&who)),
+                engine.proof(measure::ENGINE_BLOCK_SIZE.of(&who)),
             ],
             worker_fix(evidence, sizes, &[]),
         )
     } else if let (Some(router), Some(worker)) = (router, worker) {
         (
-            format!(
+            phrase!(
                 "The router is configured to hash {}-token blocks, but workers are configured \
                                  to publish {}-token blocks.",
-                router.tokens, worker.tokens
+                router.tokens,
+                worker.tokens
             ),
-            vec![router.proof("router block size"), worker.proof("workers' block size")],
+            vec![
+                router.proof(measure::ROUTER_BLOCK_SIZE),
+                worker.proof(measure::WORKERS_BLOCK_SIZE),
+            ],
             (router_fix(evidence, router.tokens, worker.tokens), Some(worker.tokens)),
         )
     } else {

@@ -1,7 +1,10 @@
 //! KVT009: blocks are evicted shortly before they are needed again.
 
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Decimal, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 
 pub(super) struct CacheChurn;
 
@@ -35,17 +38,19 @@ impl Rule for CacheChurn {
         let limits = &evidence.thresholds;
         let total = evidence.total();
         if total.sampled < limits.min_sampled {
-            return Verdict::unknown(format!(
+            return Verdict::unknown(phrase!(
                 "needs at least {} sampled blocks ({} so far)",
-                limits.min_sampled, total.sampled
+                limits.min_sampled,
+                total.sampled
             ));
         }
         let share = total.returned as f64 / total.sampled as f64;
         let counts =
-            format!("{} of {} sampled blocks", thousands(total.returned), thousands(total.sampled));
+            phrase!("{} of {} sampled blocks", Count(total.returned), Count(total.sampled));
         if share < limits.return_share {
-            return Verdict::clear(format!(
-                "{counts} had been evicted within the previous 10 minutes"
+            return Verdict::clear(phrase!(
+                "{} had been evicted within the previous 10 minutes",
+                counts
             ));
         }
         let churns = |rank: &&RankEvidence| {
@@ -53,23 +58,20 @@ impl Rule for CacheChurn {
             tally.sampled > 0 && tally.returned as f64 / tally.sampled as f64 >= limits.return_share
         };
         let removed = Proof::new(
-            "blocks stored and evicted",
-            format!(
+            measure::BLOCKS_EVICTED,
+            phrase!(
                 "{} stored, {} evicted",
-                thousands(total.counters.stored_blocks),
-                thousands(total.counters.removed_blocks)
+                Count(total.counters.stored_blocks),
+                Count(total.counters.removed_blocks)
             ),
-            "KV events",
+            Origin::KvEvents,
         );
         Finding::new(
             Severity::Warning,
             Grade::Likely,
-            format!(
-                "{:.0} % of newly stored blocks had been evicted within the previous 10 minutes ({counts}).",
-                share * 100.0
-            ),
+            phrase!("{} % of newly stored blocks had been evicted within the previous 10 minutes ({}).", Decimal(share * 100.0, 0), counts),
             vec![
-                Proof::new("blocks stored again after eviction", counts, "KV events")
+                Proof::new(measure::BLOCKS_STORED_AGAIN, counts, Origin::KvEvents)
                     .at(evidence.at),
                 removed,
             ],
@@ -81,11 +83,8 @@ impl Rule for CacheChurn {
         )
         .rather_than("KVT010: a cache can churn without being full of running requests.")
         .mended_by(
-            format!(
-                "Increase the KV cache capacity: fp8 KV cache, a larger share of GPU memory, a smaller {}, a \
-                 host tier, or more workers.",
-                evidence.sequences_flag()
-            ),
+            phrase!("Increase the KV cache capacity: fp8 KV cache, a larger share of GPU memory, a smaller {}, a \
+                 host tier, or more workers.", evidence.sequences_flag()),
             "rolling restart of every worker whose settings change",
         )
         .into()

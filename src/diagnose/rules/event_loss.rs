@@ -1,7 +1,11 @@
 //! KVT014: KV events are lost between workers and routers.
 
+use crate::diagnose::Measure;
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 
 pub(super) struct EventLoss;
 
@@ -34,10 +38,11 @@ impl Rule for EventLoss {
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         if tally.gaps > 0 {
-            let proof = Proof::new("warnings about gaps", thousands(tally.gaps), "logs");
+            let proof =
+                Proof::new(measure::GAP_WARNINGS, phrase!("{}", Count(tally.gaps)), Origin::Logs);
             return lost(
                 evidence,
-                format!("Logs report {} gaps in KV events.", thousands(tally.gaps)),
+                phrase!("Logs report {} gaps in KV events.", Count(tally.gaps)),
                 Grade::Confirmed,
                 proof,
                 [],
@@ -54,9 +59,9 @@ impl Rule for EventLoss {
             return Verdict::unknown("needs KV events (none in this window)");
         }
         if evidence.plane.dropped > 0 {
-            return Verdict::unknown(format!(
+            return Verdict::unknown(phrase!(
                 "cannot tell: kvtop itself lost {} frames",
-                thousands(evidence.plane.dropped)
+                Count(evidence.plane.dropped)
             ));
         }
         if let Some(told) = holes(evidence) {
@@ -81,9 +86,9 @@ fn refused(evidence: &Evidence) -> Verdict {
     let refused: u64 = known.iter().map(|rank| counts(rank).refused_stores).sum();
     if stores < limits.min_stores {
         if let Some(rank) = own.first() {
-            return Verdict::unknown(format!(
+            return Verdict::unknown(phrase!(
                 "cannot tell: {} KV events of {} did not reach kvtop",
-                thousands(rank.id_holes),
+                Count(rank.id_holes),
                 Evidence::name_of(rank)
             ));
         }
@@ -96,11 +101,12 @@ fn refused(evidence: &Evidence) -> Verdict {
     }
     let share = refused as f64 / stores as f64;
     if share >= limits.loss_share {
-        let value = format!("{} of {}", thousands(refused), thousands(stores));
+        let value = phrase!("{} of {}", Count(refused), Count(stores));
         let proof =
-            Proof::new("stores rejected", value.clone(), "kvtop's index copy").at(evidence.at);
-        let summary = format!(
-            "KV events are being lost: {value} stores refer to parent blocks that never arrived."
+            Proof::new(measure::STORES_REJECTED, value.clone(), Origin::IndexCopy).at(evidence.at);
+        let summary = phrase!(
+            "KV events are being lost: {} stores refer to parent blocks that never arrived.",
+            value
         );
         let by = known.into_iter().filter(|rank| {
             let own = counts(rank);
@@ -109,11 +115,11 @@ fn refused(evidence: &Evidence) -> Verdict {
         });
         return lost(evidence, summary, Grade::Likely, proof, by);
     }
-    Verdict::clear(format!(
+    Verdict::clear(phrase!(
         "{} of {} stores rejected, {} messages missing",
-        thousands(refused),
-        thousands(stores),
-        thousands(tally.lost)
+        Count(refused),
+        Count(stores),
+        Count(tally.lost)
     ))
 }
 
@@ -124,27 +130,28 @@ fn holes(evidence: &Evidence) -> Option<Verdict> {
     // An undecodable message leaves a gap in the numbers as well.
     let gone = tally.lost.saturating_sub(tally.unreadable);
     let share = gone as f64 / (gone + tally.events) as f64;
-    let value = format!("{} of {}", thousands(gone), thousands(gone + tally.events));
+    let value = phrase!("{} of {}", Count(gone), Count(gone + tally.events));
     if share >= limits.gap_share && gone >= 2 {
         if evidence.hears_router() && tally.refused() == 0 {
-            return Some(Verdict::unknown(format!(
-                "cannot tell who lost events: {value} messages did not reach kvtop, but routers lack no parent"
+            return Some(Verdict::unknown(phrase!(
+                "cannot tell who lost events: {} messages did not reach kvtop, but routers lack no parent",
+                value
             )));
         }
-        let proof = Proof::new("missing messages", value.clone(), "publishers' message numbers");
-        let summary = format!("KV events are being lost: {value} messages are missing.");
+        let proof = Proof::new(measure::MESSAGES_MISSING, value.clone(), Origin::MessageNumbers);
+        let summary = phrase!("KV events are being lost: {} messages are missing.", value);
         return Some(lost(evidence, summary, Grade::Likely, proof.at(evidence.at), []));
     }
     if tally.missed > 0 {
-        return Some(Verdict::unknown(format!(
+        return Some(Verdict::unknown(phrase!(
             "cannot tell: kvtop missed {} messages while it was disconnected",
-            thousands(tally.missed)
+            Count(tally.missed)
         )));
     }
     (tally.lost > 0 && tally.unreadable > 0).then(|| {
-        Verdict::unknown(format!(
+        Verdict::unknown(phrase!(
             "cannot tell: {} messages could not be decoded",
-            thousands(tally.unreadable)
+            Count(tally.unreadable)
         ))
     })
 }
@@ -159,16 +166,14 @@ fn at_router(evidence: &Evidence) -> Option<Verdict> {
     if count < 2 || (count < limits.min_parent_warnings && !share) {
         return None;
     }
-    let claim = "rejected stores that build on blocks stored while the router ran";
-    let source = "routers' logs, KV events that kvtop saw";
-    let proof = Proof::new(claim, thousands(count), source).heard(evidence.router.heard.parent);
+    let claim = measure::REJECTED_ON_KNOWN_BLOCKS;
+    let source = Origin::Several(&[Origin::RouterLogs, Origin::KvEvents]);
+    let proof =
+        Proof::new(claim, phrase!("{}", Count(count)), source).heard(evidence.router.heard.parent);
     let finding = Finding::new(
         Severity::Warning,
         Grade::Confirmed,
-        format!(
-            "Routers lose KV events: they rejected {} stores that build on blocks published while they ran.",
-            thousands(count)
-        ),
+        phrase!("Routers lose KV events: they rejected {} stores that build on blocks published while they ran.", Count(count)),
         vec![proof],
     )
     .means(
@@ -196,29 +201,28 @@ fn counters(evidence: &Evidence) -> Option<Verdict> {
     if all < limits.min_stores || evidence.unsettled().is_some() {
         return None;
     }
-    let source = "routers' counters (kv_cache_events_applied)";
-    let proof = |claim: &str, count: u64| {
-        Proof::new(claim, format!("{} of {}", thousands(count), thousands(all)), source)
+    let proof = |measure: Measure, count: u64| {
+        Proof::new(measure, phrase!("{} of {}", Count(count), Count(all)), Origin::RouterCounters)
             .at(evidence.at)
     };
     let (refused, proof) = if (limits.loss_share..limits.all_share).contains(&share(orphaned)) {
-        (orphaned, proof("stores rejected because the parent block is unknown", orphaned))
+        (orphaned, proof(measure::STORES_REJECTED_FOR_PARENT, orphaned))
     } else if share(invalid) >= limits.loss_share {
-        (invalid, proof("stores rejected as invalid or because the index was full", invalid))
+        (invalid, proof(measure::STORES_REJECTED_INVALID, invalid))
     } else {
         return None;
     };
-    let summary = format!(
+    let summary = phrase!(
         "KV events are being lost: routers rejected {} of {} stores.",
-        thousands(refused),
-        thousands(all)
+        Count(refused),
+        Count(all)
     );
     Some(lost(evidence, summary, Grade::Likely, proof, []))
 }
 
 fn lost<'a>(
     evidence: &Evidence,
-    summary: String,
+    summary: Phrase,
     grade: Grade,
     proof: Proof,
     by: impl IntoIterator<Item = &'a RankEvidence>,
@@ -227,7 +231,7 @@ fn lost<'a>(
         .means("The router does not find some of the cached blocks.", "A publisher that restarted.")
         .rather_than("KVT007: a router without history lacks blocks stored before it started.")
         .mended_by(
-            format!("{}. Also check NATS for slow consumers.", evidence.buffer_advice()),
+            phrase!("{}. Also check NATS for slow consumers.", evidence.buffer_advice()),
             "rolling restart of every worker whose settings change",
         )
         .about(by)

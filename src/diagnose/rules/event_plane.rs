@@ -1,11 +1,16 @@
 //! KVT004: kvtop receives no KV events, or not those of all publishers.
 
+use std::sync::Arc;
+
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{
     AdvertisedPlane, DownSource, Evidence, Finding, Proof, Rule, Unheard, Verdict,
 };
-use crate::domain::{Grade, Peers, Release, Severity, Stake, Trouble, thousands};
+use crate::domain::{Grade, Peers, Release, Severity, Stake, Trouble};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
-use crate::dynamo::{fill, variable};
+use crate::dynamo::variable;
 
 pub(super) struct EventPlane;
 
@@ -53,7 +58,7 @@ impl Rule for EventPlane {
             return if silent_for(evidence) >= limits.unreached_seconds {
                 none(evidence, None, unheard).into()
             } else {
-                Verdict::unknown(format!("needs current KV events; {why}"))
+                Verdict::unknown(phrase!("needs current KV events; {}", why))
             };
         }
         if tally.events > 0 {
@@ -61,9 +66,10 @@ impl Rule for EventPlane {
                 return some(evidence, unheard).into();
             }
             let name = plane.name.as_deref().unwrap_or("the event plane");
-            return Verdict::clear(format!(
-                "{} KV events received over {name}",
-                thousands(tally.events)
+            return Verdict::clear(phrase!(
+                "{} KV events received over {}",
+                Count(tally.events),
+                name
             ));
         }
         if plane.logs_only {
@@ -72,11 +78,12 @@ impl Rule for EventPlane {
         let elsewhere = elsewhere(evidence);
         let served = is_settled(evidence) && served(evidence) >= limits.min_silent_routed;
         if !served && plane.down.is_empty() && elsewhere.is_none() && unheard.is_none() {
-            let missing = "needs more requests (no KV events and few requests so far)";
+            let missing =
+                Phrase::from("needs more requests (no KV events and few requests so far)");
             return Verdict::unknown(if may_be_elsewhere(evidence) {
-                format!("{missing}; {EVENTS_BY_ZMQ}")
+                phrase!("{}; {}", missing, EVENTS_BY_ZMQ)
             } else {
-                missing.to_owned()
+                missing
             });
         }
         if evidence.ranks.iter().any(|rank| rank.last_event.is_some()) && plane.down.is_empty() {
@@ -88,7 +95,7 @@ impl Rule for EventPlane {
             );
         }
         if let Some(why) = evidence.expected_silence() {
-            return Verdict::unknown(format!("no KV events expected: {}", why.name()));
+            return Verdict::unknown(phrase!("no KV events expected: {}", why.name()));
         }
         none(evidence, elsewhere, unheard).into()
     }
@@ -148,14 +155,17 @@ fn some(evidence: &Evidence, unheard: &Unheard) -> Finding {
     Finding::new(
         if idle { Severity::Info } else { Severity::Warning },
         Grade::Confirmed,
-        format!(
-            "kvtop is connected to {reached} of {wanted} publishers of KV events: {}.{meanwhile}",
-            causes(&unheard.source)
+        phrase!(
+            "kvtop is connected to {} of {} publishers of KV events: {}.{}",
+            reached,
+            wanted,
+            causes(&unheard.source),
+            meanwhile
         ),
         vec![
             Proof::new(
-                "publishers connected",
-                format!("{reached} of {wanted}"),
+                measure::PUBLISHERS_CONNECTED,
+                phrase!("{} of {}", reached, wanted),
                 unheard.source.why.to_string(),
             )
             .at(evidence.at),
@@ -178,20 +188,22 @@ fn none(
     let plane = &evidence.plane;
     let routed = evidence.router.tally.routed;
     let came = evidence.router.tally.events > 0;
-    let events = if came { format!("none for {} s", silent_for(evidence)) } else { "0".to_owned() };
-    let mut proofs =
-        vec![Proof::new("KV events", events, "every event plane that kvtop listens to")];
-    let requests = Proof::new("requests routed", thousands(routed), "routers' logs");
+    let events =
+        if came { phrase!("none for {} s", silent_for(evidence)) } else { Phrase::from("0") };
+    let mut proofs = vec![Proof::new(measure::KV_EVENTS, events, Origin::EventPlanes)];
+    let requests =
+        Proof::new(measure::REQUESTS_ROUTED, phrase!("{}", Count(routed)), Origin::RouterLogs);
     let requests = requests.heard(evidence.router.heard.routed);
     proofs.extend(evidence.router.read.then_some(requests));
-    proofs.extend(plane.down.iter().map(|why| Proof::new("source", "down", why.to_string())));
+    proofs
+        .extend(plane.down.iter().map(|why| Proof::new(measure::SOURCE, "down", why.to_string())));
     proofs.extend(plane.advertised.iter().map(|it| {
-        let value = format!("{} publishers at {}, first {}", it.publishers, it.name, it.first);
-        Proof::new("advertised", value, it.record.to_string())
+        let value = phrase!("{} publishers at {}, first {}", it.publishers, it.name, it.first);
+        Proof::new(measure::PLANE_ADVERTISED, value, it.record.to_string())
     }));
     let open: Vec<&str> = plane.open.iter().map(AsRef::as_ref).collect();
-    let listens = if open.is_empty() { "nothing".to_owned() } else { open.join(", ") };
-    proofs.push(Proof::new("kvtop listens to", listens, "kvtop"));
+    let listens = if open.is_empty() { Phrase::from("nothing") } else { open.join(", ").into() };
+    proofs.push(Proof::new(measure::LISTENS_TO, listens, Origin::Kvtop));
     let (summary, fix) = said(evidence, elsewhere, unheard);
     Finding::new(Severity::Warning, Grade::Likely, summary, proofs)
         .means("Cache contents are unknown; routing may be fine.", "One KV event from any worker.")
@@ -204,56 +216,62 @@ fn said(
     evidence: &Evidence,
     elsewhere: Option<&AdvertisedPlane>,
     unheard: Option<&Unheard>,
-) -> (String, String) {
+) -> (Phrase, Phrase) {
     let plane = &evidence.plane;
     // The one that discovery names matters more than another that is down as well.
     let named = |down: &&DownSource| plane.advertised.iter().any(|it| *it.source == *down.source);
     if let Some(down) = plane.down.iter().find(named).or_else(|| plane.down.first()) {
         let why = match (down.unreached.as_slice(), down.peers) {
             ([_, ..], Some(Peers { reached, wanted })) => {
-                format!("{reached} of {wanted} publishers connected; {}", causes(down))
+                phrase!("{} of {} publishers connected; {}", reached, wanted, causes(down))
             }
-            _ => down.to_string(),
+            _ => down.to_string().into(),
         };
-        return (format!("kvtop receives no KV events: {why}."), reach(down));
+        return (phrase!("kvtop receives no KV events: {}.", why), reach(down));
     }
     if let Some(it) = unheard {
         let Peers { reached, wanted } = it.peers;
-        let summary = format!(
-            "kvtop receives no KV events: it is connected to {reached} of {wanted} publishers; {}.",
+        let summary = phrase!(
+            "kvtop receives no KV events: it is connected to {} of {} publishers; {}.",
+            reached,
+            wanted,
             causes(&it.source)
         );
         return (summary, reach(&it.source));
     }
     if let Some(it) = elsewhere {
-        let summary = format!(
+        let summary = phrase!(
             "{} publishers advertise KV events over {}, but kvtop does not listen there (first: {}).",
-            it.publishers, it.name, it.first
+            it.publishers,
+            it.name,
+            it.first
         );
         let fix = match it.source {
             "nats" => "Pass the NATS server with --nats-url, and credentials if it needs them.",
             _ => "Omit --zmq, so that kvtop uses the addresses in discovery records.",
         };
-        return (summary, fix.to_owned());
+        return (summary, fix.into());
     }
-    let routed = thousands(served(evidence));
+    let routed = Count(served(evidence));
     if plane.reached > 0 {
-        let summary = format!(
-            "kvtop is connected to all {} publishers of KV events, but none published an event while {routed} \
+        let summary = phrase!(
+            "kvtop is connected to all {} publishers of KV events, but none published an event while {} \
              requests were served.",
-            plane.reached
+            plane.reached,
+            routed
         );
-        return (summary, fill(UNPUBLISHED));
+        return (summary, UNPUBLISHED.into());
     }
     let over_zmq = evidence.releases.least.is_some_and(|least| least >= Release::new(1, 3));
     let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats");
     if plane.advertised.is_empty() && over_zmq && only_nats {
         return (
-            format!(
-                "kvtop sees no KV events although {routed} requests were routed: from Dynamo 1.3 on workers \
-                 publish over ZMQ, and no discovery record names a publisher."
+            phrase!(
+                "kvtop sees no KV events although {} requests were routed: from Dynamo 1.3 on workers \
+                 publish over ZMQ, and no discovery record names a publisher.",
+                routed
             ),
-            format!(
+            phrase!(
                 "Let kvtop read discovery records: permission to list DynamoWorkerMetadata (kvtop rbac prints the \
                  role), --etcd-url or --discovery-dir; or pass publishers with --zmq. Alternative: {}=nats on \
                  frontend and workers moves events to NATS.",
@@ -261,7 +279,7 @@ fn said(
             ),
         );
     }
-    (format!("kvtop sees no KV events although {routed} requests were routed."), fill(WHERE_TO))
+    (phrase!("kvtop sees no KV events although {} requests were routed.", routed), WHERE_TO.into())
 }
 
 /// The fix if nothing tells where events are.
@@ -275,36 +293,38 @@ const UNPUBLISHED: &str = "On vLLM workers, check the endpoint in {flag::KV_EVEN
 
 /// Returns addresses and reasons of the publishers that a source does not reach, or else its own words. The records
 /// that name the addresses are left to the evidence: a line on screen holds just an address and a reason.
-fn causes(down: &DownSource) -> String {
+fn causes(down: &DownSource) -> Phrase {
     if down.unreached.is_empty() {
-        return down.why.to_string();
+        return Arc::clone(&down.why).into();
     }
-    let each = down.unreached.iter().map(|it| format!("{}: {}", it.address, it.why));
-    each.collect::<Vec<_>>().join("; ")
+    let each = down.unreached.iter().map(|it| phrase!("{}: {}", it.address, it.why));
+    Phrase::joined("; ", each)
 }
 
 /// Returns the fix for a source that reports an unreachable server or publisher.
-fn reach(down: &DownSource) -> String {
+fn reach(down: &DownSource) -> Phrase {
     let source = down.source.as_ref();
     let remedy = down.troubles.iter().find_map(|trouble| remedy(source, trouble));
     remedy.unwrap_or_else(|| {
-        fill(match source {
+        let fix = match source {
             "kubernetes" => CLUSTER,
             "nats" => SERVER,
             "zmq" => PUBLISHERS,
             _ => WHERE_TO,
-        })
+        };
+        fix.into()
     })
 }
 
 /// Returns the fix for one kind of trouble with a source; none for a kind that needs none.
-fn remedy(source: &str, trouble: &Trouble) -> Option<String> {
+fn remedy(source: &str, trouble: &Trouble) -> Option<Phrase> {
     let fix = match trouble {
         Trouble::MayNotForward { namespace } if source == "nats" => {
             let place = namespace.as_deref().unwrap_or("NAMESPACE");
-            return Some(format!(
-                "Grant the role that `kvtop rbac --port-forward --nats-namespace {place}` prints, or run kvtop \
-                 inside the cluster, or pass another address of the server with --nats-url."
+            return Some(phrase!(
+                "Grant the role that `kvtop rbac --port-forward --nats-namespace {}` prints, or run kvtop \
+                 inside the cluster, or pass another address of the server with --nats-url.",
+                place
             ));
         }
         Trouble::MayNotForward { .. } => {
@@ -336,7 +356,7 @@ fn remedy(source: &str, trouble: &Trouble) -> Option<String> {
         | Trouble::NoDeployment
         | Trouble::Unspecified => return None,
     };
-    Some(fill(fix))
+    Some(fix.into())
 }
 
 /// The fix if an event server cannot be reached.

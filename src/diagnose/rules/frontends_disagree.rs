@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use crate::diagnose::Origin;
 use crate::diagnose::fix::{Change, Part};
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Phrase, phrase};
 use crate::diagnose::rules::block_size_mismatch::BlockSizeMismatch;
 use crate::diagnose::{Evidence, Finding, Proof, RouterKind, Rule, SizeClaim, Verdict};
 use crate::domain::{ClaimOf, Grade, Severity};
@@ -46,27 +49,32 @@ impl Rule for FrontendsDisagree {
             (_, Some(set)) if set.value => {
                 Verdict::clear("routers share load (replica sync is on)")
             }
-            (_, None) => Verdict::unknown(format!(
+            (_, None) => Verdict::unknown(phrase!(
                 "needs a router's pod or manifest ({}), which kvtop has not seen",
                 evidence.replica_sync()
             )),
             (count, Some(set)) => Finding::new(
                 Severity::Info,
                 Grade::ConfigOnly,
-                format!("{count} routers are not sharing load (replica sync is off)."),
+                phrase!("{} routers are not sharing load (replica sync is off).", count),
                 vec![
                     Proof::new(
-                        "replica sync",
-                        format!("off ({})", set.raw),
+                        measure::REPLICA_SYNC,
+                        phrase!("off ({})", set.raw),
                         set.source.to_string(),
                     )
                     .at(set.at),
-                    Proof::new("routers", pods.join(", "), "pods and logs").at(evidence.at),
+                    Proof::new(
+                        measure::ROUTERS,
+                        pods.join(", "),
+                        Origin::Several(&[Origin::Pods, Origin::Logs]),
+                    )
+                    .at(evidence.at),
                 ],
             )
             .means("Each router knows only the load of its own requests.", "A single router.")
             .mended_by(
-                format!("Start all frontends with {}.", evidence.replica_sync()),
+                phrase!("Start all frontends with {}.", evidence.replica_sync()),
                 evidence.frontend_restarts(),
             )
             .through(replica_sync(evidence))
@@ -112,19 +120,19 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
     let model = claims.first().and_then(|claim| claim.model.as_deref());
     // A single model needs no name.
     let of = match model.filter(|_| evidence.models_of_routers() > 1) {
-        Some(model) => format!(" for {model}"),
-        None => String::new(),
+        Some(model) => phrase!(" for {}", model),
+        None => Phrase::default(),
     };
-    let named = sizes.iter().map(|(tokens, names)| format!("{tokens} ({})", names.join(", ")));
-    let named = named.collect::<Vec<_>>().join("; ");
+    let named = sizes.iter().map(|(tokens, names)| phrase!("{} ({})", tokens, names.join(", ")));
+    let named = Phrase::joined("; ", named);
     let proofs = claims
         .iter()
         .take(16)
-        .map(|claim| claim.proof(format!("block size of {}", claim.who(evidence))));
+        .map(|claim| claim.proof(measure::BLOCK_SIZE_OF.of(&claim.who(evidence))));
     let finding = Finding::new(
         Severity::Warning,
         Grade::ConfigOnly,
-        format!("Routers hash with different block sizes{of}: {named}."),
+        phrase!("Routers hash with different block sizes{}: {}.", of, named),
         proofs.collect(),
     )
     .means(
@@ -139,8 +147,8 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
         RouterKind::OwnSize | RouterKind::Unknown => {
             let name = evidence.knob_text(settings::ROUTER_SIZE, "");
             let sentence = match evidence.worker_size() {
-                Some(claim) => format!("Start all routers with {name} {}.", claim.tokens),
-                None => format!("Start all routers with their workers' block size ({name})."),
+                Some(claim) => phrase!("Start all routers with {} {}.", name, claim.tokens),
+                None => phrase!("Start all routers with their workers' block size ({}).", name),
             };
             finding.mended_by(sentence, "restart of those routers, which rebuild their index")
         }

@@ -1,10 +1,13 @@
 //! KVT015: router and workers hash the same prompts differently.
 
+use crate::diagnose::Origin;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::Fix;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Decimal, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 
 pub(super) struct HashDomain;
 
@@ -37,14 +40,15 @@ impl Rule for HashDomain {
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
         match blind::look(evidence) {
-            Sight::Sees { hits, known } => Verdict::clear(format!(
+            Sight::Sees { hits, known } => Verdict::clear(phrase!(
                 "{} of {} requests had a cache hit",
-                thousands(hits),
-                thousands(known)
+                Count(hits),
+                Count(known)
             )),
-            Sight::Metric { rate } => {
-                Verdict::clear(format!("routers find {:.0} % of prompts cached", rate * 100.0))
-            }
+            Sight::Metric { rate } => Verdict::clear(phrase!(
+                "routers find {} % of prompts cached",
+                Decimal(rate * 100.0, 0)
+            )),
             Sight::NothingToSee => {
                 Verdict::unknown("needs prompts that share a prefix (none so far)")
             }
@@ -60,13 +64,14 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
         (Some(chains), Some((router, proof))) if chains.tokens == router => {
             proofs.push(proof);
             proofs.push(Proof::new(
-                "publisher block size",
-                format!(
-                    "{} of {} prompt lengths match {router}-token blocks",
-                    thousands(chains.agreeing.into()),
-                    thousands(chains.prompts.into())
+                measure::PUBLISHER_BLOCK_SIZE,
+                phrase!(
+                    "{} of {} prompt lengths match {}-token blocks",
+                    Count(chains.agreeing.into()),
+                    Count(chains.prompts.into()),
+                    router
                 ),
-                "store events and prompt lengths",
+                Origin::PromptLengths,
             ));
         }
         (Some(_), Some(_)) => {
@@ -82,13 +87,8 @@ fn judge_blind(evidence: &Evidence, mut proofs: Vec<Proof>) -> Verdict {
     Finding {
         severity: Severity::Critical,
         grade: Grade::Likely,
-        summary: format!(
-            "Router and workers hash prompts differently: {} of {} requests had no cache hit, although engines \
-             reuse {} cached blocks.",
-            thousands(blind.zero),
-            thousands(blind.known),
-            thousands(evidence.tree.held)
-        ),
+        summary: phrase!("Router and workers hash prompts differently: {} of {} requests had no cache hit, although engines \
+             reuse {} cached blocks.", Count(blind.zero), Count(blind.known), Count(evidence.tree.held)),
         effect: blind::EFFECT.into(),
         proofs,
         refuted_by: "One request with a cache hit.".into(),

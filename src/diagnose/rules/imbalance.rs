@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use crate::diagnose::Origin;
 use crate::diagnose::knobs;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 use crate::dynamo::{settings, variable};
 
 pub(super) struct Imbalance;
@@ -40,16 +43,19 @@ impl Rule for Imbalance {
             return Verdict::unknown(too_few(&groups, limits.min_decisions));
         }
         if let Some(why) = evidence.unsettled() {
-            return Verdict::unknown(format!("waiting until the set of workers is stable: {why}"));
+            return Verdict::unknown(phrase!(
+                "waiting until the set of workers is stable: {}",
+                why
+            ));
         }
         let uneven = |it: &&&Shares<'_>| it.most() > it.line() && it.gini() > limits.gini;
         let Some(worst) = judged.iter().filter(uneven).max_by_key(|it| it.sum) else {
             let busiest = judged.iter().copied().max_by(|a, b| a.most().total_cmp(&b.most()));
             let (most, sum) = busiest.map_or((0.0, 0), |it| (it.most(), it.sum));
-            return Verdict::clear(format!(
-                "the busiest rank got {:.0} % of {} requests",
-                most * 100.0,
-                thousands(sum)
+            return Verdict::clear(phrase!(
+                "the busiest rank got {} % of {} requests",
+                Decimal(most * 100.0, 0),
+                Count(sum)
             ));
         };
         let (most, sum) = (worst.most(), worst.sum);
@@ -58,17 +64,21 @@ impl Rule for Imbalance {
         let routed = worst.ranks.iter().map(|rank| Evidence::name_of(rank)).zip(&worst.counts);
         let counts = &worst.counts;
         let proofs = routed.take(16).map(|(name, count)| {
-            Proof::new(format!("requests to {name}"), thousands(*count), "routers' logs")
-                .heard(evidence.router.heard.routed)
+            Proof::new(
+                measure::REQUESTS_TO.of(&name),
+                phrase!("{}", Count(*count)),
+                Origin::RouterLogs,
+            )
+            .heard(evidence.router.heard.routed)
         });
         Finding::new(
             Severity::Warning,
             Grade::Likely,
-            format!(
-                "One of {} ranks received {:.0} % of {} requests.",
+            phrase!(
+                "One of {} ranks received {} % of {} requests.",
                 counts.len(),
-                most * 100.0,
-                thousands(sum)
+                Decimal(most * 100.0, 0),
+                Count(sum)
             ),
             proofs.collect(),
         )
@@ -77,10 +87,10 @@ impl Rule for Imbalance {
             "Shares that even out.",
         )
         .mended_by(
-            format!(
-                "Decrease the overlap weight: set {} on the frontend, or {router_temperature}=0.1.",
+            phrase!(
+                "Decrease the overlap weight: set {} on the frontend, or {}=0.1.",
                 evidence.knob_text(settings::OVERLAP, "=0.5"),
-                router_temperature = variable::ROUTER_TEMPERATURE
+                variable::ROUTER_TEMPERATURE
             ),
             evidence.frontend_restarts(),
         )
@@ -91,10 +101,10 @@ impl Rule for Imbalance {
 }
 
 /// Describes how many requests are still needed to judge.
-fn too_few(groups: &[Shares<'_>], least: u64) -> String {
+fn too_few(groups: &[Shares<'_>], least: u64) -> Phrase {
     let counts = groups.iter().map(|it| (it.sum, it.counts.len()));
     let (sum, ranks) = counts.max_by_key(|(sum, ranks)| (*ranks > 1, *sum)).unwrap_or_default();
-    format!("needs at least {least} requests ({sum} to {ranks} ranks so far)")
+    phrase!("needs at least {} requests ({} to {} ranks so far)", least, sum, ranks)
 }
 
 /// The requests of workers that share them.

@@ -1,5 +1,8 @@
 //! KVT010: running requests fill the KV cache.
 
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Decimal, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity};
 
@@ -43,24 +46,29 @@ impl Rule for KvPressure {
             let mut unclear = known.iter().filter(|(name, _)| cached(name).is_none());
             if let Some((name, share)) = unclear.find(|it| it.1 >= limits.pressure) {
                 let used = (share * 100.0).round();
-                return Verdict::unknown(format!(
-                    "needs the capacity and cached blocks of {name}: its {used} % in use may be requests or \
-                     cached prefixes"
+                return Verdict::unknown(phrase!(
+                    "needs the capacity and cached blocks of {}: its {} % in use may be requests or \
+                     cached prefixes",
+                    name,
+                    used
                 ));
             }
-            return Verdict::clear(format!(
-                "at most {:.0} % of KV blocks in use, cached ones included",
-                most * 100.0
+            return Verdict::clear(phrase!(
+                "at most {} % of KV blocks in use, cached ones included",
+                Decimal(most * 100.0, 0)
             ));
         }
         if let Some(why) = evidence.in_change() {
-            return Verdict::unknown(format!("waiting until the set of workers is stable: {why}"));
+            return Verdict::unknown(phrase!(
+                "waiting until the set of workers is stable: {}",
+                why
+            ));
         }
         let proofs = full.iter().map(|(name, share)| {
             Proof::new(
-                format!("KV utilization, {name}"),
-                format!("{:.1} %", share * 100.0),
-                "metrics",
+                measure::KV_UTILIZATION.of(&name),
+                phrase!("{} %", Decimal(share * 100.0, 1)),
+                Origin::Metrics,
             )
             .at(evidence.at)
             .of_worker(named(evidence, name).map(|rank| rank.rank.worker))
@@ -68,7 +76,7 @@ impl Rule for KvPressure {
         Finding::new(
             Severity::Warning,
             Grade::Likely,
-            format!("{} of {} ranks have nearly all KV blocks in use.", full.len(), known.len()),
+            phrase!("{} of {} ranks have nearly all KV blocks in use.", full.len(), known.len()),
             proofs.collect(),
         )
         .about(full.iter().filter_map(|(name, _)| named(evidence, name)))
@@ -77,7 +85,7 @@ impl Rule for KvPressure {
             "A utilization gauge that also counts cached blocks.",
         )
         .mended_by(
-            format!(
+            phrase!(
                 "Lower {} or the context length, or give the KV cache more memory.",
                 evidence.sequences_flag()
             ),

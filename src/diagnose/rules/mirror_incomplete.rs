@@ -1,7 +1,10 @@
 //! KVT008: kvtop's copy of the router's index is incomplete.
 
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 
 /// The largest number of workers that a sentence names.
 const MOST_NAMED: usize = 4;
@@ -37,21 +40,26 @@ impl Rule for MirrorIncomplete {
         if evidence.router.tally.events == 0 {
             return Verdict::unknown("needs KV events (none in this window)");
         }
-        let mut reasons = evidence.tree.incomplete.clone();
+        let mut reasons: Vec<Phrase> = evidence.tree.incomplete.iter().map(Phrase::from).collect();
         reasons.extend(unheard(evidence));
         reasons.extend(missed(evidence));
         if reasons.is_empty() {
-            return Verdict::clear(format!(
+            return Verdict::clear(phrase!(
                 "complete from the first event on: {} blocks",
                 evidence.tree.held
             ));
         }
-        let proofs =
-            reasons.iter().map(|why| Proof::new("index copy", why.clone(), "kvtop")).collect();
+        let proofs = reasons
+            .iter()
+            .map(|why| Proof::new(measure::INDEX_COPY, why.clone(), Origin::Kvtop))
+            .collect();
         Finding::new(
             Severity::Info,
             Grade::Confirmed,
-            format!("kvtop's copy of the index is incomplete: {}.", reasons.join("; ")),
+            phrase!(
+                "kvtop's copy of the index is incomplete: {}.",
+                Phrase::joined("; ", reasons.iter().cloned())
+            ),
             proofs,
         )
         .means(
@@ -63,7 +71,7 @@ impl Rule for MirrorIncomplete {
 }
 
 /// Names workers of which KV events did not reach kvtop, by their numbers.
-fn missed(evidence: &Evidence) -> Option<String> {
+fn missed(evidence: &Evidence) -> Option<Phrase> {
     let ranks: Vec<&RankEvidence> = evidence.present().filter(|rank| rank.id_holes > 0).collect();
     let had = evidence.hears_router() && ranks.iter().all(|rank| evidence.may_be_own_loss(rank));
     let had = if had { "; routers had them" } else { "" };
@@ -71,16 +79,17 @@ fn missed(evidence: &Evidence) -> Option<String> {
     let names: Vec<String> =
         ranks.iter().take(MOST_NAMED).map(|rank| Evidence::name_of(rank)).collect();
     (count > 0).then(|| {
-        format!(
-            "{} KV events of {} did not reach kvtop, by their numbers{had}",
-            thousands(count),
-            names.join(", ")
+        phrase!(
+            "{} KV events of {} did not reach kvtop, by their numbers{}",
+            Count(count),
+            names.join(", "),
+            had
         )
     })
 }
 
 /// Names workers whose KV events never reached kvtop, although routers find their blocks.
-fn unheard(evidence: &Evidence) -> Option<String> {
+fn unheard(evidence: &Evidence) -> Option<Phrase> {
     let found = |rank: &&RankEvidence| {
         let overlap = rank.tally.overlap();
         rank.last_event.is_none() && rank.held == 0 && overlap.known > overlap.zero
@@ -89,16 +98,17 @@ fn unheard(evidence: &Evidence) -> Option<String> {
     let first: Vec<String> =
         ranks.iter().take(MOST_NAMED).map(|rank| Evidence::name_of(rank)).collect();
     let more = match ranks.len().saturating_sub(MOST_NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
+        0 => Phrase::default(),
+        more => phrase!(" and {} more", more),
     };
     let overlaps = ranks.iter().map(|rank| rank.tally.overlap());
     let hits: u64 = overlaps.map(|overlap| overlap.known - overlap.zero).sum();
     (!ranks.is_empty()).then(|| {
-        format!(
-            "no KV event of {}{more} ever arrived, although routers found blocks there for {} requests",
+        phrase!(
+            "no KV event of {}{} ever arrived, although routers found blocks there for {} requests",
             first.join(", "),
-            thousands(hits)
+            more,
+            Count(hits)
         )
     })
 }

@@ -1,5 +1,8 @@
 //! KVT021: conversations stick to workers, and one worker queues for a while although others have room.
 
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict, WorkerLoad};
 use crate::domain::{Grade, Severity};
 use crate::model::Percentiles;
@@ -37,21 +40,26 @@ impl Rule for MomentaryOverload {
             evidence.load.first_token.filter(|it| it.count >= limits.min_timed as f64)
         else {
             let count = evidence.load.first_token.map_or(0.0, |it| it.count);
-            return Verdict::unknown(format!(
-                "needs the times to the first token of {} requests in a minute ({count} so far)",
-                limits.min_timed
+            return Verdict::unknown(phrase!(
+                "needs the times to the first token of {} requests in a minute ({} so far)",
+                limits.min_timed,
+                count
             ));
         };
         let objective = evidence.load.objectives.ttft_seconds();
         if first.p95 <= objective {
             let p95 = text(first);
-            return Verdict::clear(format!("TTFT p95 {p95}, objective {objective:.1} s"));
+            return Verdict::clear(phrase!(
+                "TTFT p95 {}, objective {} s",
+                p95,
+                Decimal(objective, 1)
+            ));
         }
         if first.p95 < first.p50 * limits.tail {
-            return Verdict::clear(format!(
-                "TTFT p95 {} is above the objective, and so is much of the rest (p50 {:.2} s)",
+            return Verdict::clear(phrase!(
+                "TTFT p95 {} is above the objective, and so is much of the rest (p50 {} s)",
                 text(first),
-                first.p50
+                Decimal(first.p50, 2)
             ));
         }
         let Some(fleet) = Fleet::of(&evidence.load.workers) else {
@@ -60,9 +68,10 @@ impl Rule for MomentaryOverload {
             );
         };
         if fleet.mean >= fleet.room {
-            return Verdict::clear(format!(
-                "all workers are full: {:.0} requests in flight, room for {:.0}",
-                fleet.mean, fleet.room
+            return Verdict::clear(phrase!(
+                "all workers are full: {} requests in flight, room for {}",
+                Decimal(fleet.mean, 0),
+                Decimal(fleet.room, 0)
             ));
         }
         let Some((worst, limit)) =
@@ -125,8 +134,8 @@ impl<'a> Fleet<'a> {
     }
 }
 
-fn text(first: Percentiles) -> String {
-    format!("{}{:.2} s", if first.beyond { "at least " } else { "" }, first.p95)
+fn text(first: Percentiles) -> Phrase {
+    phrase!("{}{} s", if first.beyond { "at least " } else { "" }, Decimal(first.p95, 2))
 }
 
 fn found(
@@ -138,18 +147,28 @@ fn found(
 ) -> Verdict {
     let objective = evidence.load.objectives.ttft_seconds();
     let (most, name, p95) = (worst.in_flight.most, &worst.name, text(first));
-    let window = format!("frontends' metrics, last {} s", first.window.as_secs());
+    let window = phrase!("frontends' metrics, last {} s", first.window.as_secs());
     let mut proofs = vec![
-        Proof::new("TTFT p95", format!("{p95}, objective {objective:.1} s"), window.clone()),
-        Proof::new("TTFT p50", format!("{:.2} s", first.p50), window),
+        Proof::new(
+            measure::TTFT_P95,
+            phrase!("{}, objective {} s", p95, Decimal(objective, 1)),
+            window.clone(),
+        ),
+        Proof::new(measure::TTFT_P50, phrase!("{} s", Decimal(first.p50, 2)), window),
     ];
     proofs.extend(evidence.load.workers.iter().take(16).map(|worker| {
         let flight = worker.in_flight;
-        let limit = worker.batch_limit.map_or_else(|| "?".to_owned(), |limit| limit.to_string());
+        let limit =
+            worker.batch_limit.map_or_else(|| Phrase::from("?"), |limit| phrase!("{}", limit));
         Proof::new(
-            format!("requests in flight at {}", worker.name),
-            format!("mean {:.0}, most {:.0}, limit {limit}", flight.mean, flight.most),
-            "workers' metrics, last minute",
+            measure::IN_FLIGHT.of(&worker.name),
+            phrase!(
+                "mean {}, most {}, limit {}",
+                Decimal(flight.mean, 0),
+                Decimal(flight.most, 0),
+                limit
+            ),
+            Origin::WorkerMetrics,
         )
         .of_worker(worker.id)
     }));
@@ -158,29 +177,40 @@ fn found(
     Finding::new(
         Severity::Warning,
         Grade::Likely,
-        format!(
-            "Sticky conversations overload one worker at a time: {name} had {most:.0} requests in \
-             flight, its batch limit is {limit:.0}. TTFT p95 is {p95}, p50 {:.2} s.",
-            first.p50
+        phrase!(
+            "Sticky conversations overload one worker at a time: {} had {} requests in \
+             flight, its batch limit is {}. TTFT p95 is {}, p50 {} s.",
+            name,
+            Decimal(most, 0),
+            Decimal(limit, 0),
+            p95,
+            Decimal(first.p50, 2)
         ),
         proofs,
     )
     .means(
         "New requests at that worker wait until others finish, although other workers have room.",
-        format!("TTFT p95 stays above {objective:.1} s while no worker is past its batch limit."),
+        phrase!(
+            "TTFT p95 stays above {} s while no worker is past its batch limit.",
+            Decimal(objective, 1)
+        ),
     )
-    .rather_than(format!(
-        "Too few workers for the load: together they run {:.0} requests at a time, and {:.0} were in \
+    .rather_than(phrase!(
+        "Too few workers for the load: together they run {} requests at a time, and {} were in \
          flight.",
-        fleet.room, fleet.mean
+        Decimal(fleet.room, 0),
+        Decimal(fleet.mean, 0)
     ))
     .mended_by(
-        format!(
-            "Run {needed:.0} workers (estimated to carry {then:.0} requests at once), or limit clients \
-             to about {now:.0} requests at once. Basis: the busiest worker was {:.0} above the mean of \
-             {:.0} in the last minute.",
-            fleet.excess,
-            fleet.mean / fleet.workers
+        phrase!(
+            "Run {} workers (estimated to carry {} requests at once), or limit clients \
+             to about {} requests at once. Basis: the busiest worker was {} above the mean of \
+             {} in the last minute.",
+            Decimal(needed, 0),
+            Decimal(then, 0),
+            Decimal(now, 0),
+            Decimal(fleet.excess, 0),
+            Decimal(fleet.mean / fleet.workers, 0)
         ),
         "no restarts; a new worker starts with an empty cache",
     )

@@ -1,7 +1,10 @@
 //! KVT020: the index holds more blocks than a worker's capacity.
 
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 
 pub(super) struct PhantomBlocks;
 
@@ -42,7 +45,7 @@ impl Rule for PhantomBlocks {
         };
         let found: Vec<_> = known.iter().filter(over).collect();
         if found.is_empty() {
-            return Verdict::clear(format!(
+            return Verdict::clear(phrase!(
                 "{} ranks hold no more blocks than capacity",
                 known.len()
             ));
@@ -52,32 +55,34 @@ impl Rule for PhantomBlocks {
         }
         let names: Vec<String> = found.iter().map(|(rank, _)| Evidence::name_of(rank)).collect();
         let proofs = found.iter().map(|(rank, capacity)| {
-            let claim = format!("blocks of {}", Evidence::name_of(rank));
+            let claim = measure::BLOCKS_OF.of(&Evidence::name_of(rank));
             Proof::new(
                 claim,
-                format!("{} with a capacity of {}", thousands(rank.accepted), thousands(*capacity)),
-                "kvtop's index copy, model card",
+                phrase!("{} with a capacity of {}", Count(rank.accepted), Count(*capacity)),
+                Origin::Several(&[Origin::IndexCopy, Origin::ModelCards]),
             )
             .at(evidence.at)
         });
         let (fix, restarts) = match names.as_slice() {
-            [one] => (format!("Restart {one}"), "restart of that worker, which loses its KV cache"),
+            [one] => {
+                (phrase!("Restart {}", one), "restart of that worker, which loses its KV cache")
+            }
             several => (
-                format!("Restart {} one at a time", several.join(", ")),
+                phrase!("Restart {} one at a time", several.join(", ")),
                 "rolling restart of those workers; each one loses its KV cache",
             ),
         };
         Finding::new(
             Severity::Warning,
             Grade::Likely,
-            format!("The index holds more blocks than the capacity of {}.", names.join(", ")),
+            phrase!("The index holds more blocks than the capacity of {}.", names.join(", ")),
             proofs.collect(),
         )
         .means(
             "Requests may be routed there for prefixes that are no longer cached.",
             "A capacity that grew.",
         )
-        .mended_by(format!("{fix}, so that cache and index are rebuilt together."), restarts)
+        .mended_by(phrase!("{}, so that cache and index are rebuilt together.", fix), restarts)
         .about(found.iter().map(|(rank, _)| *rank))
         .into()
     }
@@ -85,11 +90,11 @@ impl Rule for PhantomBlocks {
 
 /// Returns why kvtop's count of `rank` may differ from the router's index: events are missing, and no router
 /// reports the same loss.
-fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<String> {
+fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<Phrase> {
     let (tally, counters) = (&evidence.router.tally, &rank.tally.counters);
     if evidence.plane.dropped > 0 {
-        let dropped = thousands(evidence.plane.dropped);
-        return Some(format!("cannot tell: kvtop itself lost {dropped} frames"));
+        let dropped = Count(evidence.plane.dropped);
+        return Some(phrase!("cannot tell: kvtop itself lost {} frames", dropped));
     }
     // Rejected by kvtop but not by the router: the router received the events that kvtop lacks.
     let here = counters.refused_stores + counters.unknown_removals;
@@ -99,18 +104,15 @@ fn own_loss(evidence: &Evidence, rank: &RankEvidence) -> Option<String> {
     }
     let name = Evidence::name_of(rank);
     if evidence.may_be_own_loss(rank) {
-        let missing = thousands(rank.id_holes);
-        return Some(format!("cannot tell: {missing} KV events of {name} did not reach kvtop"));
+        let missing = Count(rank.id_holes);
+        return Some(phrase!("cannot tell: {} KV events of {} did not reach kvtop", missing, name));
     }
     if rank.missing > 0 {
-        let missing = thousands(rank.missing);
-        return Some(format!("cannot tell: {missing} messages of {name} did not reach kvtop"));
+        let missing = Count(rank.missing);
+        return Some(phrase!("cannot tell: {} messages of {} did not reach kvtop", missing, name));
     }
     (rank.unmatched > 0).then(|| {
-        format!(
-            "cannot tell: kvtop's index copy lacks blocks of {name} ({} stores and removals did not match it, \
-             and no router reports the same)",
-            thousands(rank.unmatched)
-        )
+        phrase!("cannot tell: kvtop's index copy lacks blocks of {} ({} stores and removals did not match it, \
+             and no router reports the same)", name, Count(rank.unmatched))
     })
 }

@@ -1,7 +1,10 @@
 //! KVT017: prompts share no prefix, or engines do not reuse prefixes.
 
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Ground, OfWorker, Proof, Rule, Verdict};
-use crate::domain::{Backend, Grade, Severity, thousands};
+use crate::domain::{Backend, Grade, Severity};
 use crate::dynamo::flag;
 
 pub(super) struct PrefixReuse;
@@ -37,7 +40,7 @@ impl Rule for PrefixReuse {
         let all = evidence.router.tally.overlaps.best();
         let total = evidence.total();
         if all.known > all.zero {
-            return Verdict::clear(format!(
+            return Verdict::clear(phrase!(
                 "{} of {} requests had a cache hit",
                 all.known - all.zero,
                 all.known
@@ -52,10 +55,10 @@ impl Rule for PrefixReuse {
         }
         // A prompt with a unique start is stored from its first block on.
         if total.roots * 10 < all.known * 9 {
-            return Verdict::unknown(format!(
+            return Verdict::unknown(phrase!(
                 "cannot tell: only {} store events start a prompt, but {} requests had no cache hit",
-                thousands(total.roots),
-                thousands(all.known)
+                Count(total.roots),
+                Count(all.known)
             ));
         }
         let hit = evidence.present().filter_map(|rank| rank.hit_rate).fold(0.0, f64::max);
@@ -65,12 +68,15 @@ impl Rule for PrefixReuse {
             );
         }
         let proofs = vec![
-            Proof::new("cache hits", format!("0 of {} requests", thousands(all.known)), "routers"),
-            Proof::new("store events that continue a cached prefix", "0", "KV events")
-                .at(evidence.at),
+            Proof::new(
+                measure::CACHE_HITS,
+                phrase!("0 of {} requests", Count(all.known)),
+                Origin::RouterLogs,
+            ),
+            Proof::new(measure::STORES_ON_CACHED_PREFIX, "0", Origin::KvEvents).at(evidence.at),
         ];
         absent(
-            format!("No two of {} prompts start alike.", thousands(all.known)),
+            phrase!("No two of {} prompts start alike.", Count(all.known)),
             Grade::Likely,
             proofs,
         )
@@ -79,24 +85,27 @@ impl Rule for PrefixReuse {
 
 fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
     let proofs = off.iter().take(16).map(|of| {
-        let value = format!("off ({})", of.set.raw);
-        Proof::new(format!("prefix caching, {}", of.who), value, of.set.source.to_string())
+        let value = phrase!("off ({})", of.set.raw);
+        Proof::new(measure::PREFIX_CACHING.of(&of.who), value, of.set.source.to_string())
             .at(of.set.at)
             .of_worker(of.worker)
     });
     let names: Vec<&str> = off.iter().take(4).map(|of| of.who.as_ref()).collect();
     let others = if off.len() > 4 { " and others" } else { "" };
-    let names = format!("{}{others}", names.join(", "));
+    let names = phrase!("{}{}", names.join(", "), others);
     let all = evidence.present().filter(|rank| rank.registered).count();
-    let of_all =
-        if all > off.len() { format!(" ({} of {all} workers)", off.len()) } else { String::new() };
+    let of_all = if all > off.len() {
+        phrase!(" ({} of {} workers)", off.len(), all)
+    } else {
+        Phrase::default()
+    };
     let grade = if off.iter().any(|of| of.set.ground == Ground::Observed) {
         Grade::Confirmed
     } else {
         Grade::ConfigOnly
     };
-    let summary = format!("Prefix caching is off on {names}{of_all}.");
-    let mut fixes: Vec<String> = Vec::new();
+    let summary = phrase!("Prefix caching is off on {}{}.", names, of_all);
+    let mut fixes: Vec<Phrase> = Vec::new();
     for of in off.iter().take(4) {
         let fix = fix(evidence, of);
         if !fixes.contains(&fix) {
@@ -107,7 +116,7 @@ fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
         .means(EFFECT, "One KV event, or one request with a cache hit, from these workers.")
         .rather_than("KVT003, KVT004: without prefix caching an engine has no KV event to publish.")
         .mended_by(
-            format!("On {names}: {}.", fixes.join("; ")),
+            phrase!("On {}: {}.", names, Phrase::joined("; ", fixes)),
             "rolling restart of the workers whose settings change; each one loses its KV cache",
         )
         .by_itself()
@@ -115,27 +124,28 @@ fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
 }
 
 /// Returns the instruction that enables prefix caching again, for the setting that disabled it.
-fn fix(evidence: &Evidence, off: &OfWorker<bool>) -> String {
+fn fix(evidence: &Evidence, off: &OfWorker<bool>) -> Phrase {
     let own = evidence.present().find(|rank| Some(rank.rank.worker) == off.worker);
     let backend = own.and_then(|rank| rank.backend).or_else(|| evidence.backend());
     match off.set.flag() {
         Some(flag @ (flag::NO_ENABLE_PREFIX_CACHING | flag::DISABLE_RADIX_CACHE)) => {
-            format!("remove {flag}")
+            phrase!("remove {}", flag)
         }
-        Some(flag) => format!("set kv_cache_config.enable_block_reuse: true in {flag}"),
+        Some(flag) => phrase!("set kv_cache_config.enable_block_reuse: true in {}", flag),
         None if backend == Some(Backend::TrtLlm) => {
-            format!("set kv_cache_config.enable_block_reuse: true ({})", off.set.source)
+            phrase!("set kv_cache_config.enable_block_reuse: true ({})", off.set.source)
         }
         // Some vLLM backends disable prefix caching by themselves.
-        None => "find in the engine's log why prefix caching is off (a model or backend without prefix caching \
-                 cannot benefit from KV routing)"
-            .to_owned(),
+        None => Phrase::from(
+            "find in the engine's log why prefix caching is off (a model or backend without prefix caching \
+                 cannot benefit from KV routing)",
+        ),
     }
 }
 
 const EFFECT: &str = "Every prompt is computed in full; KV-aware routing cannot help.";
 
-fn absent(summary: String, grade: Grade, proofs: Vec<Proof>) -> Verdict {
+fn absent(summary: Phrase, grade: Grade, proofs: Vec<Proof>) -> Verdict {
     Finding::new(Severity::Warning, grade, summary, proofs)
         .means(EFFECT, "One request with a cache hit.")
         .mended_by(

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{
     Belongs, Evidence, Finding, Ground, Proof, RankEvidence, Refusal, Rule, SizeClaim, Verdict,
 };
-use crate::domain::{ClaimOf, Grade, Severity, Timestamp, thousands};
+use crate::diagnose::{Measure, Origin};
+use crate::domain::{ClaimOf, Grade, Severity, Timestamp};
 use crate::dynamo::label::{self, WORKER_METADATA as RECORDS};
 
 /// How long a worker may take to register, and how long its last events and requests may continue after it left.
@@ -69,13 +72,13 @@ impl Rule for Registration {
             let names: Vec<String> =
                 names.chain(young.iter().map(|it| it.pod.to_string())).collect();
             if !names.is_empty() {
-                return Verdict::unknown(format!(
+                return Verdict::unknown(phrase!(
                     "cannot tell yet whether {} will register or belongs to this deployment: not in discovery",
                     names.join(", ")
                 ));
             }
             let noun = if seen == 1 { "worker is" } else { "workers are" };
-            return Verdict::clear(format!("{} {noun} registered", thousands(seen)));
+            return Verdict::clear(phrase!("{} {} registered", Count(seen), noun));
         }
         let (mut faults, mut proofs) = (Vec::new(), Vec::new());
         for (ranks, what) in
@@ -83,17 +86,26 @@ impl Rule for Registration {
         {
             for rank in ranks {
                 let from = rank.left.unwrap_or(evidence.attached).after(GRACE);
-                faults.push(format!("{} {what} {}", Evidence::name_of(rank), does(rank, from)));
+                faults.push(phrase!("{} {} {}", Evidence::name_of(rank), what, does(rank, from)));
                 proofs.extend(acts(rank));
             }
         }
         for it in &missing {
-            faults.push(format!("pod {} is ready but has no worker in discovery", it.pod));
-            proofs.push(Proof::new("ready pod", it.pod.to_string(), "Kubernetes").at(evidence.at));
+            faults.push(phrase!("pod {} is ready but has no worker in discovery", it.pod));
+            proofs.push(
+                Proof::new(measure::READY_POD, it.pod.to_string(), Origin::Kubernetes)
+                    .at(evidence.at),
+            );
         }
-        proofs
-            .push(Proof::new("workers in discovery", thousands(seen), "discovery").at(evidence.at));
-        Finding::new(Severity::Warning, Grade::Likely, format!("{}.", faults.join("; ")), proofs)
+        proofs.push(
+            Proof::new(
+                measure::WORKERS_IN_DISCOVERY,
+                phrase!("{}", Count(seen)),
+                Origin::Discovery,
+            )
+            .at(evidence.at),
+        );
+        Finding::new(Severity::Warning, Grade::Likely, phrase!("{}.", Phrase::joined("; ", faults)), proofs)
             .means(
                 "Routers cannot find this worker's blocks, or send requests to a worker that is gone.",
                 "A new registration, or a worker of another deployment on the same event plane.",
@@ -114,26 +126,37 @@ fn refused(evidence: &Evidence) -> Option<Finding> {
     let refused: Vec<&Refusal> = evidence.refused.iter().filter(recent).collect();
     let (namespace, account) = &refused.first()?.said.account;
     let proofs = refused.iter().take(16).map(|it| {
-        let may_not = format!("{} may not {} {}", it.said.account.1, it.said.verb, RECORDS);
-        Proof::new(format!("log of {}", it.said.pod), may_not, "API server").at(it.at)
+        let may_not = phrase!("{} may not {} {}", it.said.account.1, it.said.verb, RECORDS);
+        Proof::new(measure::LOG_LINE.of(&it.said.pod), may_not, Origin::ApiServer).at(it.at)
     });
     let names: Vec<&str> = refused.iter().take(4).map(|it| it.said.pod.as_ref()).collect();
     let others = if refused.len() > 4 { " and others" } else { "" };
-    let names = format!("{}{others}", names.join(", "));
+    let names = phrase!("{}{}", names.join(", "), others);
     let name = "dynamo-worker-metadata";
-    let resource = format!("{RECORDS}.{}", label::GROUP);
-    let fix = format!(
-        "Grant the right, then restart these pods: kubectl -n {namespace} create role {name} \
-         --verb=get,list,watch,create,update,patch,delete --resource={resource} && kubectl -n {namespace} create \
-         rolebinding {name} --role={name} --serviceaccount={namespace}:{account}"
+    let resource = phrase!("{}.{}", RECORDS, label::GROUP);
+    let fix = phrase!(
+        "Grant the right, then restart these pods: kubectl -n {} create role {} \
+         --verb=get,list,watch,create,update,patch,delete --resource={} && kubectl -n {} create \
+         rolebinding {} --role={} --serviceaccount={}:{}",
+        namespace,
+        name,
+        resource,
+        namespace,
+        name,
+        name,
+        namespace,
+        account
     );
     Some(
         Finding::new(
             Severity::Warning,
             Grade::Confirmed,
-            format!(
-                "{names} cannot register: service account {account} has no right to write {RECORDS}, which \
-                 discovery by Kubernetes needs."
+            phrase!(
+                "{} cannot register: service account {} has no right to write {}, which \
+                 discovery by Kubernetes needs.",
+                names,
+                account,
+                RECORDS
             ),
             proofs.collect(),
         )
@@ -202,12 +225,14 @@ fn does(rank: &RankEvidence, from: Timestamp) -> &'static str {
 fn acts(rank: &RankEvidence) -> impl Iterator<Item = Proof> {
     let name = Evidence::name_of(rank);
     let seen = [
-        (format!("last event of {name}"), "seen", "KV events", rank.last_event),
-        (format!("last request to {name}"), "seen", "routers' logs", rank.last_routed),
-        (format!("{name} in discovery"), "left", "discovery", rank.left),
+        (measure::LAST_EVENT, "seen", Origin::KvEvents, rank.last_event),
+        (measure::LAST_REQUEST, "seen", Origin::RouterLogs, rank.last_routed),
+        (measure::IN_DISCOVERY, "left", Origin::Discovery, rank.left),
     ];
-    let proof = |(claim, value, source, at): (String, &str, &str, Option<Timestamp>)| {
-        at.map(|at| Proof::new(claim, value, source).at(at).of_worker(rank.rank.worker))
+    let proof = move |(measure, value, source, at): (Measure, &'static str, Origin, _)| {
+        let at: Option<Timestamp> = at;
+        let kind = measure.of(name.clone());
+        at.map(|at| Proof::new(kind, value, source).at(at).of_worker(rank.rank.worker))
     };
     seen.into_iter().filter_map(proof)
 }

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::diagnose::Origin;
 use crate::diagnose::fix::{Change, Part};
 use crate::diagnose::knobs;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
-use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity, thousands};
+use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity};
 use crate::dynamo::router::MODES;
 use crate::dynamo::{flag, settings, variable};
 
@@ -41,7 +44,8 @@ impl Rule for RouterMode {
         let settings = &evidence.settings;
         let routed = evidence.router.tally.routed;
         if let Some(mode) = evidence.other_mode() {
-            let proof = Proof::new("router mode", mode.value.to_string(), mode.source.to_string());
+            let proof =
+                Proof::new(measure::ROUTER_MODE, mode.value.to_string(), mode.source.to_string());
             let summary = by_mode(mode);
             let finding = off(summary, Grade::ConfigOnly, proof.at(mode.at));
             let change = Some(variable(variable::ROUTER_MODE, &[flag::ROUTER_MODE], "kv"));
@@ -53,7 +57,7 @@ impl Rule for RouterMode {
         let one = || evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "1.0");
         let text = evidence.knob_text(settings::OVERLAP, "=1.0");
         if printed == Some(0.0) {
-            let proof = Proof::new("overlap weight", "0", "routers' logs");
+            let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", Origin::RouterLogs);
             let summary = "The router ignores cached blocks: the overlap weight is 0.";
             let finding = off(summary, Grade::Confirmed, proof);
             return set(finding, evidence, weight, one(), (&text, "1.0"));
@@ -62,7 +66,7 @@ impl Rule for RouterMode {
             && set_to.value <= 0.0
             && printed.is_none()
         {
-            let proof = Proof::new("overlap weight", "0", set_to.source.to_string());
+            let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", set_to.source.to_string());
             let summary =
                 "The router is configured to ignore cached blocks: the overlap weight is 0.";
             let finding = off(summary, Grade::ConfigOnly, proof.at(set_to.at));
@@ -80,7 +84,11 @@ impl Rule for RouterMode {
         let mut workers: Vec<_> = evidence.present().map(|rank| rank.rank).collect();
         workers.dedup();
         if routed > 0 && workers.len() == 1 && evidence.in_change().is_none() {
-            let proof = Proof::new("ranks to choose from", "1", "KV events and discovery");
+            let proof = Proof::new(
+                measure::RANKS,
+                "1",
+                Origin::Several(&[Origin::KvEvents, Origin::Discovery]),
+            );
             return Finding::new(
                 Severity::Info,
                 Grade::Likely,
@@ -93,25 +101,26 @@ impl Rule for RouterMode {
         if routed == 0 {
             return Verdict::unknown(missing(evidence));
         }
-        let (times, workers) = (thousands(routed), workers.len());
-        Verdict::clear(format!("the KV router chose between {workers} workers {times} times"))
+        let (times, workers) = (Count(routed), workers.len());
+        Verdict::clear(phrase!("the KV router chose between {} workers {} times", workers, times))
     }
 }
 
 /// Describes the effect of a mode other than `kv`. An unknown mode means round-robin if a variable sets it
 /// (`frontend/main.py` of 0.9.0 to 1.6.1 ends in `else`), and is rejected as a flag.
-fn by_mode(mode: &Setting<Arc<str>>) -> String {
+fn by_mode(mode: &Setting<Arc<str>>) -> Phrase {
     let value = &mode.value;
     if MODES.contains(&value.as_ref()) {
-        return format!("The frontend routes by {value}, not by cached blocks.");
+        return phrase!("The frontend routes by {}, not by cached blocks.", value);
     }
     match mode.flag() {
         Some(flag) => {
-            format!("{flag} {value} is not a Dynamo router mode: the frontend will not start.")
+            phrase!("{} {} is not a Dynamo router mode: the frontend will not start.", flag, value)
         }
-        None => format!(
-            "{router_mode}={value} is not a Dynamo router mode: the frontend silently routes by round-robin.",
-            router_mode = variable::ROUTER_MODE
+        None => phrase!(
+            "{}={} is not a Dynamo router mode: the frontend silently routes by round-robin.",
+            variable::ROUTER_MODE,
+            value
         ),
     }
 }
@@ -122,20 +131,23 @@ fn random(heat: &Setting<f64>) -> Finding {
     // depend on the temperature alone (dynamo-kv-router 1.6.1, `scheduling/selector/reference.rs`).
     let share = 1.0 / (1.0 + (1.0 / heat.value).exp());
     let value = heat.value.to_string();
-    let proof = Proof::new("router temperature", value, heat.source.to_string()).at(heat.at);
+    let proof = Proof::new(measure::ROUTER_TEMPERATURE, value, heat.source.to_string()).at(heat.at);
     let temperature = heat.value;
     if share < NEARLY_NEVER {
-        let summary = format!(
-            "The router chooses slightly at random (temperature {temperature}), but only among workers of \
-             nearly equal cost."
+        let summary = phrase!(
+            "The router chooses slightly at random (temperature {}), but only among workers of \
+             nearly equal cost.",
+            temperature
         );
         return Finding::new(Severity::Info, Grade::ConfigOnly, summary, vec![proof])
             .means("Little: a clearly cheaper worker is still chosen.", "Temperature 0.");
     }
     let percent = share * 100.0;
-    let summary = format!(
-        "The router chooses at random to a degree (temperature {temperature}): the costlier of two workers gets \
-         {percent:.0} % of requests."
+    let summary = phrase!(
+        "The router chooses at random to a degree (temperature {}): the costlier of two workers gets \
+         {} % of requests.",
+        temperature,
+        Decimal(percent, 0)
     );
     let means = "At equal load, these requests go to a worker with less of their prefix cached. More workers \
                  mean more such requests.";
@@ -144,18 +156,19 @@ fn random(heat: &Setting<f64>) -> Finding {
 }
 
 /// Returns the input that is needed if no request was seen.
-fn missing(evidence: &Evidence) -> String {
+fn missing(evidence: &Evidence) -> Phrase {
     let mode = evidence.settings.router_mode.as_ref();
     if mode.is_some_and(|mode| mode.value.as_ref() == "kv") {
-        "needs requests: the router mode is kv, but no \"Selected worker\" line was logged yet"
-            .to_owned()
+        Phrase::from(
+            "needs requests: the router mode is kv, but no \"Selected worker\" line was logged yet",
+        )
     } else {
         let hidden = evidence.settings.hidden(ClaimWhat::RouterMode, ClaimOf::Router);
-        format!("needs the frontend's settings, or a \"Selected worker\" line in its log{hidden}")
+        phrase!("needs the frontend's settings, or a \"Selected worker\" line in its log{}", hidden)
     }
 }
 
-fn off(summary: impl Into<String>, grade: Grade, proof: Proof) -> Finding {
+fn off(summary: impl Into<Phrase>, grade: Grade, proof: Proof) -> Finding {
     Finding::new(Severity::Warning, grade, summary, vec![proof]).means(
         "Requests reach the worker that has their prefix cached only by luck.",
         "Another setting.",
@@ -175,8 +188,8 @@ fn set<T>(
     (text, value): (&str, &str),
 ) -> Verdict {
     let sentence = match was.and_then(Setting::flag) {
-        Some(flag) => format!("Restart the frontend with {flag} {value}."),
-        None => format!("Set {text} on the frontend."),
+        Some(flag) => phrase!("Restart the frontend with {} {}.", flag, value),
+        None => phrase!("Set {} on the frontend.", text),
     };
     let mut changes: Vec<Change> = change.into_iter().collect();
     let more: Vec<Change> =
@@ -186,7 +199,7 @@ fn set<T>(
     if !changes.is_empty() {
         for change in more {
             if let Change::Set { variable: Some(name), value, .. } = &change {
-                sentence.extend([" Also set ", name, "=", value, "."]);
+                sentence.push(phrase!(" Also set {}={}.", name, value));
             }
             changes.push(change);
         }

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::diagnose::Origin;
 use crate::diagnose::evidence::Evidence;
 use crate::diagnose::fix::{Change, Fix};
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity, Stake, Timestamp, thousands};
-use crate::dynamo::variable;
+use crate::domain::{Grade, Severity, Stake, Timestamp};
 use crate::model::RouterTally;
 
 /// The share of rejected stores that lost events do not explain, if no event is missing.
@@ -74,46 +76,48 @@ impl Rule for RouterWithoutHistory {
         // A saved log may be an excerpt: lines may have been left out.
         if evidence.plane.logs_only {
             return Verdict::unknown(match lacking {
-                0 => "needs KV events or a complete log: the saved lines name no rejected store, but an excerpt \
-                      proves nothing"
-                    .to_owned(),
-                some => format!(
+                0 => Phrase::from(
+                    "needs KV events or a complete log: the saved lines name no rejected store, but an excerpt \
+                      proves nothing",
+                ),
+                some => phrase!(
                     "needs KV events to tell lost history (KVT007) from lost events (KVT014): routers rejected \
                      {} stores because the parent block is unknown",
-                    thousands(some)
+                    Count(some)
                 ),
             });
         }
         if tally.parent_before == 0 && tally.parent_after > lacking / 2 {
-            return Verdict::clear(format!(
+            return Verdict::clear(phrase!(
                 "of {} stores rejected because the parent block is unknown, {} build on blocks stored while the \
                  router ran: lost events (KVT014), not lost history",
-                thousands(lacking),
-                thousands(tally.parent_after)
+                Count(lacking),
+                Count(tally.parent_after)
             ));
         }
         // A few among many are lost events. A notable share of a few may be lost history.
         let share = lacking as f64 >= limits.loss_share * stores as f64;
         if lacking >= limits.min_parent_warnings || (lacking > 0 && share) {
-            return Verdict::unknown(format!(
+            return Verdict::unknown(phrase!(
                 "needs earlier history: routers lack the parents of {} of {} stores with blocks (kvtop holds {} \
                  of those parents)",
-                thousands(lacking),
-                thousands(stores),
-                thousands(tally.parent_held)
+                Count(lacking),
+                Count(stores),
+                Count(tally.parent_held)
             ));
         }
         if tally.routed == 0 {
             return Verdict::unknown("needs requests (none routed so far)");
         }
         Verdict::clear(match lacking {
-            0 => format!(
+            0 => phrase!(
                 "routers found the parents of all stores with blocks; {} requests routed",
-                thousands(tally.routed)
+                Count(tally.routed)
             ),
-            few => format!(
-                "only {few} stores rejected because the parent block is unknown; {} requests routed",
-                thousands(tally.routed)
+            few => phrase!(
+                "only {} stores rejected because the parent block is unknown; {} requests routed",
+                few,
+                Count(tally.routed)
             ),
         })
     }
@@ -196,31 +200,39 @@ fn found(evidence: &Evidence) -> Finding {
     let seen = known.count();
     let mut proofs = Vec::new();
     if tally.parent_full > 0 {
-        let claim = "\"Failed to find parent block\" with blocks";
-        let proof = Proof::new(claim, thousands(tally.parent_full), "routers' logs");
+        let claim = measure::FULL_PARENT_WARNINGS;
+        let proof = Proof::new(claim, phrase!("{}", Count(tally.parent_full)), Origin::RouterLogs);
         proofs.push(proof.heard(evidence.router.heard.parent));
-        let claim = "of those, parents that kvtop holds";
-        let source = format!("kvtop's index copy ({seen} ranks)");
-        proofs.push(Proof::new(claim, thousands(tally.parent_held), source).at(evidence.at));
-        let claim = "of those, parents stored before the router started, or building on such";
-        let source = "KV events, routers' logs and pods";
-        proofs.push(Proof::new(claim, thousands(tally.parent_before), source).at(evidence.at));
+        let claim = measure::PARENTS_HELD;
+        let source = phrase!("kvtop's index copy ({} ranks)", seen);
+        proofs.push(
+            Proof::new(claim, phrase!("{}", Count(tally.parent_held)), source).at(evidence.at),
+        );
+        let claim = measure::PARENTS_BEFORE_RESTART;
+        let source = Origin::Several(&[Origin::KvEvents, Origin::RouterLogs, Origin::Pods]);
+        proofs.push(
+            Proof::new(claim, phrase!("{}", Count(tally.parent_before)), source).at(evidence.at),
+        );
     }
     if tally.stores_orphaned > 0 {
         let all = tally.stores_applied + tally.stores_orphaned;
-        let value = format!("{} of {}", thousands(tally.stores_orphaned), thousands(all));
-        let source = "routers' counters (kv_cache_events_applied)";
-        let claim = "stores rejected because the parent block is unknown";
+        let value = phrase!("{} of {}", Count(tally.stores_orphaned), Count(all));
+        let source = Origin::RouterCounters;
+        let claim = measure::STORES_REJECTED_FOR_PARENT;
         proofs.push(Proof::new(claim, value, source).at(evidence.at));
     }
     if warm.known > 0 {
         let hits = warm.known - warm.zero;
-        let value = format!("{} of {} requests", thousands(hits), thousands(warm.known));
-        proofs.push(Proof::new("cache hits", value, "routers' logs and events"));
+        let value = phrase!("{} of {} requests", Count(hits), Count(warm.known));
+        proofs.push(Proof::new(
+            measure::CACHE_HITS,
+            value,
+            Origin::Several(&[Origin::RouterLogs, Origin::KvEvents]),
+        ));
     }
     if tally.parent_full > 0 && tally.parent_empty == 0 {
-        let claim = "warnings with num_blocks=0, which would mean KVT001";
-        proofs.push(Proof::new(claim, "0", "routers' logs"));
+        let claim = measure::EMPTY_PARENT_WARNINGS;
+        proofs.push(Proof::new(claim, "0", Origin::RouterLogs));
     }
     let pods = evidence.present().filter_map(|rank| rank.pod.clone());
     let mut pods: Vec<_> = pods.collect();
@@ -247,27 +259,30 @@ fn found(evidence: &Evidence) -> Finding {
     }
 }
 
-fn summary(tally: &RouterTally, proven: bool) -> String {
-    let refused = thousands(tally.parent_full.max(tally.stores_orphaned));
+fn summary(tally: &RouterTally, proven: bool) -> Phrase {
+    let refused = Count(tally.parent_full.max(tally.stores_orphaned));
     let rest = if proven {
-        let before = thousands(tally.parent_before);
-        format!("{before} of {refused} rejected stores build on blocks stored before the restart")
+        let before = Count(tally.parent_before);
+        phrase!(
+            "{} of {} rejected stores build on blocks stored before the restart",
+            before,
+            refused
+        )
     } else {
-        format!("it rejected {refused} stores because their parent blocks are unknown")
+        phrase!("it rejected {} stores because their parent blocks are unknown", refused)
     };
-    format!("The router restarted without history while workers kept their caches: {rest}.")
+    phrase!("The router restarted without history while workers kept their caches: {}.", rest)
 }
 
 fn fix(evidence: &Evidence, pods: Vec<Arc<str>>) -> Fix {
-    let mut sentence =
-        "Restart the workers one at a time, not the frontend, so that caches and router index are rebuilt together."
-            .to_owned();
+    let mut sentence = Phrase::from(
+        "Restart the workers one at a time, not the frontend, so that caches and router index are rebuilt together.",
+    );
     if evidence.forgets() {
-        sentence.extend([
-            " Setting ",
-            variable::LOCAL_INDEXER,
-            "=true on the workers lets a 0.9 router recover by itself after its next restart.",
-        ]);
+        sentence.push(
+            " Setting {variable::LOCAL_INDEXER}=true on the workers lets a 0.9 router recover by itself after \
+             its next restart.",
+        );
     }
     Fix {
         sentence,

@@ -1,7 +1,10 @@
 //! KVT019: KV events cannot be decoded, or processes run different Dynamo releases.
 
+use crate::diagnose::Origin;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, phrase};
 use crate::diagnose::{Evidence, Finding, Member, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 
 pub(super) struct WireSkew;
 
@@ -58,29 +61,31 @@ impl Rule for WireSkew {
         }
         let share = tally.unreadable as f64 / all as f64;
         if tally.unreadable == 0 {
-            return Verdict::clear(format!("{} KV events were decoded", thousands(tally.events)));
+            return Verdict::clear(phrase!("{} KV events were decoded", Count(tally.events)));
         }
         if tally.unreadable < limits.min_unreadable || share < limits.unreadable_share {
-            return Verdict::clear(format!(
-                "only {} of {all} KV events could not be decoded",
-                tally.unreadable
+            return Verdict::clear(phrase!(
+                "only {} of {} KV events could not be decoded",
+                tally.unreadable,
+                all
             ));
         }
         let reasons = evidence.plane.unreadable.iter();
-        let mut proofs: Vec<Proof> =
-            reasons.map(|why| Proof::new("decode error", why.clone(), "KV events")).collect();
+        let mut proofs: Vec<Proof> = reasons
+            .map(|why| Proof::new(measure::DECODE_ERROR, why.clone(), Origin::KvEvents))
+            .collect();
         proofs.push(Proof::new(
-            "messages that cannot be decoded",
-            format!("{} of {}", thousands(tally.unreadable), thousands(all)),
-            "KV events",
+            measure::MESSAGES_UNREADABLE,
+            phrase!("{} of {}", Count(tally.unreadable), Count(all)),
+            Origin::KvEvents,
         ));
         Finding::new(
             Severity::Critical,
             Grade::Likely,
-            format!(
+            phrase!(
                 "{} of {} KV event messages cannot be decoded.",
-                thousands(tally.unreadable),
-                thousands(all)
+                Count(tally.unreadable),
+                Count(all)
             ),
             proofs,
         )
@@ -99,7 +104,7 @@ impl Rule for WireSkew {
 fn mixed([old, new]: &[Member; 2], evidence: &Evidence) -> Finding {
     let proof = |member: &Member| {
         Proof::new(
-            format!("release of {}", member.name),
+            measure::RELEASE.of(&member.name),
             member.releases.to_string(),
             member.by.clone(),
         )
@@ -108,10 +113,7 @@ fn mixed([old, new]: &[Member; 2], evidence: &Evidence) -> Finding {
     Finding::new(
         Severity::Warning,
         Grade::Likely,
-        format!(
-            "Dynamo releases are mixed: {} runs {}, {} runs {}.",
-            old.name, old.releases, new.name, new.releases
-        ),
+        phrase!("Dynamo releases are mixed: {} runs {}, {} runs {}.", old.name, old.releases, new.name, new.releases),
         vec![proof(old), proof(new)],
     )
     .means(
@@ -128,11 +130,11 @@ fn mixed([old, new]: &[Member; 2], evidence: &Evidence) -> Finding {
 
 /// Returns the finding for workers whose logs report undecodable engine events.
 fn publishers(lines: u64) -> Finding {
-    let proof = Proof::new("\"Failed to decode KVEventBatch\"", lines.to_string(), "workers' logs");
+    let proof = Proof::new(measure::DECODE_WARNINGS, lines.to_string(), Origin::WorkerLogs);
     Finding::new(
         Severity::Critical,
         Grade::Confirmed,
-        format!("Workers cannot decode their engines' KV events: {lines} log lines report this."),
+        phrase!("Workers cannot decode their engines' KV events: {} log lines report this.", lines),
         vec![proof],
     )
     .means(

@@ -5,10 +5,13 @@ mod reported;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::diagnose::Origin;
 use crate::diagnose::evidence::{Evidence, OfWorker, RankEvidence};
 use crate::diagnose::fix::{Fix, Part};
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 
 /// How long a rank must have received requests before its silence counts: the first prompts take a while.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -78,17 +81,19 @@ impl Rule for WorkerSilent {
         if silent.is_empty() {
             let quiet = judged.iter().filter(|rank| !speaks(rank) && rank.tally.routed > 0).count();
             return if quiet == 0 {
-                Verdict::clear(format!("{loud} of {} ranks publish KV events", judged.len()))
+                Verdict::clear(phrase!("{} of {} ranks publish KV events", loud, judged.len()))
             } else {
-                Verdict::unknown(format!(
-                    "needs more requests to {quiet} ranks that have published no event yet"
+                Verdict::unknown(phrase!(
+                    "needs more requests to {} ranks that have published no event yet",
+                    quiet
                 ))
             };
         }
         if let Some(unheard) = evidence.plane.unheard.first() {
             let missing = unheard.peers.wanted.saturating_sub(unheard.peers.reached);
-            return Verdict::unknown(format!(
-                "needs KV events of {missing} publishers that kvtop cannot reach (KVT004)"
+            return Verdict::unknown(phrase!(
+                "needs KV events of {} publishers that kvtop cannot reach (KVT004)",
+                missing
             ));
         }
         found(evidence, &silent, loud).into()
@@ -135,37 +140,37 @@ fn is_silent(rank: &RankEvidence, evidence: &Evidence) -> bool {
 
 /// Returns the finding if no worker publishes because none is configured to.
 fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool>]) -> Finding {
-    let routed = thousands(evidence.router.tally.routed);
+    let routed = Count(evidence.router.tally.routed);
     let mut proofs: Vec<Proof> = mute
         .iter()
         .take(16)
         .map(|of| {
-            let value = format!("no ({})", of.set.raw);
-            Proof::new(format!("publishes events, {}", of.who), value, of.set.source.to_string())
+            let value = phrase!("no ({})", of.set.raw);
+            Proof::new(measure::PUBLISHES_EVENTS.of(&of.who), value, of.set.source.to_string())
                 .at(of.set.at)
                 .of_worker(of.worker)
         })
         .collect();
     let uncached = evidence.uncached().filter(|it| off.iter().any(|of| of.who == it.who));
     proofs.extend(uncached.take(16).map(|of| {
-        let value = format!("off ({})", of.set.raw);
-        Proof::new(format!("prefix caching, {}", of.who), value, of.set.source.to_string())
+        let value = phrase!("off ({})", of.set.raw);
+        Proof::new(measure::PREFIX_CACHING.of(&of.who), value, of.set.source.to_string())
             .at(of.set.at)
             .of_worker(of.worker)
     }));
-    let value = format!("0, while {routed} requests were routed");
-    proofs.push(Proof::new("KV events", value, "every event plane that kvtop listens to"));
+    let value = phrase!("0, while {} requests were routed", routed);
+    proofs.push(Proof::new(measure::KV_EVENTS, value, Origin::EventPlanes));
     proofs.extend(reported::proof(evidence));
     let summary = mute_summary(evidence, mute, off);
     let also = if off.is_empty() {
-        String::new()
+        Phrase::default()
     } else {
-        format!(
+        phrase!(
             " On {}, enable prefix caching (KVT017); without it there is nothing to publish.",
             names(off)
         )
     };
-    let on = if off.is_empty() { String::new() } else { format!(" on {}", names(mute)) };
+    let on = if off.is_empty() { Phrase::default() } else { phrase!(" on {}", names(mute)) };
     Finding {
         severity: Severity::Critical,
         grade: Grade::Confirmed,
@@ -180,10 +185,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
                 .into(),
         ],
         fix: Some(Fix {
-            sentence: format!(
-                "Enable KV events{on} with {}, then restart the workers one at a time.{also}",
-                evidence.publish_flags()
-            ),
+            sentence: phrase!("Enable KV events{} with {}, then restart the workers one at a time.{}", on, evidence.publish_flags(), also),
             changes: evidence.publish(mute_parts(evidence, mute)).into_iter().collect(),
             restarts: "rolling restart of every worker; each one loses its KV cache".into(),
             ..Fix::default()
@@ -193,18 +195,20 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
     }
 }
 
-fn mute_summary(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool>]) -> String {
-    let routed = thousands(evidence.router.tally.routed);
+fn mute_summary(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool>]) -> Phrase {
+    let routed = Count(evidence.router.tally.routed);
     if off.is_empty() {
-        format!(
-            "No worker publishes KV events: publishing is not enabled on any of {}, and {routed} requests \
+        phrase!(
+            "No worker publishes KV events: publishing is not enabled on any of {}, and {} requests \
              produced no event.",
-            mute.len()
+            mute.len(),
+            routed
         )
     } else {
-        format!(
-            "No worker publishes KV events ({routed} requests produced none): publishing is not enabled on {}, \
+        phrase!(
+            "No worker publishes KV events ({} requests produced none): publishing is not enabled on {}, \
              and prefix caching is off on {}.",
+            routed,
             names(mute),
             names(off)
         )
@@ -212,10 +216,10 @@ fn mute_summary(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<
 }
 
 /// Lists the names of workers, at most the first four.
-fn names(of: &[&OfWorker<bool>]) -> String {
+fn names(of: &[&OfWorker<bool>]) -> Phrase {
     let names: Vec<&str> = of.iter().take(4).map(|of| of.who.as_ref()).collect();
     let others = if of.len() > 4 { " and others" } else { "" };
-    format!("{}{others}", names.join(", "))
+    phrase!("{}{}", names.join(", "), others)
 }
 
 /// Returns the components of workers on which publishing is not enabled.
@@ -233,24 +237,25 @@ fn mute_parts(evidence: &Evidence, mute: &[&OfWorker<bool>]) -> Part {
 
 fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding {
     let names: Vec<String> = silent.iter().map(|rank| Evidence::name_of(rank)).collect();
-    let routed = thousands(silent.iter().map(|rank| rank.tally.routed).sum());
+    let routed = Count(silent.iter().map(|rank| rank.tally.routed).sum());
     let set = |rank: &RankEvidence| {
         let settings = evidence.settings.publishes.iter();
         settings.filter(|of| of.worker == Some(rank.rank.worker)).map(|of| &of.set).next()
     };
     let mut proofs = vec![
         Proof::new(
-            format!("events of {}", names.join(", ")),
-            format!("0, while {routed} requests were routed there"),
-            "KV events, routers' logs",
+            measure::EVENTS_OF.of(&names.join(", ")),
+            phrase!("0, while {} requests were routed there", routed),
+            Origin::Several(&[Origin::KvEvents, Origin::RouterLogs]),
         )
         .at(evidence.at),
-        Proof::new("ranks that publish", loud.to_string(), "KV events").at(evidence.at),
+        Proof::new(measure::RANKS_PUBLISHING, loud.to_string(), Origin::KvEvents).at(evidence.at),
     ];
     let off: Vec<_> = silent.iter().filter_map(|rank| set(rank)).filter(|set| !set.value).collect();
     for setting in &off {
-        proofs
-            .push(Proof::new("publishes events", "no", setting.source.to_string()).at(setting.at));
+        proofs.push(
+            Proof::new(measure::PUBLISHES_EVENTS, "no", setting.source.to_string()).at(setting.at),
+        );
     }
     proofs.extend(reported::proof(evidence));
     // If publishing is already enabled, the fix is another one.
@@ -258,16 +263,13 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
     let part = if off.len() == silent.len() { evidence.components(pods) } else { None };
     let have = if silent.len() == 1 { "has" } else { "have" };
     let others = match loud {
-        1 => "the other rank is publishing".to_owned(),
-        loud => format!("{loud} other ranks are publishing"),
+        1 => Phrase::from("the other rank is publishing"),
+        loud => phrase!("{} other ranks are publishing", loud),
     };
     Finding {
         severity: Severity::Critical,
         grade: if off.is_empty() { Grade::Likely } else { Grade::Confirmed },
-        summary: format!(
-            "{} {have} published no KV events despite receiving {routed} requests; {others}.",
-            names.join(", ")
-        ),
+        summary: phrase!("{} {} published no KV events despite receiving {} requests; {}.", names.join(", "), have, routed, others),
         effect: "The router assumes an empty cache there, so no request is routed there for its cached prefix."
             .into(),
         proofs,
@@ -277,11 +279,7 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
                 .into(),
         ],
         fix: Some(Fix {
-            sentence: format!(
-                "Restart {} with {} to enable KV events.",
-                names.join(", "),
-                evidence.publish_flags()
-            ),
+            sentence: phrase!("Restart {} with {} to enable KV events.", names.join(", "), evidence.publish_flags()),
             changes: part.and_then(|part| evidence.publish(part)).into_iter().collect(),
             restarts: "restart of that worker, which loses its KV cache".into(),
             ..Fix::default()

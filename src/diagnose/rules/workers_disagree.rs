@@ -1,5 +1,7 @@
 //! KVT002: workers of one model use blocks of different sizes.
 
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Phrase, phrase};
 use crate::dynamo::flag;
 use std::sync::Arc;
 
@@ -50,13 +52,15 @@ impl Rule for WorkersDisagree {
         });
         let SizesByWorker { sizes, claims, untold, open, .. } = models.pop().unwrap_or_default();
         if let Some(open) = open {
-            return Verdict::unknown(format!("needs {open}; block sizes are {}", listed(&sizes)));
+            return Verdict::unknown(phrase!("needs {}; block sizes are {}", open, listed(&sizes)));
         }
         // Old and new workers coexist during a rollout.
         if let (true, Some(change)) = (sizes.len() > 1, evidence.in_rollout()) {
             let sizes = listed(&sizes);
-            return Verdict::unknown(format!(
-                "waiting for a rollout to end: {change}; block sizes are {sizes}"
+            return Verdict::unknown(phrase!(
+                "waiting for a rollout to end: {}; block sizes are {}",
+                change,
+                sizes
             ));
         }
         match sizes.as_slice() {
@@ -64,13 +68,14 @@ impl Rule for WorkersDisagree {
                 "needs the workers' block sizes (no model card, pod or log reports one)",
             ),
             [(size, _)] => match untold {
-                Some(claim) => Verdict::unknown(format!(
-                    "needs the model card of {}: that worker was started with {} tokens, but other cards say {size}",
+                Some(claim) => Verdict::unknown(phrase!(
+                    "needs the model card of {}: that worker was started with {} tokens, but other cards say {}",
                     claim.who(evidence),
-                    claim.tokens
+                    claim.tokens,
+                    size
                 )),
                 None => Verdict::clear(note.unwrap_or_else(|| {
-                    format!("Auto-configured KV block size: {size} (from worker reports)")
+                    phrase!("Auto-configured KV block size: {} (from worker reports)", size)
                 })),
             },
             [(most, _), ..] => differ(evidence, &sizes, &claims, *most).into(),
@@ -94,13 +99,13 @@ fn differ(
     let odd: Vec<String> = odd.flat_map(|(_, who)| who.iter().map(ToString::to_string)).collect();
     let proof = |claim: &&SizeClaim| {
         let who = claim.who(evidence);
-        claim.proof(format!("{} block size, {who}", claim.of.name()))
+        claim.proof(measure::block_size(claim.of).of(&who))
     };
     let proofs: Vec<Proof> = claims.iter().take(16).map(proof).collect();
     Finding {
         severity: Severity::Critical,
         grade: Grade::ConfigOnly,
-        summary: format!("Workers use different block sizes: {}.", listed(sizes)),
+        summary: phrase!("Workers use different block sizes: {}.", listed(sizes)),
         effect: "The router hashes with one size: it rejects the other workers, or never finds their blocks."
             .into(),
         proofs,
@@ -113,19 +118,18 @@ fn differ(
 }
 
 /// Formats sizes with the workers that have them.
-fn listed(sizes: &[(u32, Vec<Arc<str>>)]) -> String {
-    let named = |(size, who): &(u32, Vec<Arc<str>>)| format!("{size} ({})", who.join(", "));
-    sizes.iter().map(named).collect::<Vec<_>>().join("; ")
+fn listed(sizes: &[(u32, Vec<Arc<str>>)]) -> Phrase {
+    let named = |(size, who): &(u32, Vec<Arc<str>>)| phrase!("{} ({})", size, who.join(", "));
+    Phrase::joined("; ", sizes.iter().map(named))
 }
 
 /// Returns the note for parts of the deployment that each agree internally, but not with one another.
-fn agreement(models: &[SizesByWorker<'_>]) -> Option<String> {
+fn agreement(models: &[SizesByWorker<'_>]) -> Option<Phrase> {
     let parts: Vec<(u32, &str)> =
         models.iter().filter_map(|model| Some((model.sizes.first()?.0, model.part?))).collect();
-    let named = |(size, part): &(u32, &str)| format!("{size} ({part})");
-    let named: Vec<String> = parts.iter().map(named).collect();
-    let text =
-        format!("Auto-configured KV block sizes: {} (from worker reports)", named.join(", "));
+    let named = |(size, part): &(u32, &str)| phrase!("{} ({})", size, part);
+    let named = Phrase::joined(", ", parts.iter().map(named));
+    let text = phrase!("Auto-configured KV block sizes: {} (from worker reports)", named);
     (parts.len() > 1).then_some(text)
 }
 
@@ -135,26 +139,32 @@ fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
     let set = match evidence.backend() {
         // From 1.4 on publisher and model card follow the engine.
         Some(Backend::TrtLlm) if follows => {
-            format!("tokens_per_block: {most} in the engine's configuration")
+            phrase!("tokens_per_block: {} in the engine's configuration", most)
         }
         Some(Backend::TrtLlm) => {
-            format!(
-                "{kv_block_size_flag} {most}, and tokens_per_block: {most} in the engine's configuration",
-                kv_block_size_flag = flag::KV_BLOCK_SIZE
+            phrase!(
+                "{} {}, and tokens_per_block: {} in the engine's configuration",
+                flag::KV_BLOCK_SIZE,
+                most,
+                most
             )
         }
         Some(Backend::Vllm | Backend::Mocker) => {
-            format!("{} {most}", flag::BLOCK_SIZE)
+            phrase!("{} {}", flag::BLOCK_SIZE, most)
         }
         Some(Backend::SgLang) => {
-            format!("{} {most}", flag::PAGE_SIZE)
+            phrase!("{} {}", flag::PAGE_SIZE, most)
         }
-        None => format!(
-            "{block_size_flag} {most} (TensorRT-LLM: {kv_block_size_flag} {most} and tokens_per_block: {most}; \
-             SGLang: {page_size_flag} {most})",
-            block_size_flag = flag::BLOCK_SIZE,
-            kv_block_size_flag = flag::KV_BLOCK_SIZE,
-            page_size_flag = flag::PAGE_SIZE
+        None => phrase!(
+            "{} {} (TensorRT-LLM: {} {} and tokens_per_block: {}; \
+             SGLang: {} {})",
+            flag::BLOCK_SIZE,
+            most,
+            flag::KV_BLOCK_SIZE,
+            most,
+            most,
+            flag::PAGE_SIZE,
+            most
         ),
     };
     // One flag does not set both sizes of TensorRT-LLM: alone it would split publisher and engine.
@@ -164,12 +174,14 @@ fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
     };
     let odd = odd.join(", ");
     let sentence = if mends {
-        format!(
-            "Stop {odd}, then start with {set}, the size that the fix of KVT001 sets. Routers reject cards of \
-             another size while the old workers run."
+        phrase!(
+            "Stop {}, then start with {}, the size that the fix of KVT001 sets. Routers reject cards of \
+             another size while the old workers run.",
+            odd,
+            set
         )
     } else {
-        format!("Restart {odd} with {set}, as the other workers have.")
+        phrase!("Restart {} with {}, as the other workers have.", odd, set)
     };
     Fix {
         sentence,

@@ -1,8 +1,11 @@
 //! The two sides of a mismatch: the router's block size and the workers'.
 
+use crate::diagnose::Proof;
 use crate::diagnose::evidence::{Evidence, Ground, RouterKind, SizeClaim};
-use crate::diagnose::verdict::Proof;
-use crate::domain::{ClaimOf, thousands};
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, phrase};
+use crate::diagnose::{Kind, Origin};
+use crate::domain::ClaimOf;
 
 /// A block size with its evidence.
 #[derive(Clone, Debug)]
@@ -18,10 +21,10 @@ pub struct Side {
 }
 
 impl Side {
-    fn of_claim(claim: &SizeClaim, name: impl Into<String>) -> Self {
+    fn of_claim(claim: &SizeClaim, kind: impl Into<Kind>) -> Self {
         Self {
             tokens: claim.tokens,
-            proof: claim.proof(name),
+            proof: claim.proof(kind),
             observed: claim.ground == Ground::Observed,
             by_behaviour: false,
         }
@@ -38,13 +41,13 @@ impl Evidence {
             return Some(Side { tokens, proof, observed: true, by_behaviour: true });
         }
         if let Some(claim) = self.agreed(ClaimOf::Router) {
-            return Some(Side::of_claim(claim, "router block size"));
+            return Some(Side::of_claim(claim, measure::ROUTER_BLOCK_SIZE));
         }
         if self.settings.router_kind == RouterKind::OwnSize {
             return None;
         }
         let card = self.agreed(ClaimOf::Card)?;
-        Some(Side::of_claim(card, "router block size, from the model card"))
+        Some(Side::of_claim(card, measure::ROUTER_BLOCK_SIZE.of("from the model card")))
     }
 
     /// Returns the size that the router hashes requests with, and its evidence.
@@ -57,20 +60,19 @@ impl Evidence {
     /// agrees with the router is ignored: routers read their size from it.
     pub fn workers_side(&self, router: u32) -> Option<Side> {
         if let Some(chains) = self.router.chains {
-            let value = format!(
+            let value = phrase!(
                 "{} ({} of {} prompt lengths match {}-token blocks)",
                 chains.tokens,
-                thousands(chains.agreeing.into()),
-                thousands(chains.prompts.into()),
+                Count(chains.agreeing.into()),
+                Count(chains.prompts.into()),
                 chains.tokens
             );
-            let proof =
-                Proof::new("publisher block size", value, "store events and prompt lengths");
+            let proof = Proof::new(measure::PUBLISHER_BLOCK_SIZE, value, Origin::PromptLengths);
             let side = Side { tokens: chains.tokens, proof, observed: true, by_behaviour: true };
             return Some(side).filter(|side| side.tokens != router);
         }
         let own = [ClaimOf::Engine, ClaimOf::Publisher];
-        let named = |of: ClaimOf| format!("workers' block size, from the {}", of.name());
+        let named = |of: ClaimOf| measure::WORKERS_BLOCK_SIZE.of(phrase!("from the {}", of.name()));
         for of in own {
             let claim = self.agreed(of).filter(|claim| claim.ground == Ground::Observed);
             if let Some(claim) = claim {

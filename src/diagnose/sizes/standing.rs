@@ -1,7 +1,9 @@
 //! Decides which claims about block sizes hold: behaviour beats configuration.
 
+use crate::diagnose::Proof;
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
-use crate::diagnose::verdict::Proof;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::phrase;
 use crate::domain::{Backend, BlockSize, ClaimOf};
 use crate::model::Tally;
 
@@ -44,8 +46,8 @@ impl Evidence {
         let all = of.into_iter().flat_map(|of| self.all_sizes_of(of));
         let set = all.filter(|claim| claim.ground > Ground::Default && !self.holds(claim));
         set.map(|claim| {
-            let (of, who) = (claim.of.name(), claim.who(self));
-            claim.proof(format!("{of} block size, {who}, refuted")).against()
+            let subject = phrase!("{}, refuted", claim.who(self));
+            claim.proof(measure::block_size(claim.of).of(&subject)).against()
         })
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
+use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{ClaimOf, Release, Releases, Timestamp};
 
 /// From this release on a prefill router uses the size in the prefill workers' own cards; before, that of the
@@ -29,7 +30,7 @@ impl Evidence {
     }
 
     /// Returns the worker that joined or left last, if so recently that a rollout may be in progress.
-    pub fn in_rollout(&self) -> Option<String> {
+    pub fn in_rollout(&self) -> Option<Phrase> {
         let settle = Duration::from_secs(self.thresholds.settle_seconds);
         let lately = |at: &Timestamp| at.after(settle) > self.at;
         let changes = self.ranks.iter().filter_map(|rank| {
@@ -37,7 +38,7 @@ impl Evidence {
             Some((at, if rank.gone { "left" } else { "started" }, Self::name_of(rank)))
         });
         let (at, did, name) = changes.max_by_key(|(at, ..)| *at)?;
-        Some(format!("{name} {did} {} s ago", self.at.since(at).as_secs()))
+        Some(phrase!("{} {} {} s ago", name, did, self.at.since(at).as_secs()))
     }
 
     fn sizes_of_model(&self, model: Option<&str>) -> Vec<SizesByWorker<'_>> {

@@ -35,12 +35,14 @@ impl Engine {
             let (verdict, note) = match (check.verdict, check.explained_by) {
                 (Verdict::Found(finding), Some(cause)) => {
                     let missing = format!("explained by {cause}; judged again once that is cured");
-                    (CheckVerdict::Unknown { missing }, finding.summary.clone())
+                    (CheckVerdict::Unknown { missing }, finding.summary.to_string())
                 }
-                (Verdict::Found(finding), None) => (CheckVerdict::Found, finding.summary.clone()),
-                (Verdict::Clear { note }, _) => (CheckVerdict::Clear, note.clone()),
+                (Verdict::Found(finding), None) => {
+                    (CheckVerdict::Found, finding.summary.to_string())
+                }
+                (Verdict::Clear { note }, _) => (CheckVerdict::Clear, note.to_string()),
                 (Verdict::Unknown { missing }, _) => {
-                    (CheckVerdict::Unknown { missing: missing.clone() }, String::new())
+                    (CheckVerdict::Unknown { missing: missing.to_string() }, String::new())
                 }
             };
             CheckRow {
@@ -62,9 +64,11 @@ fn row(raised: Raised<'_>, objects: &Objects, sizes: &SizesInUse) -> FindingRow 
     let finding = raised.finding;
     let (mending, resolved) = (raised.mending, raised.resolved);
     let proofs = finding.proofs.iter().map(|proof| EvidenceRow {
-        claim: proof.claim.clone(),
-        value: proof.value.clone(),
-        source: proof.source.clone(),
+        kind: proof.kind.measure.id,
+        claim: proof.kind.to_string(),
+        value: proof.value.to_string(),
+        source: proof.source.to_string(),
+        since: proof.since,
         at: proof.at,
         against: proof.against,
         worker: proof.worker,
@@ -75,11 +79,11 @@ fn row(raised: Raised<'_>, objects: &Objects, sizes: &SizesInUse) -> FindingRow 
         severity: finding.severity,
         grade: finding.grade,
         advisory: raised.rule.is_advisory(finding),
-        summary: finding.summary.clone(),
-        effect: finding.effect.clone(),
+        summary: finding.summary.to_string(),
+        effect: finding.effect.to_string(),
         evidence: proofs.collect(),
-        refuted_by: finding.refuted_by.clone(),
-        competing: finding.competing.clone(),
+        refuted_by: finding.refuted_by.to_string(),
+        competing: finding.competing.iter().map(ToString::to_string).collect(),
         fix: finding.fix.as_ref().map(|fix| {
             let shown = fix.render(objects, sizes);
             FixRow {

@@ -65,7 +65,11 @@ impl Scene<'_, '_> {
             Some(Verdict::Found(finding)) => finding,
             Some(Verdict::Unknown { missing }) if evidence.several_sizes().is_some() => {
                 let deployment = self.deployment.name.clone();
-                found.unjudged.push(Unjudged { deployment, id: "KVT002", missing });
+                found.unjudged.push(Unjudged {
+                    deployment,
+                    id: "KVT002",
+                    missing: missing.to_string(),
+                });
                 return;
             }
             Some(Verdict::Unknown { .. } | Verdict::Clear { .. }) | None => return,

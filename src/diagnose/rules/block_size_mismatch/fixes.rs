@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Edit, Fix, Part, Restart};
+use crate::diagnose::phrase::{Phrase, phrase};
 use crate::domain::{Backend, ClaimOf, Release};
 use crate::dynamo::{flag, settings, variable};
 
@@ -16,8 +17,8 @@ const ALL_WORKERS: &str =
     "all workers stop before the first one starts again; each one loses its KV cache";
 
 /// Users' documents suggest this setting, so the fix states that it does not help.
-fn frontend_will_not_do() -> String {
-    format!("Setting {} on the frontend will not fix this.", variable::KV_CACHE_BLOCK_SIZE)
+fn frontend_will_not_do() -> Phrase {
+    phrase!("Setting {} on the frontend will not fix this.", variable::KV_CACHE_BLOCK_SIZE)
 }
 
 /// Returns the fix if engine and publisher differ on `some` workers, or on all if `some` is empty. Also returns
@@ -43,37 +44,47 @@ pub(super) fn worker_fix(
     {
         return (fix, Some(engine.tokens));
     }
-    let size = publisher.map_or("the published size".to_owned(), |size| size.to_string());
+    let size = publisher.map_or(Phrase::from("the published size"), |size| phrase!("{}", size));
     let names: Vec<String> = some.iter().map(|rank| Evidence::name_of(rank)).collect();
     let names = names.join(", ");
     let (restart, restarts) = if some.is_empty() {
-        ("do a rolling restart of the workers".to_owned(), WORKERS.to_owned())
+        (Phrase::from("do a rolling restart of the workers"), WORKERS.into())
     } else {
-        (format!("restart {names}"), format!("restart of {names}; each one loses its KV cache"))
+        (phrase!("restart {}", names), phrase!("restart of {}; each one loses its KV cache", names))
     };
-    let alternative = if some.is_empty() { alternative(sizes) } else { String::new() };
+    let alternative = if some.is_empty() { alternative(sizes) } else { Phrase::default() };
     // The action comes first: small screens show little more.
     let sentence = match &state {
         EngineSetting::Overridden(place) => {
-            let whose = if some.is_empty() { "the engines'" } else { &names };
-            format!(
-                "{place} already sets the right size. Find the setting that overrides it in {whose} log, remove \
-                 that setting and {restart}. {frontend}"
+            let whose = if some.is_empty() { "the engines'" } else { names.as_str() };
+            phrase!(
+                "{} already sets the right size. Find the setting that overrides it in {} log, remove \
+                 that setting and {}. {}",
+                place,
+                whose,
+                restart,
+                frontend
             )
         }
         EngineSetting::Open(instruction) | EngineSetting::Pending(instruction) => {
-            format!("{instruction}, then {restart}. {frontend}{alternative}")
+            phrase!("{}, then {}. {}{}", instruction, restart, frontend, alternative)
         }
         EngineSetting::Unknown => {
             let now =
-                sizes.map_or(String::new(), |(_, engine)| format!(" (now {})", engine.tokens));
+                sizes.map_or(Phrase::default(), |(_, engine)| phrase!(" (now {})", engine.tokens));
             let vllm = match evidence.backend() {
-                Some(Backend::TrtLlm) => String::new(),
-                _ => format!(" (vLLM: {} {size})", flag::BLOCK_SIZE),
+                Some(Backend::TrtLlm) => Phrase::default(),
+                _ => phrase!(" (vLLM: {} {})", flag::BLOCK_SIZE, size),
             };
-            format!(
-                "In the engine's configuration, set tokens_per_block to {size}{now}{vllm}, then {restart}. \
-                 {frontend}{alternative}"
+            phrase!(
+                "In the engine's configuration, set tokens_per_block to {}{}{}, then {}. \
+                 {}{}",
+                size,
+                now,
+                vllm,
+                restart,
+                frontend,
+                alternative
             )
         }
     };
@@ -84,10 +95,10 @@ pub(super) fn worker_fix(
 }
 
 /// Returns the other fix: publishers that take the engines' size.
-fn alternative(sizes: Option<(&SizeClaim, &SizeClaim)>) -> String {
+fn alternative(sizes: Option<(&SizeClaim, &SizeClaim)>) -> Phrase {
     let size = sizes.map_or("set to the engine's size".into(), |(_, it)| it.tokens.to_string());
     let flag = flag::KV_BLOCK_SIZE;
-    format!(" Alternative: stop all workers and start them with {flag} {size}.")
+    phrase!(" Alternative: stop all workers and start them with {} {}.", flag, size)
 }
 
 /// Returns the components of `some` workers, or of all that are present.
@@ -189,29 +200,29 @@ fn publisher_fix(
     if let Some(set) = in_place(evidence, flags, engine) {
         return Some(overridden(evidence, set, (publisher, engine), flag));
     }
-    let mut sentence = format!(
-        "Stop all workers, then start them with {flag} {engine}, the block size of their engines"
+    let mut sentence = phrase!(
+        "Stop all workers, then start them with {} {}, the block size of their engines",
+        flag,
+        engine
     );
     let before = |minor| evidence.releases.least.is_none_or(|it| it < Release::new(1, minor));
     match (evidence.backend()?, setting) {
         (Backend::TrtLlm, EngineSetting::Overridden(place)) => {
-            let size = format!(". {place} already sets tokens_per_block: {publisher}, but ");
-            sentence.push_str(&size);
-            sentence.push_str("something overrides that value; look for it in the engines' log");
+            let size = phrase!(". {} already sets tokens_per_block: {}, but ", place, publisher);
+            sentence.push(size);
+            sentence.push("something overrides that value; look for it in the engines' log");
         }
         (Backend::TrtLlm, _) => {
-            sentence.push_str(", or restart them one at a time with tokens_per_block: ");
-            sentence.push_str(&publisher.to_string());
-            sentence.push_str(" in the engine's configuration");
+            sentence.push(", or restart them one at a time with tokens_per_block: ");
+            sentence.push(phrase!("{}", publisher));
+            sentence.push(" in the engine's configuration");
         }
         // From these releases on the publisher follows the engine's own size.
-        (Backend::Vllm, _) if before(2) => sentence.push_str(", or with Dynamo 1.2 or later"),
-        (Backend::SgLang, _) if before(5) => sentence.push_str(", or with Dynamo 1.5 or later"),
+        (Backend::Vllm, _) if before(2) => sentence.push(", or with Dynamo 1.2 or later"),
+        (Backend::SgLang, _) if before(5) => sentence.push(", or with Dynamo 1.5 or later"),
         (Backend::Vllm | Backend::SgLang | Backend::Mocker, _) => {}
     }
-    for end in [".", frontend_too(evidence), " ", &frontend_will_not_do()] {
-        sentence.push_str(end);
-    }
+    sentence = phrase!("{}.{} {}", sentence, frontend_too(evidence), frontend_will_not_do());
     Some(Fix {
         sentence,
         changes: vec![change],
@@ -240,7 +251,7 @@ fn overridden(
     let frontend = frontend_will_not_do();
     let who = set.who(evidence);
     let log = evidence.sizes_of(ClaimOf::Publisher).find(|claim| claim.tokens == publisher);
-    let seen = log.map_or_else(String::new, |claim| format!(" ({})", claim.source));
+    let seen = log.map_or_else(Phrase::default, |claim| phrase!(" ({})", claim.source));
     let upgrade = match (evidence.backend(), evidence.releases.least) {
         (Some(Backend::Vllm), Some(least)) if least < Release::new(1, 2) => {
             "Upgrade to Dynamo 1.2 or later, where the publisher uses the engine's size"
@@ -252,11 +263,20 @@ fn overridden(
             "Find what overrides the publisher's size, such as a wrapper script or a patched image"
         }
     };
-    let sentence = format!(
-        "{flag} {engine} is already set on {who}, but its publisher uses {publisher}{seen}. {upgrade}, then \
-         restart that worker; or start it with {flag} {publisher}, if its engine supports that size. {frontend}"
+    let sentence = phrase!(
+        "{} {} is already set on {}, but its publisher uses {}{}. {}, then \
+         restart that worker; or start it with {} {}, if its engine supports that size. {}",
+        flag,
+        engine,
+        who,
+        publisher,
+        seen,
+        upgrade,
+        flag,
+        publisher,
+        frontend
     );
-    let restarts = format!("restart of {who}, which loses its KV cache");
+    let restarts = phrase!("restart of {}, which loses its KV cache", who);
     Fix { sentence, restarts, ..Fix::default() }
 }
 
@@ -319,27 +339,26 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
         return stray_router_fix(evidence, router, workers);
     }
     let own = match evidence.settings.router_kind {
-        RouterKind::Frontend => String::new(),
-        RouterKind::OwnSize | RouterKind::Unknown => format!(
-            " A standalone router (dynamo.router) needs {} {workers}.",
-            evidence.knob_text(settings::ROUTER_SIZE, "")
+        RouterKind::Frontend => Phrase::default(),
+        RouterKind::OwnSize | RouterKind::Unknown => phrase!(
+            " A standalone router (dynamo.router) needs {} {}.",
+            evidence.knob_text(settings::ROUTER_SIZE, ""),
+            workers
         ),
     };
     let flag = match evidence.backend() {
         Some(Backend::TrtLlm) => {
-            format!("{} {workers}", flag::KV_BLOCK_SIZE)
+            phrase!("{} {}", flag::KV_BLOCK_SIZE, workers)
         }
         Some(Backend::Vllm | Backend::Mocker) => {
-            format!("{} {workers}", flag::BLOCK_SIZE)
+            phrase!("{} {}", flag::BLOCK_SIZE, workers)
         }
         Some(Backend::SgLang) => {
-            format!("{} {workers}", flag::PAGE_SIZE)
+            phrase!("{} {}", flag::PAGE_SIZE, workers)
         }
-        None => format!(
-            "{kv_block_size_flag} {workers} (vLLM: {block_size_flag} {workers})",
-            kv_block_size_flag = flag::KV_BLOCK_SIZE,
-            block_size_flag = flag::BLOCK_SIZE
-        ),
+        None => {
+            phrase!("{} {} (vLLM: {} {})", flag::KV_BLOCK_SIZE, workers, flag::BLOCK_SIZE, workers)
+        }
     };
     let change = worker_size_flag(evidence, workers, wrong_components(evidence, &[]));
     let set = match &change {
@@ -348,18 +367,24 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
     };
     if let Some(set) = set {
         let who = set.who(evidence);
-        let sentence = format!(
-            "{flag} is already set on {who}, but its model card says {router}, and the router uses the card's \
-             size. Stop all workers, then start them, so that each one registers a card with {workers}.{}",
+        let sentence = phrase!(
+            "{} is already set on {}, but its model card says {}, and the router uses the card's \
+             size. Stop all workers, then start them, so that each one registers a card with {}.{}",
+            flag,
+            who,
+            router,
+            workers,
             frontend_too(evidence)
         );
         return Fix { sentence, restarts: ALL_WORKERS.into(), ..Fix::default() };
     }
     Fix {
-        sentence: format!(
-            "Stop all workers, then start them with {flag}, so that their model cards match the published block \
-             size. The router uses the card's size and rejects workers whose cards differ.{}{own}",
-            frontend_too(evidence)
+        sentence: phrase!(
+            "Stop all workers, then start them with {}, so that their model cards match the published block \
+             size. The router uses the card's size and rejects workers whose cards differ.{}{}",
+            flag,
+            frontend_too(evidence),
+            own
         ),
         changes: change.into_iter().collect(),
         restart: restart_of_cards(evidence),
@@ -370,26 +395,32 @@ pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix 
 /// Returns the fix if cards and workers agree, but the router still hashes with another size: a configured one,
 /// or that of an earlier card.
 fn stray_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
-    let restarts = evidence.frontend_restarts();
+    let restarts = evidence.frontend_restarts().into();
     let declares = |claim: &&SizeClaim| claim.tokens == router && claim.ground > Ground::Default;
     if evidence.sizes_of(ClaimOf::Declared).any(|claim| declares(&claim)) {
         return declared_fix(evidence, router, workers);
     }
-    let sentence = format!(
-        "Restart the frontend: model cards say {workers}, but its router still hashes with {router} (a Dynamo \
+    let sentence = phrase!(
+        "Restart the frontend: model cards say {}, but its router still hashes with {} (a Dynamo \
          0.9 router keeps the size of the first card it saw). A standalone router (dynamo.router) needs {} \
-         {workers} instead.",
-        evidence.knob_text(settings::ROUTER_SIZE, "")
+         {} instead.",
+        workers,
+        router,
+        evidence.knob_text(settings::ROUTER_SIZE, ""),
+        workers
     );
     Fix { sentence, restarts, ..Fix::default() }
 }
 
 /// Returns the fix if the frontend hashes with the block size declared on it.
 fn declared_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
-    let sentence = format!(
-        "Set {kv_cache_block_size}={workers} on the frontend: its router hashes with the declared {router}, \
-         not with the model cards' {workers}.",
-        kv_cache_block_size = variable::KV_CACHE_BLOCK_SIZE
+    let sentence = phrase!(
+        "Set {}={} on the frontend: its router hashes with the declared {}, \
+         not with the model cards' {}.",
+        variable::KV_CACHE_BLOCK_SIZE,
+        workers,
+        router,
+        workers
     );
     let changes = vec![Change::Set {
         on: Part::Frontend,
@@ -397,7 +428,7 @@ fn declared_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         flags: &[flag::KV_CACHE_BLOCK_SIZE],
         value: workers.to_string(),
     }];
-    Fix { sentence, changes, restarts: evidence.frontend_restarts(), ..Fix::default() }
+    Fix { sentence, changes, restarts: evidence.frontend_restarts().into(), ..Fix::default() }
 }
 
 /// Returns the fix for a standalone router: a new value for the setting that it was started with.
@@ -415,11 +446,14 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     };
     let sentence = match &variable {
         Some(variable) => {
-            format!("Restart {who} with {variable}={workers} (now {router}).")
+            phrase!("Restart {} with {}={} (now {}).", who, variable, workers, router)
         }
-        None => format!(
-            "Restart {who} with {} {workers} (now {router}).",
-            evidence.knob_text(settings::ROUTER_SIZE, "")
+        None => phrase!(
+            "Restart {} with {} {} (now {}).",
+            who,
+            evidence.knob_text(settings::ROUTER_SIZE, ""),
+            workers,
+            router
         ),
     };
     let value = workers.to_string();

@@ -2,9 +2,12 @@
 
 use super::fixes::worker_fix;
 use super::{INDEX_EMPTY, Mismatch};
+use crate::diagnose::Origin;
 use crate::diagnose::evidence::Evidence;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 use crate::dynamo::variable;
 
 /// Finds a difference between engine and publisher in a router's warnings: a store that is rejected with
@@ -21,21 +24,21 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
     }
     let mut proofs = vec![
         Proof::new(
-            "\"Failed to find parent block\"",
-            format!("{} of {} with num_blocks=0", thousands(empty), thousands(all)),
-            "routers' logs",
+            measure::PARENT_WARNINGS,
+            phrase!("{} of {} with num_blocks=0", Count(empty), Count(all)),
+            Origin::RouterLogs,
         )
         .heard(evidence.router.heard.parent),
     ];
     if overlap.known > 0 {
         // Any request with a cache hit has ended this function above.
-        let value = format!("0 of {} requests", thousands(overlap.known));
-        let proof = Proof::new("cache hits", value, "routers' logs");
+        let value = phrase!("0 of {} requests", Count(overlap.known));
+        let proof = Proof::new(measure::CACHE_HITS, value, Origin::RouterLogs);
         proofs.push(proof.heard(evidence.router.heard.routed));
     }
     if tally.remove > 0 {
-        let claim = "\"Failed to find block to remove\"";
-        let proof = Proof::new(claim, thousands(tally.remove), "routers' logs");
+        let claim = measure::REMOVE_WARNINGS;
+        let proof = Proof::new(claim, phrase!("{}", Count(tally.remove)), Origin::RouterLogs);
         proofs.push(proof.heard(evidence.router.heard.remove));
     }
     if let Some(inferred) = evidence.router.inferred {
@@ -45,10 +48,10 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
     let finding = Finding {
         severity: Severity::Critical,
         grade: Grade::Likely,
-        summary: format!(
+        summary: phrase!(
             "Block sizes differ between the workers' publishers and engines: the router rejected {} empty store \
              events.",
-            thousands(empty)
+            Count(empty)
         ),
         effect: INDEX_EMPTY.into(),
         proofs,
@@ -67,65 +70,67 @@ pub(super) fn heard(evidence: &Evidence) -> Option<Mismatch> {
 }
 
 /// Returns the facts in the logs, and the input that is needed to judge.
-pub(super) fn missing(evidence: &Evidence) -> String {
+pub(super) fn missing(evidence: &Evidence) -> Phrase {
     let tally = &evidence.router.tally;
     let overlap = tally.overlaps.best();
     let mut told = Vec::new();
     if let Some(inferred) = evidence.router.inferred {
         let (tokens, samples) = (inferred.tokens, inferred.samples);
-        told.push(format!(
-            "the router hashes {tokens}-token blocks (from {} costs)",
-            thousands(samples)
+        told.push(phrase!(
+            "the router hashes {}-token blocks (from {} costs)",
+            tokens,
+            Count(samples)
         ));
     }
     if overlap.known > 0 {
-        told.push(format!(
+        told.push(phrase!(
             "{} of {} requests had no cache hit",
-            thousands(overlap.zero),
-            thousands(overlap.known)
+            Count(overlap.zero),
+            Count(overlap.known)
         ));
     }
     let (full, unsaid) = (tally.parent_full, tally.parent_unsaid);
     if full + unsaid > 0 {
-        told.push(format!(
+        told.push(phrase!(
             "{} stores were rejected because the parent block is unknown",
-            thousands(full + unsaid)
+            Count(full + unsaid)
         ));
     }
     if tally.parent_empty > 0 {
-        told.push(format!(
+        told.push(phrase!(
             "{} rejected stores were empty (at least {} needed)",
-            thousands(tally.parent_empty),
+            Count(tally.parent_empty),
             evidence.thresholds.min_parent_warnings
         ));
     } else if tally.remove > 0 && full + unsaid == 0 {
-        told.push(format!(
+        told.push(phrase!(
             "{} removals were of unknown blocks, and no store was rejected",
-            thousands(tally.remove)
+            Count(tally.remove)
         ));
     }
     if told.is_empty() {
         return nothing_of_sizes(evidence);
     }
-    let told = told.join(", ");
-    format!(
-        "{told}; the cause needs \"Failed to find parent block\" lines that name num_blocks, workers' logs from \
-         their start, or KV events"
+    let told = Phrase::joined(", ", told);
+    phrase!(
+        "{}; the cause needs \"Failed to find parent block\" lines that name num_blocks, workers' logs from \
+         their start, or KV events",
+        told
     )
 }
 
 /// Returns the input that is needed if the logs say nothing about block sizes.
-fn nothing_of_sizes(evidence: &Evidence) -> String {
+fn nothing_of_sizes(evidence: &Evidence) -> Phrase {
     let routed = evidence.router.tally.routed;
     if routed == 0 {
-        return "needs log lines of a router or a worker (none found)".to_owned();
+        return Phrase::from("needs log lines of a router or a worker (none found)");
     }
     // From 1.1 on lines of decode routers end with the cost (dynamo-kv-router 1.1, `scheduling/selector.rs`).
-    format!(
+    phrase!(
         "no data on cache hits: none of {} \"Selected worker\" lines names cached blocks (from Dynamo 1.1 on, \
-         lines for decode workers do not); needs DEBUG lines ({log}=debug on the frontend), workers' logs \
+         lines for decode workers do not); needs DEBUG lines ({}=debug on the frontend), workers' logs \
          from their start, or KV events",
-        thousands(routed),
-        log = variable::LOG
+        Count(routed),
+        variable::LOG
     )
 }

@@ -2,10 +2,13 @@
 
 use super::fixes::worker_fix;
 use super::{INDEX_EMPTY, Mismatch};
+use crate::diagnose::Origin;
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, SizeClaim};
 use crate::diagnose::fix::Fix;
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, workers_of};
-use crate::domain::{ClaimOf, Grade, Severity, WorkerId, thousands};
+use crate::domain::{ClaimOf, Grade, Severity, WorkerId};
 use crate::model::Tally;
 
 /// Finds workers whose KV events show that engine and publisher use different block sizes.
@@ -24,14 +27,14 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
     if said.is_none() {
         for (publisher, block) in outgrown.iter().take(4) {
             let who = block.who(evidence);
-            proofs.push(publisher.proof(format!("publisher block size, {who}")));
-            proofs.push(block.proof(format!("largest engine block, {who}")));
+            proofs.push(publisher.proof(measure::PUBLISHER_BLOCK_SIZE.of(&who)));
+            proofs.push(block.proof(measure::LARGEST_BLOCK.of(&who)));
         }
     }
     let garbage = evidence.absurd_sizes().filter(|claim| concerns(claim));
     proofs.extend(garbage.take(4).map(|claim| {
         let who = claim.who(evidence);
-        claim.proof(format!("implausible block size, {} of {who}", claim.of.name()))
+        claim.proof(measure::IMPLAUSIBLE_BLOCK_SIZE.of(phrase!("{} of {}", claim.of.name(), who)))
     }));
     let tally = &evidence.router.tally;
     // A router's log does not always name the worker of an unknown removal.
@@ -75,13 +78,13 @@ pub(super) fn published(evidence: &Evidence) -> Option<Mismatch> {
 fn split_proofs(evidence: &Evidence, split: &[(&SizeClaim, &SizeClaim)], proofs: &mut Vec<Proof>) {
     for (publisher, engine) in split.iter().take(4) {
         let who = engine.who(evidence);
-        proofs.push(publisher.proof(format!("publisher block size, {who}")));
+        proofs.push(publisher.proof(measure::PUBLISHER_BLOCK_SIZE.of(&who)));
         // Every source of the engine's size, once each: the setting to change is among them.
         let alike =
             |claim: &&SizeClaim| claim.about() == engine.about() && claim.tokens == engine.tokens;
         let others = evidence.sizes_of(ClaimOf::Engine).filter(alike);
         for claim in std::iter::once(*engine).chain(others) {
-            let proof = claim.proof(format!("engine block size, {who}"));
+            let proof = claim.proof(measure::ENGINE_BLOCK_SIZE.of(&who));
             if !proofs.contains(&proof) {
                 proofs.push(proof);
             }
@@ -89,21 +92,21 @@ fn split_proofs(evidence: &Evidence, split: &[(&SizeClaim, &SizeClaim)], proofs:
     }
 }
 
-fn published_effect(fault: &Fault<'_>) -> String {
+fn published_effect(fault: &Fault<'_>) -> Phrase {
     match fault.names().as_slice() {
         [] => INDEX_EMPTY.into(),
-        names => format!(
+        names => phrase!(
             "The router's index holds no blocks of {}, so no request is routed there for a cached prefix.",
             names.join(", ")
         ),
     }
 }
 
-fn corrupt_summary(evidence: &Evidence, claim: &SizeClaim, fault: &Fault<'_>) -> String {
-    format!(
+fn corrupt_summary(evidence: &Evidence, claim: &SizeClaim, fault: &Fault<'_>) -> Phrase {
+    phrase!(
         "The publisher of {} uses a block size of {} tokens, which must be corrupted memory. {}.",
         claim.who(evidence),
-        thousands(claim.tokens.into()),
+        Count(claim.tokens.into()),
         fault.seen()
     )
 }
@@ -114,11 +117,13 @@ const LARGEST: u32 = 65_536;
 /// Returns the fix for bindings that pass on a wrong size, as those of Dynamo 0.7 did (ai-dynamo/dynamo, issue 5015).
 fn upgrade(tokens: u32, who: &str) -> Fix {
     Fix {
-        sentence: format!(
-            "Upgrade Dynamo on {who}: its bindings corrupt the block size ({tokens}), as Dynamo 0.7 did. No \
-             setting fixes this."
+        sentence: phrase!(
+            "Upgrade Dynamo on {}: its bindings corrupt the block size ({}), as Dynamo 0.7 did. No \
+             setting fixes this.",
+            who,
+            tokens
         ),
-        restarts: format!("rolling restart of {who}; each worker loses its KV cache"),
+        restarts: phrase!("rolling restart of {}; each worker loses its KV cache", who),
         ..Fix::default()
     }
 }
@@ -216,18 +221,19 @@ impl<'a> Fault<'a> {
     }
 
     /// Describes the events that arrive in place of stores with blocks.
-    fn seen(&self) -> String {
+    fn seen(&self) -> Phrase {
         let counters = &self.counted.counters;
         if self.empties {
-            let (empty, stores) = (thousands(counters.empty_stores), thousands(counters.stores));
+            let (empty, stores) = (Count(counters.empty_stores), Count(counters.stores));
             let all = counters.empty_stores == counters.stores;
-            let share = if all { format!("All {stores}") } else { format!("{empty} of {stores}") };
-            format!("{share} store events arrived empty")
+            let share =
+                if all { phrase!("All {}", stores) } else { phrase!("{} of {}", empty, stores) };
+            phrase!("{} store events arrived empty", share)
         } else if self.removals {
-            let removed = thousands(counters.removed_blocks);
-            format!("{removed} removals arrived, but no store event with blocks")
+            let removed = Count(counters.removed_blocks);
+            phrase!("{} removals arrived, but no store event with blocks", removed)
         } else {
-            "No store event with blocks arrived".to_owned()
+            Phrase::from("No store event with blocks arrived")
         }
     }
 
@@ -269,53 +275,48 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
     let counters = &counted.counters;
     let mut proofs = Vec::new();
     if *empties {
-        let value =
-            format!("{} of {}", thousands(counters.empty_stores), thousands(counters.stores));
-        proofs.push(Proof::new("empty store events", value, plane.clone()).at(evidence.at));
+        let value = phrase!("{} of {}", Count(counters.empty_stores), Count(counters.stores));
+        proofs.push(Proof::new(measure::EMPTY_STORES, value, plane.clone()).at(evidence.at));
         // Without this row, the shares of empty and of rejected stores seem to contradict each other.
         let (empty, refused) = (counters.empty_stores, counters.refused_stores);
         if refused > 0 && refused < empty && empty == counters.stores {
-            let value = format!(
+            let value = phrase!(
                 "{} of {}; the other {} start a prompt, so they have no parent",
-                thousands(refused),
-                thousands(empty),
-                thousands(empty - refused)
+                Count(refused),
+                Count(empty),
+                Count(empty - refused)
             );
-            let claim = "of those, rejected because the parent block is unknown";
-            proofs.push(Proof::new(claim, value, "kvtop's index copy").at(evidence.at));
+            let claim = measure::EMPTY_STORES_REJECTED;
+            proofs.push(Proof::new(claim, value, Origin::IndexCopy).at(evidence.at));
         }
     }
     if *removals {
-        let value = format!(
+        let value = phrase!(
             "{} removed blocks, all unknown; {} store events with blocks",
-            thousands(counters.removed_blocks),
-            thousands(counted.full_stores())
+            Count(counters.removed_blocks),
+            Count(counted.full_stores())
         );
-        proofs.push(Proof::new("removals without stores", value, plane).at(evidence.at));
+        proofs.push(Proof::new(measure::REMOVALS_WITHOUT_STORES, value, plane).at(evidence.at));
     }
     let heard = &evidence.router.tally;
     if heard.parent_empty > 0 {
-        let value = format!("{} with num_blocks=0", thousands(heard.parent_empty));
-        let proof = Proof::new("\"Failed to find parent block\"", value, "routers' logs");
+        let value = phrase!("{} with num_blocks=0", Count(heard.parent_empty));
+        let proof = Proof::new(measure::PARENT_WARNINGS, value, Origin::RouterLogs);
         proofs.push(proof.heard(evidence.router.heard.parent));
     }
     if some.is_empty() && heard.remove > 0 {
-        let claim = "\"Failed to find block to remove\"";
-        let proof = Proof::new(claim, thousands(heard.remove), "routers' logs");
+        let claim = measure::REMOVE_WARNINGS;
+        let proof = Proof::new(claim, phrase!("{}", Count(heard.remove)), Origin::RouterLogs);
         proofs.push(proof.heard(evidence.router.heard.remove));
     }
-    let source = "routers' counters (kv_cache_events_applied)";
+    let source = Origin::RouterCounters;
     for (claim, refused, applied) in [
-        (
-            "stores rejected because the parent block is unknown",
-            heard.stores_orphaned,
-            heard.stores_applied,
-        ),
-        ("removals of unknown blocks", heard.removals_missing, heard.removals_applied),
+        (measure::STORES_REJECTED_FOR_PARENT, heard.stores_orphaned, heard.stores_applied),
+        (measure::REMOVALS_OF_UNKNOWN_BLOCKS, heard.removals_missing, heard.removals_applied),
     ] {
         if some.is_empty() && refused > 0 {
-            let value = format!("{} of {}", thousands(refused), thousands(refused + applied));
-            proofs.push(Proof::new(claim, value, source).at(evidence.at));
+            let value = phrase!("{} of {}", Count(refused), Count(refused + applied));
+            proofs.push(Proof::new(claim, value, source.clone()).at(evidence.at));
         }
     }
     if let Some(inferred) = evidence.router.inferred {
@@ -324,35 +325,50 @@ fn published_proofs(evidence: &Evidence, fault: &Fault<'_>) -> Vec<Proof> {
     proofs
 }
 
-fn published_summary(evidence: &Evidence, sizes: &Sizes<'_>, fault: &Fault<'_>) -> String {
+fn published_summary(evidence: &Evidence, sizes: &Sizes<'_>, fault: &Fault<'_>) -> Phrase {
     let seen = fault.seen();
     let names = fault.names();
     let (publishers, engines, verb) = match names.as_slice() {
-        [] => ("workers publish".to_owned(), "their engines", "use"),
-        [name] => (format!("{name} publishes"), "its engine", "uses"),
-        names => (format!("{} publish", names.join(", ")), "their engines", "use"),
+        [] => (Phrase::from("workers publish"), "their engines", "use"),
+        [name] => (phrase!("{} publishes", name), "its engine", "uses"),
+        names => (phrase!("{} publish", names.join(", ")), "their engines", "use"),
     };
     let told = evidence.worker_size().map(|claim| claim.tokens);
     match (sizes.named, sizes.more_than, told) {
-        (Some((publisher, engine)), ..) => format!(
-            "Block sizes differ: {publishers} {}-token blocks but {engines} {verb} {}. {seen}.",
-            publisher.tokens, engine.tokens
+        (Some((publisher, engine)), ..) => phrase!(
+            "Block sizes differ: {} {}-token blocks but {} {} {}. {}.",
+            publishers,
+            publisher.tokens,
+            engines,
+            verb,
+            engine.tokens,
+            seen
         ),
-        (None, Some(size), _) => format!(
-            "Block sizes differ: {publishers} {size}-token blocks but {engines} {verb} larger ones. {seen}."
+        (None, Some(size), _) => phrase!(
+            "Block sizes differ: {} {}-token blocks but {} {} larger ones. {}.",
+            publishers,
+            size,
+            engines,
+            verb,
+            seen
         ),
         (None, None, Some(size)) => {
-            format!(
-                "Block sizes differ: {publishers} {size}-token blocks, {engines} another size. {seen}."
+            phrase!(
+                "Block sizes differ: {} {}-token blocks, {} another size. {}.",
+                publishers,
+                size,
+                engines,
+                seen
             )
         }
         (None, None, None) => match names.as_slice() {
             [] => {
-                format!("Block sizes differ between the workers' publishers and engines. {seen}.")
+                phrase!("Block sizes differ between the workers' publishers and engines. {}.", seen)
             }
-            names => format!(
-                "Block sizes differ between publisher and engine on {}. {seen}.",
-                names.join(", ")
+            names => phrase!(
+                "Block sizes differ between publisher and engine on {}. {}.",
+                names.join(", "),
+                seen
             ),
         },
     }

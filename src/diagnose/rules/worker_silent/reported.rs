@@ -1,8 +1,11 @@
 //! Silent workers whose cause is known: an address that no engine binds, or a router's own metric.
 
+use crate::diagnose::Origin;
 use crate::diagnose::evidence::{Evidence, RankEvidence};
+use crate::diagnose::measure;
+use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof};
-use crate::domain::{Grade, Severity, thousands};
+use crate::domain::{Grade, Severity};
 use crate::dynamo::{engine, flag};
 
 const EFFECT: &str = "The router knows no cached blocks of these workers, so no request is routed there for its \
@@ -26,41 +29,36 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
         .iter()
         .take(16)
         .map(|of| {
-            let claim = format!("endpoint of KV events, {}", of.who);
+            let claim = measure::EVENTS_ENDPOINT.of(&of.who);
             Proof::new(claim, of.set.value.to_string(), of.set.source.to_string())
                 .at(of.set.at)
                 .of_worker(of.worker)
         })
         .collect();
-    let value = format!("0, while {} requests were served", thousands(served));
+    let value = phrase!("0, while {} requests were served", Count(served));
     proofs
-        .push(Proof::new("KV events of these workers", value, "every event plane").at(evidence.at));
+        .push(Proof::new(measure::KV_EVENTS_OF_THESE, value, Origin::EventPlanes).at(evidence.at));
     proofs.extend(proof(evidence));
     let names: Vec<&str> = found.iter().take(4).map(|of| of.who.as_ref()).collect();
     let others = if found.len() > 4 { " and others" } else { "" };
-    let names = format!("{}{others}", names.join(", "));
+    let names = phrase!("{}{}", names.join(", "), others);
     let address = &first.set.value;
     let port = address.rsplit(':').next().filter(|port| port.parse::<u16>().is_ok());
     let bound =
-        format!("tcp://*:{}", port.map_or(engine::VLLM_EVENT_PORT.to_string(), str::to_owned));
+        phrase!("tcp://*:{}", port.map_or(engine::VLLM_EVENT_PORT.to_string(), str::to_owned));
     Some(
         Finding::new(
             Severity::Critical,
             Grade::Confirmed,
-            format!(
-                "KV events of {names} never leave the engine: vLLM connects to {address} instead of binding \
-                 it, because the address has no *."
-            ),
+            phrase!("KV events of {} never leave the engine: vLLM connects to {} instead of binding \
+                 it, because the address has no *.", names, address),
             proofs,
         )
         .means(EFFECT, "One KV event from these workers.")
         .rather_than("KVT004: kvtop may listen in the wrong place, but the address alone explains the silence.")
         .mended_by(
-            format!(
-                "In {config}, change the endpoint from {address} to {bound}, then do a rolling restart of {names}.",
-                config = flag::KV_EVENTS_CONFIG
-            ),
-            format!("rolling restart of {names}; each one loses its KV cache"),
+            phrase!("In {}, change the endpoint from {} to {}, then do a rolling restart of {}.", flag::KV_EVENTS_CONFIG, address, bound, names),
+            phrase!("rolling restart of {}; each one loses its KV cache", names),
         )
         .by_itself(),
     )
@@ -73,24 +71,22 @@ pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
     if count == 0 || served < evidence.thresholds.min_silent_routed {
         return None;
     }
-    let workers = if count == 1 { "1 worker".to_owned() } else { format!("{count} workers") };
-    let value = format!("0, while {} requests were served", thousands(served));
-    let mut proofs = vec![Proof::new("KV events", value, "every event plane").at(evidence.at)];
+    let workers = if count == 1 { Phrase::from("1 worker") } else { phrase!("{} workers", count) };
+    let value = phrase!("0, while {} requests were served", Count(served));
+    let mut proofs =
+        vec![Proof::new(measure::KV_EVENTS, value, Origin::EventPlanes).at(evidence.at)];
     proofs.extend(proof(evidence));
     Some(
         Finding::new(
             Severity::Critical,
             Grade::Confirmed,
-            format!("The router's metric reports {workers} without a source of KV events, and no event was seen."),
+            phrase!("The router's metric reports {} without a source of KV events, and no event was seen.", workers),
             proofs,
         )
         .means(EFFECT, "One KV event from any worker.")
         .mended_by(
-            format!(
-                "Start the workers with {}, then do a rolling restart. The frontend's log names them \
-                 (KV EVENT ROUTING MISCONFIGURATION).",
-                evidence.publish_flags()
-            ),
+            phrase!("Start the workers with {}, then do a rolling restart. The frontend's log names them \
+                 (KV EVENT ROUTING MISCONFIGURATION).", evidence.publish_flags()),
             "rolling restart of these workers; each one loses its KV cache",
         ),
     )
@@ -99,8 +95,8 @@ pub(super) fn sourceless(evidence: &Evidence) -> Option<Finding> {
 /// Returns the routers' own metric about workers without a source of KV events.
 pub(super) fn proof(evidence: &Evidence) -> Option<Proof> {
     let count = evidence.router.sourceless;
-    let value = format!("{count} (dynamo_component_router_kv_event_source_mismatch_workers)");
-    let proof = Proof::new("workers without a source of KV events", value, "routers' metrics");
+    let value = phrase!("{} (dynamo_component_router_kv_event_source_mismatch_workers)", count);
+    let proof = Proof::new(measure::WORKERS_WITHOUT_EVENTS, value, Origin::RouterMetrics);
     (count > 0).then(|| proof.at(evidence.at))
 }
 
