@@ -25,9 +25,6 @@ pub use zmq::{ZmqTarget, published};
 /// The largest number of followed logs, and of scraped endpoints; a note names the rest.
 pub const TARGET_LIMIT: usize = 512;
 
-/// The beginning of the note that no Dynamo pod was found; wrong if pods may not be listed.
-pub const EMPTY: &str = "no Dynamo pod in namespace";
-
 /// Default port of a frontend.
 const HTTP_PORT: u16 = 8000;
 
@@ -134,6 +131,8 @@ pub struct Wanted {
     pub scrapes: Vec<ScrapeTarget>,
     /// `ConfigMap`s to read, by name, and which of their keys are variables.
     pub config_maps: Vec<ConfigMapUse>,
+    /// The note that the namespace has no Dynamo pod. Not known while pods may not be listed.
+    pub empty: Option<String>,
     /// Notes on missing or ambiguous parts, as sentences.
     pub notes: Vec<String>,
 }
@@ -264,7 +263,7 @@ fn chosen<'a>(seen: &Seen<'a>, choice: &Choice, wanted: &mut Wanted) -> Vec<&'a 
         )),
     }
     if pods.is_empty() {
-        wanted.notes.push(format!("{EMPTY} `{}`", seen.namespace));
+        wanted.empty = Some(format!("no Dynamo pod in namespace `{}`", seen.namespace));
     }
     pods.sort_by_key(|pod| (rank(pod.role), Arc::clone(&pod.name)));
     pods

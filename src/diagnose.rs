@@ -30,7 +30,7 @@ pub use hysteresis::{Check, Diagnosis, Raised};
 pub use objectives::Objectives;
 pub use phrase::{Phrase, Piece};
 pub use proof::{Kind, Measure, Origin, Proof};
-pub use rules::RULES;
+pub use rules::{RULES, frontend_size_only};
 pub use thresholds::{Key, ThresholdError, Thresholds};
 pub use verdict::{Finding, Verdict, workers_of};
 

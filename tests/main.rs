@@ -39,6 +39,7 @@ mod recordings;
 mod scenarios;
 mod screens;
 mod seeks;
+mod sentences;
 mod simulation;
 mod soak;
 mod story;

@@ -25,7 +25,13 @@ mod workers_disagree;
 
 use super::Rule;
 use super::evidence::Settings;
+use super::phrase::Phrase;
 use crate::domain::{ClaimOf, ClaimWhat};
+
+/// Returns the summary of KVT016 if the fix of the finding `cause` changes the workers' block size.
+pub fn frontend_size_only(declared: u32, worker: u32, cause: &str) -> Phrase {
+    block_size_declared::frontend_only(declared, worker, cause)
+}
 
 /// Every rule, in the order in which findings of one severity are listed: causes first.
 pub const RULES: &[&dyn Rule] = &[

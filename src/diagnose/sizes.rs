@@ -212,6 +212,7 @@ mod tests {
                 raw: raw.into(),
                 at,
                 last,
+                set_by: None,
             };
             claim.proof(measure::ENGINE_BLOCK_SIZE).value
         };

@@ -1,5 +1,6 @@
 //! Claims: statements about settings, each with whom it is about and how it is known.
 
+use std::fmt;
 use std::sync::Arc;
 
 use super::WorkerId;
@@ -216,4 +217,60 @@ pub struct Claim {
     pub source: Arc<str>,
     /// The text it was read from, shortened.
     pub raw: Arc<str>,
+    /// The flag or variable that set the value; none for a value from elsewhere.
+    pub set_by: Option<SetBy>,
+}
+
+/// The flag or variable that sets a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum SetBy {
+    /// A command-line flag, with its dashes.
+    Flag(Arc<str>),
+    /// An environment variable.
+    Variable {
+        /// Its name.
+        name: Arc<str>,
+        /// The `ConfigMap` that it takes its value from, and the key there.
+        from: Option<(Arc<str>, Arc<str>)>,
+    },
+}
+
+impl SetBy {
+    /// Returns the name of the flag or variable.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Flag(name) | Self::Variable { name, .. } => name,
+        }
+    }
+
+    /// Returns the flag, if it is one.
+    pub fn flag(&self) -> Option<&str> {
+        match self {
+            Self::Flag(name) => Some(name),
+            Self::Variable { .. } => None,
+        }
+    }
+
+    /// Returns the variable, if it is one.
+    pub fn variable(&self) -> Option<&str> {
+        match self {
+            Self::Variable { name, .. } => Some(name),
+            Self::Flag(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for SetBy {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(name) => formatter.write_str(name),
+            Self::Variable { name, from: None } => write!(formatter, "env {name}"),
+            Self::Variable { name, from: Some((map, key)) } if key == name => {
+                write!(formatter, "env {name} (ConfigMap {map})")
+            }
+            Self::Variable { name, from: Some((map, key)) } => {
+                write!(formatter, "env {name} (ConfigMap {map}: {key})")
+            }
+        }
+    }
 }

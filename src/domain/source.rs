@@ -49,6 +49,8 @@ pub enum Trouble {
     Certificate,
     /// The login may not read some of the Kubernetes resources that kvtop reads.
     NoPermission,
+    /// The login may not list pods, so what is not seen may be there.
+    PodsHidden,
     /// A resource kind is not installed in the cluster. Normal without Dynamo's operator.
     NotInstalled,
     /// The API server answers some requests with an error.
@@ -159,7 +161,7 @@ pub struct SourceNote {
     pub pending: bool,
     /// What was read of a stream's history.
     pub history: Option<HistoryNote>,
-    /// How many publishers of KV events it reaches, where it connects to each.
+    /// The connections that it should have, and has: to publishers of KV events, or to the logs of containers.
     pub peers: Option<Peers>,
     /// The first publishers that it does not reach, at most [`UNREACHED_LISTED`].
     pub unreached: Vec<Unreached>,
@@ -193,12 +195,12 @@ impl SourceNote {
 /// Publishers that a note lists as not reached, at most.
 pub const UNREACHED_LISTED: usize = 3;
 
-/// Publishers of KV events that a source connects to.
+/// The connections of a source that connects to several publishers or logs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Peers {
-    /// Those that it should.
+    /// Connections that the source should have.
     pub wanted: u64,
-    /// Those that it does.
+    /// Connections that the source has.
     pub reached: u64,
 }
 

@@ -256,6 +256,7 @@ fn size(part: &Part<'_>, of: ClaimOf, worker: Option<WorkerId>) -> Option<SizeCl
         ground: Ground::Setting,
         source: Arc::clone(&claim.source),
         raw: Arc::clone(&claim.raw),
+        set_by: claim.set_by.clone(),
         at: Timestamp::default(),
         last: Timestamp::default(),
     })
@@ -267,6 +268,7 @@ fn setting<T>(claim: &Claim, value: T) -> Setting<T> {
         ground: Ground::Setting,
         source: Arc::clone(&claim.source),
         raw: Arc::clone(&claim.raw),
+        set_by: claim.set_by.clone(),
         at: Timestamp::default(),
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::document::{Key, Node};
 use super::manifest::{Config, Part};
 use super::{Source, Spot};
-use crate::domain::{Basis, Claim, ClaimValue};
+use crate::domain::{Basis, Claim, ClaimValue, SetBy};
 use crate::wire::printable;
 
 /// Longest text shown with a place.
@@ -22,12 +22,6 @@ pub(super) struct Text<'a> {
 /// Returns where the lines of `text` start, in bytes.
 pub(super) fn line_starts(text: &str) -> Vec<usize> {
     std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
-}
-
-/// Returns the variable that the last part of a claim's source names: `env NAME`, `env NAME (ConfigMap MAP)`
-/// where that has a key of the same name, or `env NAME (ConfigMap MAP: KEY)`.
-pub(super) fn variable(label: &str) -> Option<&str> {
-    label.strip_prefix("env ")?.split(' ').next()
 }
 
 /// A variable's entry, and the list that it stands in.
@@ -111,14 +105,17 @@ impl<'a> Text<'a> {
             });
             return self.spot(config.file, place, &what);
         }
-        let label = claim.source.rsplit(", ").next().unwrap_or_default();
-        if let Some((file, key)) = part.lent(label) {
+        if let Some((file, key)) = claim.set_by.as_ref().and_then(|by| part.lent(by)) {
             return self.spot(file, (key.line, key.column), &what);
         }
-        let place = match variable(label) {
-            _ if claim.basis == Basis::Default => None,
-            Some(name) => part.variable(name).map(|found| (found.entry.line, found.entry.column)),
-            None => self.flag(part, &[label]).map(|(_, at)| self.place_of(part.file, at.start)),
+        let place = match &claim.set_by {
+            Some(SetBy::Variable { name, .. }) => {
+                part.variable(name).map(|found| (found.entry.line, found.entry.column))
+            }
+            Some(SetBy::Flag(name)) => {
+                self.flag(part, &[name]).map(|(_, at)| self.place_of(part.file, at.start))
+            }
+            None => None,
         };
         self.spot(part.file, place.unwrap_or_else(|| part.place_for_more()), &what)
     }
@@ -190,12 +187,10 @@ impl<'a> Part<'a> {
         })
     }
 
-    /// Returns the key of a `ConfigMap` that a claim's source names, with its file.
-    fn lent(&self, label: &str) -> Option<(usize, &'a Key)> {
-        let (name, from) = label.strip_prefix("env ")?.split_once(" (ConfigMap ")?;
-        let from = from.strip_suffix(')')?;
-        let (map, key) = from.split_once(": ").unwrap_or((from, name));
-        let (_, config) = self.lenders.iter().find(|(name, _)| name.as_ref() == map)?;
+    /// Returns the key of a `ConfigMap` that a variable takes its value from, with its file.
+    fn lent(&self, by: &SetBy) -> Option<(usize, &'a Key)> {
+        let SetBy::Variable { from: Some((map, key)), .. } = by else { return None };
+        let (_, config) = self.lenders.iter().find(|(name, _)| **name == **map)?;
         Some((config.file, config.node.entry(key)?.0))
     }
 

@@ -195,6 +195,7 @@ mod tests {
             basis,
             source: source.into(),
             raw: "".into(),
+            set_by: None,
         }
     }
 

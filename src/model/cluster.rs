@@ -238,6 +238,7 @@ impl Cluster {
             basis: Basis::File,
             source: file_source(name, key),
             raw: Arc::clone(&setting.raw),
+            set_by: None,
         };
         let read = settings.iter().filter(|setting| setting.engine == file.engine);
         let mut claims: Vec<Claim> = Vec::new();

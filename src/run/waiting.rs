@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use super::live::Attach;
 use super::output::tell;
-use crate::attach;
-use crate::domain::{SourceState, Timestamp};
+use crate::domain::{SourceState, Timestamp, Trouble};
 use crate::snapshot::{Snapshot, SourceRow};
 
 /// Sources without which there is nothing to print.
@@ -17,9 +16,6 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 
 /// The largest number of messages, so that changing states do not flood a terminal.
 const MOST: usize = 24;
-
-/// The permission without which pods are unknown, as the source names it.
-const NO_PODS: &str = "list on pods";
 
 /// The messages that were already printed.
 #[derive(Debug, Default)]
@@ -75,9 +71,12 @@ impl Waiting {
         if let Some(row) = listed.filter(|row| !row.why.is_empty()) {
             self.once(&format!("{}: {}", row.name, row.why));
         }
-        let shown = listed.is_some_and(|row| !row.why.contains(NO_PODS));
-        let notes = attach.wanted.borrow().notes.clone();
-        for note in notes.iter().filter(|note| shown || !note.starts_with(attach::EMPTY)) {
+        let shown = listed.is_some_and(|row| !row.troubles.contains(&Trouble::PodsHidden));
+        let (notes, empty) = {
+            let wanted = attach.wanted.borrow();
+            (wanted.notes.clone(), wanted.empty.clone())
+        };
+        for note in notes.iter().chain(empty.iter().filter(|_| shown)) {
             self.once(note);
         }
     }

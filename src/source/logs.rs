@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::domain::SourceState;
+use crate::domain::{Peers, SourceState};
 use crate::source::crew::{self, Crew, Lead, Post};
 use crate::source::kube::KubeClient;
 use crate::source::notes::{Notes, how_many};
@@ -188,6 +188,8 @@ impl Lead for Logs {
         };
         let why = if targets == 0 { "no containers to follow yet" } else { why.as_str() };
         notes.set(state, why, None);
+        let (wanted, reached) = (targets as u64, followed as u64);
+        notes.peers(Peers { wanted, reached }, Vec::new());
         notes.count(counts.dropped, counts.cuts);
         notes.tell();
     }

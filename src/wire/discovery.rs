@@ -145,6 +145,7 @@ fn model_card(value: &Value, source: &str, facts: &mut Facts) {
             basis: Basis::Observed,
             source: Arc::clone(&source),
             raw: raw.into(),
+            set_by: None,
         }));
     };
     if let Some(size) = card.get("kv_cache_block_size").and_then(Value::as_u64) {

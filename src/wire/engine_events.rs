@@ -104,6 +104,7 @@ pub(super) fn decode(pod: &[u8], kept: &[u8], facts: &mut Facts) -> Result<(), R
         basis: Basis::Observed,
         source: format!("KV events of the engine of {pod}").into(),
         raw: format!("block_size: {}", kept.block_size).into(),
+        set_by: None,
     }));
     Ok(())
 }

@@ -62,10 +62,11 @@ struct WireUnreached {
 }
 
 /// Every kind of trouble with its name in recordings, but the one that belongs to a namespace.
-const TROUBLES: [(&str, Trouble); 10] = [
+const TROUBLES: [(&str, Trouble); 11] = [
     ("logged_out", Trouble::LoggedOut),
     ("certificate", Trouble::Certificate),
     ("no_permission", Trouble::NoPermission),
+    ("pods_hidden", Trouble::PodsHidden),
     ("not_installed", Trouble::NotInstalled),
     ("partly_unanswered", Trouble::PartlyUnanswered),
     ("no_deployment", Trouble::NoDeployment),
@@ -144,6 +145,13 @@ impl WireUnreached {
     }
 }
 
+/// Returns the logs that are followed, from a recording of a version that wrote their counts only in words.
+fn logs_in_words(source: &str, why: &str) -> Option<Peers> {
+    let words = why.split_once(" logs followed").filter(|_| source == "logs")?.0;
+    let (reached, wanted) = words.split_once(" of ")?;
+    Some(Peers { wanted: wanted.parse().ok()?, reached: reached.parse().ok()? })
+}
+
 /// Returns the kinds of trouble of a note. A recording without the key says so in words only.
 fn troubles(recorded: Option<Vec<WireTrouble>>, why: &str) -> Vec<Trouble> {
     match recorded {
@@ -205,7 +213,10 @@ pub fn decode(source: &Arc<str>, at: Timestamp, body: &[u8]) -> Result<SourceNot
             complete: history.complete,
             ledger: history.ledger.as_ref().map(ledger),
         }),
-        peers: wire.peers.map(|WirePeers { wanted, reached }| Peers { wanted, reached }),
+        peers: wire
+            .peers
+            .map(|WirePeers { wanted, reached }| Peers { wanted, reached })
+            .or_else(|| logs_in_words(source, &wire.why)),
         unreached: wire
             .unreached
             .into_iter()

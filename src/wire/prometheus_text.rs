@@ -173,6 +173,7 @@ fn configured(pod: &Arc<str>, sample: &Sample<'_>) -> Vec<Fact> {
             source: format!("metrics of {pod}").into(),
             raw: format!("enable_prefix_caching=\"{}\"", if reuse { "True" } else { "False" })
                 .into(),
+            set_by: None,
         })
     }));
     facts
@@ -201,6 +202,7 @@ fn adopted(what: ClaimWhat, pod: &Arc<str>, sample: &Sample<'_>, value: f64) -> 
         basis: Basis::Observed,
         source: format!("metrics of {pod}").into(),
         raw: format!("{}{{model=\"{model}\"}} {size}", sample.metric).into(),
+        set_by: None,
     }))
 }
 

@@ -205,6 +205,7 @@ fn event_source(line: &Line<'_>, pod: &Arc<str>, publishes: bool) -> Option<Fact
         basis: Basis::Observed,
         source: format!("log of {pod}").into(),
         raw: "".into(),
+        set_by: None,
     }))
 }
 

@@ -139,6 +139,7 @@ fn of<T>(worker: u64, value: T) -> OfWorker<T> {
         source: "pod p, --no-enable-prefix-caching".into(),
         raw: "--no-enable-prefix-caching".into(),
         at: Timestamp(1),
+        set_by: None,
     };
     OfWorker { worker: Some(WorkerId(worker)), who: format!("w{}", worker - 1).into(), set }
 }
@@ -214,7 +215,7 @@ fn an_engine_that_connects_to_its_own_address_is_named_with_the_address_to_bind(
 
 fn setting_of(of: OfWorker<()>) -> Setting<std::sync::Arc<str>> {
     let Setting { ground, source, raw, at, .. } = of.set;
-    Setting { value: "".into(), ground, source, raw, at }
+    Setting { value: "".into(), ground, source, raw, at, set_by: None }
 }
 
 #[test]
@@ -239,7 +240,7 @@ fn decode_context_parallelism_explains_larger_blocks_of_an_engine() {
 
     let parallel = |count: u64| {
         let Setting { ground, source, raw, at, .. } = of(1, ()).set;
-        let set = Setting { value: count, ground, source, raw, at };
+        let set = Setting { value: count, ground, source, raw, at, set_by: None };
         OfWorker { worker: Some(WorkerId(1)), who: "w0".into(), set }
     };
     evidence.settings.context_parallel = vec![parallel(2)];

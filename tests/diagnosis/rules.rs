@@ -162,6 +162,7 @@ pub(super) fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
         raw: format!("block_size: {tokens}").into(),
         at: Timestamp(1),
         last: Timestamp(1),
+        set_by: None,
     }
 }
 
@@ -172,6 +173,7 @@ pub(super) fn setting<T>(value: T) -> Setting<T> {
         source: "a test".into(),
         raw: "as set".into(),
         at: Timestamp(1),
+        set_by: None,
     }
 }
 

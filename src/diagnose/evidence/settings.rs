@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{ClaimOf, ClaimWhat, Timestamp, WorkerId};
+use crate::domain::{ClaimOf, ClaimWhat, SetBy, Timestamp, WorkerId};
 
 /// How a value is known, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +40,8 @@ pub struct SizeClaim {
     pub source: Arc<str>,
     /// The text it was read from.
     pub raw: Arc<str>,
+    /// The flag or variable that set it; none for a value from elsewhere.
+    pub set_by: Option<SetBy>,
     /// When the claim was first seen.
     pub at: Timestamp,
     /// When the claim was last seen.
@@ -57,6 +59,8 @@ pub struct Setting<T> {
     pub source: Arc<str>,
     /// The text it was read from.
     pub raw: Arc<str>,
+    /// The flag or variable that set it; none for a value from elsewhere.
+    pub set_by: Option<SetBy>,
     /// When.
     pub at: Timestamp,
 }
@@ -75,8 +79,7 @@ pub struct OfWorker<T> {
 impl<T> Setting<T> {
     /// Returns the flag that set it, when it was one: a flag wins over a variable of the same meaning.
     pub fn flag(&self) -> Option<&str> {
-        let (_, name) = self.source.rsplit_once(", ")?;
-        name.starts_with('-').then_some(name)
+        self.set_by.as_ref()?.flag()
     }
 }
 

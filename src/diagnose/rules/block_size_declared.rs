@@ -86,6 +86,22 @@ impl Rule for BlockSizeDeclared {
     }
 }
 
+fn differs(declared: u32, worker: u32) -> Phrase {
+    phrase!(
+        "Frontend KV block size ({}) does not match worker block size ({}). Set \
+         {variable::KV_CACHE_BLOCK_SIZE}={} on the frontend",
+        declared,
+        worker,
+        worker
+    )
+}
+
+/// Returns the summary if the fix of another finding changes the workers' block size.
+pub(in crate::diagnose) fn frontend_only(declared: u32, worker: u32, cause: &str) -> Phrase {
+    let differs = differs(declared, worker);
+    phrase!("{}; change the workers only as the fix of {} says.", differs, cause)
+}
+
 /// Returns the summary in the wording of the users' documents, which are about TensorRT-LLM; other engines have
 /// other settings. While KVT001 is found, the second option is left out, because it would undo that fix.
 fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> Phrase {
@@ -99,18 +115,8 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> Phrase
             size
         );
     }
-    let differs = phrase!(
-        "Frontend KV block size ({}) does not match worker block size ({}). Set \
-         {}={} on the frontend",
-        declared,
-        worker,
-        variable::KV_CACHE_BLOCK_SIZE,
-        worker
-    );
     match BlockSizeMismatch.judge(evidence) {
-        Verdict::Found(_) => {
-            phrase!("{}; change the workers only as the fix of KVT001 says.", differs)
-        }
+        Verdict::Found(_) => frontend_only(declared, worker, "KVT001"),
         Verdict::Clear { .. } | Verdict::Unknown { .. } => {
             let setting = match evidence.backend() {
                 Some(Backend::Vllm) => {
@@ -134,7 +140,7 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> Phrase
                     phrase!("tokens_per_block={}", declared)
                 }
             };
-            phrase!("{} or configure {} on workers.", differs, setting)
+            phrase!("{} or configure {} on workers.", differs(declared, worker), setting)
         }
     }
 }

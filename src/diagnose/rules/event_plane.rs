@@ -345,7 +345,7 @@ fn remedy(source: &str, trouble: &Trouble) -> Option<Phrase> {
         Trouble::LoggedOut => {
             "Log in again, as `kubectl get pods` requests; kvtop then continues by itself."
         }
-        Trouble::NoPermission => {
+        Trouble::NoPermission | Trouble::PodsHidden => {
             "Grant the role that `kvtop rbac` prints, or pass an event server with --nats-url or --zmq."
         }
         Trouble::Certificate => {

@@ -50,17 +50,17 @@ impl Rule for RouterMode {
             let finding = off(summary, Grade::ConfigOnly, proof.at(mode.at));
             let change = Some(variable(variable::ROUTER_MODE, &[flag::ROUTER_MODE], "kv"));
             let text = named(variable::ROUTER_MODE, "kv");
-            return set(finding, evidence, Some(mode), change, (&text, "kv"));
+            return set(finding, evidence, Some(mode), change, (text, "kv"));
         }
         let printed = evidence.router.weight.filter(|_| routed > 0);
         let weight = settings.overlap_weight.as_ref();
         let one = || evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "1.0");
-        let text = evidence.knob_text(settings::OVERLAP, "=1.0");
+        let text = Phrase::from(evidence.knob_text(settings::OVERLAP, "=1.0"));
         if printed == Some(0.0) {
             let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", Origin::RouterLogs);
             let summary = "The router ignores cached blocks: the overlap weight is 0.";
             let finding = off(summary, Grade::Confirmed, proof);
-            return set(finding, evidence, weight, one(), (&text, "1.0"));
+            return set(finding, evidence, weight, one(), (text, "1.0"));
         }
         if let Some(set_to) = weight
             && set_to.value <= 0.0
@@ -70,7 +70,7 @@ impl Rule for RouterMode {
             let summary =
                 "The router is configured to ignore cached blocks: the overlap weight is 0.";
             let finding = off(summary, Grade::ConfigOnly, proof.at(set_to.at));
-            return set(finding, evidence, weight, one(), (&text, "1.0"));
+            return set(finding, evidence, weight, one(), (text, "1.0"));
         }
         if let Some(heat) = &settings.temperature
             && heat.value > 0.0
@@ -79,7 +79,7 @@ impl Rule for RouterMode {
             let change =
                 Some(variable(variable::ROUTER_TEMPERATURE, &[flag::ROUTER_TEMPERATURE], "0"));
             let text = named(variable::ROUTER_TEMPERATURE, "0");
-            return set(finding, evidence, Some(heat), change, (&text, "0"));
+            return set(finding, evidence, Some(heat), change, (text, "0"));
         }
         let mut workers: Vec<_> = evidence.present().map(|rank| rank.rank).collect();
         workers.dedup();
@@ -176,8 +176,8 @@ fn off(summary: impl Into<Phrase>, grade: Grade, proof: Proof) -> Finding {
 }
 
 /// Adds the fix to a finding: a new value for the flag, or else for the variable.
-fn named(variable: &str, value: &str) -> String {
-    format!("{variable}={value}")
+fn named(variable: &str, value: &str) -> Phrase {
+    phrase!("{}={}", variable, value)
 }
 
 fn set<T>(
@@ -185,7 +185,7 @@ fn set<T>(
     evidence: &Evidence,
     was: Option<&Setting<T>>,
     change: Option<Change>,
-    (text, value): (&str, &str),
+    (text, value): (Phrase, &str),
 ) -> Verdict {
     let sentence = match was.and_then(Setting::flag) {
         Some(flag) => phrase!("Restart the frontend with {} {}.", flag, value),

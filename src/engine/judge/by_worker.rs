@@ -65,6 +65,7 @@ impl Engine {
         if let (Ground::Observed, Some(cause)) = (of.set.ground, cause) {
             of.set.source = Arc::clone(&cause.claim.source);
             of.set.raw = Arc::clone(&cause.claim.raw);
+            of.set.set_by.clone_from(&cause.claim.set_by);
         }
         of
     }

@@ -51,6 +51,7 @@ impl Engine {
             ground: ground(claim.basis),
             source: Arc::clone(&claim.source),
             raw: Arc::clone(&claim.raw),
+            set_by: claim.set_by.clone(),
             at: stored.first,
             last: stored.last,
         })
@@ -318,6 +319,7 @@ pub(super) fn with<T>(stored: &StoredClaim, value: T) -> Setting<T> {
         ground: ground(stored.claim.basis),
         source: Arc::clone(&stored.claim.source),
         raw: Arc::clone(&stored.claim.raw),
+        set_by: stored.claim.set_by.clone(),
         at: stored.first,
     }
 }

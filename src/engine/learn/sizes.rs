@@ -130,5 +130,6 @@ fn said(
         basis: Basis::Observed,
         source: format!("log of {}", notice.pod).into(),
         raw: Arc::clone(&notice.raw),
+        set_by: None,
     }
 }

@@ -89,10 +89,8 @@ fn latency(engine: &Engine, name: LatencyName, at: Timestamp) -> Option<Latency>
 fn all_followed(engine: &Engine) -> bool {
     let notes = engine.sources.all().filter(|(name, _)| name.as_ref() == "logs");
     let whole = notes.filter_map(|(_, record)| record.note.as_ref()).any(|note| {
-        // `3 of 3 logs followed`, see `source::logs`.
-        let mut words = note.why.split([' ', ';']);
-        let counts = (words.next(), words.nth(1));
-        note.state == SourceState::Live && counts.0.is_some() && counts.0 == counts.1
+        let all = note.peers.is_some_and(|logs| logs.wanted > 0 && logs.reached >= logs.wanted);
+        note.state == SourceState::Live && all
     });
     whole && engine.cluster.pods().any(|record| record.pod.role.is_router())
 }

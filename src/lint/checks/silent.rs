@@ -1,11 +1,10 @@
 //! Workers on which publishing of KV events is not enabled.
 
 use crate::diagnose;
-use crate::domain::{Backend, ClaimOf, ClaimWhat, Role, Severity};
+use crate::domain::{Backend, ClaimOf, ClaimWhat, Role, SetBy, Severity};
 use crate::dynamo::{engine, flag};
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
-use crate::lint::place::variable;
 use crate::lint::plan::publishes;
 use crate::lint::{Edit, Flaw};
 
@@ -89,11 +88,12 @@ fn mend_silence(
             let split = version.is_some_and(|version| version >= (1, 3));
             let on = if split { flag::PUBLISH_KV_EVENTS } else { flag::PUBLISH_EVENTS_AND_METRICS };
             let claim = part.claims.get(&(ClaimWhat::PublishesEvents, ClaimOf::Publisher))?;
-            let label = claim.source.rsplit(", ").next().unwrap_or_default();
-            let edit = match variable(label) {
-                Some(name) => text.set_env(part, name, "true"),
-                None if label.starts_with("--no-") => text.replace_flag(part, label, Some(on)),
-                None => text.set_flag(part, &[on], None),
+            let edit = match &claim.set_by {
+                Some(SetBy::Variable { name, .. }) => text.set_env(part, name, "true"),
+                Some(SetBy::Flag(name)) if name.starts_with("--no-") => {
+                    text.replace_flag(part, name, Some(on))
+                }
+                Some(SetBy::Flag(_)) | None => text.set_flag(part, &[on], None),
             };
             Some((Severity::Critical, format!("Start the workers with {on}."), edit))
         }

@@ -1,11 +1,10 @@
 //! Values that Dynamo does not know (KVT104).
 
-use crate::domain::{Claim, ClaimValue, ClaimWhat, Role};
+use crate::domain::{Claim, ClaimValue, ClaimWhat, Role, SetBy};
 use crate::dynamo::router::MODES;
 use crate::lint::Flaw;
 use crate::lint::judge::Scene;
 use crate::lint::manifest::Part;
-use crate::lint::place::variable;
 use crate::lint::plan::means_kv;
 
 use super::NOT_KNOWN;
@@ -51,12 +50,11 @@ struct Wrong {
 }
 
 fn label(claim: &Claim) -> &str {
-    let label = claim.source.rsplit(", ").next().unwrap_or_default();
-    variable(label).unwrap_or(label)
+    claim.set_by.as_ref().map_or(&claim.source, SetBy::name)
 }
 
 fn wrong(part: &Part<'_>, what: ClaimWhat, claim: &Claim, value: &str) -> Option<Wrong> {
-    let is_flag = label(claim).starts_with('-');
+    let is_flag = claim.set_by.as_ref().and_then(SetBy::flag).is_some();
     match what {
         ClaimWhat::RouterMode => {
             let known = MODES.contains(&value);

@@ -51,7 +51,7 @@ impl Scene<'_, '_> {
                         flaw.spots.push(spot.clone());
                         flaw.summary.push_str(" No worker was given; 32 is its engine's default.");
                     }
-                    None => self.cite(&mut flaw, tokens, found),
+                    None => self.cite(&mut flaw, tokens, &evidence, found),
                 }
                 found.flaws.push(flaw);
             }
@@ -105,6 +105,7 @@ impl Scene<'_, '_> {
             ground: Ground::Default,
             source: "default of TensorRT-LLM".into(),
             raw: spot.what.as_str().into(),
+            set_by: None,
             at: Timestamp::default(),
             last: Timestamp::default(),
         };
@@ -113,7 +114,7 @@ impl Scene<'_, '_> {
 
     /// Cites the setting behind `tokens`. If another finding's fix changes the workers' size, the summary
     /// leaves the workers to that fix.
-    fn cite(&self, flaw: &mut Flaw, tokens: u32, found: &Verdicts) {
+    fn cite(&self, flaw: &mut Flaw, tokens: u32, evidence: &Evidence, found: &Verdicts) {
         let says =
             |part: &Part<'_>, of: &ClaimOf| part.count(ClaimWhat::BlockSize, *of) == Some(tokens);
         let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
@@ -131,8 +132,14 @@ impl Scene<'_, '_> {
             let mut known = found.flaws.iter();
             known.any(|it| it.id == *id && it.deployment == flaw.deployment)
         });
-        if let (Some(id), Some((first, _))) = (mended, flaw.summary.split_once(" or configure ")) {
-            flaw.summary = format!("{first}; change the workers only as the fix of {id} says.");
+        // The rule itself has left the workers to KVT001 if that is found.
+        let by_rule = diagnose::rule("KVT001").map(|rule| rule.judge(evidence));
+        let declared = |part: &Part<'_>| part.count(ClaimWhat::BlockSize, ClaimOf::Declared);
+        let declared = self.frontends().filter_map(declared).find(|known| *known != tokens);
+        if let (Some(id), Some(declared)) = (mended, declared)
+            && !matches!(by_rule, Some(Verdict::Found(_)))
+        {
+            flaw.summary = diagnose::frontend_size_only(declared, tokens, id).to_string();
         }
     }
 

@@ -2,12 +2,11 @@
 
 use super::{Scene, decimal, flag, raised, text_of};
 use crate::diagnose::Evidence;
-use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role};
+use crate::domain::{Backend, Claim, ClaimOf, ClaimValue, ClaimWhat, Role, SetBy};
 use crate::dynamo::router::MODES;
 use crate::dynamo::{flag, variable};
 use crate::lint::checks;
 use crate::lint::manifest::Part;
-use crate::lint::place::variable;
 use crate::lint::plan::{Plan, means_kv};
 use crate::lint::{Edit, Verdicts};
 
@@ -156,11 +155,9 @@ impl Scene<'_, '_> {
         claim: &Claim,
         value: &str,
     ) -> Option<Edit> {
-        let label = claim.source.rsplit(", ").next()?;
-        match variable(label) {
-            Some(name) => self.text.set_env(part, name, value),
-            None if label.starts_with("--") => self.text.set_flag(part, &[label], Some(value)),
-            None => None,
+        match claim.set_by.as_ref()? {
+            SetBy::Variable { name, .. } => self.text.set_env(part, name, value),
+            SetBy::Flag(name) => self.text.set_flag(part, &[name], Some(value)),
         }
     }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::{Seen, row};
-use crate::attach;
 use crate::domain::{Role, SourceState};
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::PodRow;
@@ -215,7 +214,6 @@ fn deployment(client: &KubeClient, seen: &Seen, all: &[Right]) -> Vec<Check> {
     });
     let notes = seen.wanted.iter().flat_map(|wanted| &wanted.notes);
     // Of pods there is a line already.
-    let notes = notes.filter(|note| !note.starts_with(attach::EMPTY));
     checks.extend(notes.map(|note| Check::new(DEPLOYMENT, "note", Verdict::Warning, note)));
     checks
 }

@@ -199,6 +199,7 @@ impl Board {
         let texts: Vec<&str> = complaints.iter().map(|(_, text)| text.as_str()).collect();
         let text = texts.join("; ").into();
         let mut troubles: Vec<Trouble> = complaints.into_iter().map(|(kind, _)| kind).collect();
+        troubles.extend(self.is_blind().then_some(Trouble::PodsHidden));
         troubles.sort();
         troubles.dedup();
         Reason { text, troubles }

@@ -11,7 +11,7 @@ use super::image;
 use super::{raw, shared};
 use crate::domain::{
     Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, ConfigSource, EngineFile, HiddenSetting,
-    Release, Role, Setting, Subject,
+    Release, Role, SetBy, Setting, Subject,
 };
 use crate::dynamo::{Kind, Setting as Row, engine, flag, settings, variable};
 
@@ -75,7 +75,10 @@ impl Process<'_> {
             EngineConfig::Written { path, settings } => {
                 let own = settings.iter().filter(|setting| Some(setting.engine) == self.backend);
                 let label = format!("{path}, which its command writes");
-                own.map(|setting| (setting, self.claim_of(setting, &label))).collect()
+                own.map(|setting| {
+                    (setting, Claim { set_by: None, ..self.claim_of(setting, &label) })
+                })
+                .collect()
             }
             _ => Vec::new(),
         };
@@ -255,6 +258,7 @@ impl Process<'_> {
             basis: self.basis,
             source: format!("{}, image tag", self.place).into(),
             raw: raw(image),
+            set_by: None,
         })
     }
 
@@ -328,6 +332,7 @@ impl Process<'_> {
             basis: self.basis,
             source: format!("{}, {name}", self.place).into(),
             raw: Arc::clone(&setting.raw),
+            set_by: Some(SetBy::Flag(name.into())),
         }
     }
 
@@ -335,17 +340,14 @@ impl Process<'_> {
         let off = row.off.iter().any(|name| found.name.replace('_', "-") == **name);
         let given = found.value.filter(|_| found.is_for(row));
         let value = row.kind.read(given, off).or_else(|| row.kind.given_as_text(given))?;
-        let label = match found.form {
-            Form::Variable => match found.lender {
-                Some(from) if *from.key == *found.name => {
-                    format!("env {} (ConfigMap {})", found.name, from.config_map)
-                }
-                Some(from) => {
-                    format!("env {} (ConfigMap {}: {})", found.name, from.config_map, from.key)
-                }
-                None => format!("env {}", found.name),
-            },
-            Form::Flag | Form::Joined => found.name.clone(),
+        let name = Arc::from(found.name.as_str());
+        let set_by = match found.form {
+            Form::Variable => {
+                let key =
+                    found.lender.map(|it| (it.config_map.as_ref().into(), it.key.as_ref().into()));
+                SetBy::Variable { name, from: key }
+            }
+            Form::Flag | Form::Joined => SetBy::Flag(name),
         };
         Some(Claim {
             what: row.what,
@@ -354,8 +356,9 @@ impl Process<'_> {
             model: None,
             value,
             basis: self.basis,
-            source: format!("{}, {label}", self.place).into(),
+            source: format!("{}, {set_by}", self.place).into(),
             raw: raw(&found.text(row)),
+            set_by: Some(set_by),
         })
     }
 
@@ -407,6 +410,7 @@ impl Process<'_> {
             basis: Basis::Default,
             source: who.into(),
             raw: raw(&format!("not set: {}{unless}", names.join(", "))),
+            set_by: None,
         })
     }
 }
@@ -422,6 +426,7 @@ fn default_block_size(of: ClaimOf, subject: &Subject) -> Claim {
         basis: Basis::Default,
         source: "default of TensorRT-LLM".into(),
         raw: raw(&format!("not set: {}", engine::TRTLLM_BLOCK_SIZE)),
+        set_by: None,
     }
 }
 

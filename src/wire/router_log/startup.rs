@@ -165,6 +165,7 @@ pub(super) fn read(line: &Line<'_>, pod: &Arc<str>, facts: &mut Vec<Fact>) {
             basis: Basis::Observed,
             source: format!("log of {pod}").into(),
             raw: "".into(),
+            set_by: None,
         }));
     };
     for (_, numbers) in LINES.iter().filter(|(mark, _)| line.has(mark)) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Edit, Fix, Part, Restart};
 use crate::diagnose::phrase::{Phrase, phrase};
-use crate::domain::{Backend, ClaimOf, Release};
+use crate::domain::{Backend, ClaimOf, Release, SetBy};
 use crate::dynamo::{flag, settings, variable};
 
 /// The restarts after a change of worker settings.
@@ -234,8 +234,8 @@ fn publisher_fix(
 /// Returns the setting by one of `flags` that already asks for `tokens`.
 fn in_place<'a>(evidence: &'a Evidence, flags: &[&str], tokens: u32) -> Option<&'a SizeClaim> {
     let by_flag = |claim: &&SizeClaim| {
-        let name = claim.source.rsplit_once(", ").map_or("", |(_, name)| name);
-        claim.tokens == tokens && flags.contains(&name)
+        let flag = claim.set_by.as_ref().and_then(SetBy::flag);
+        claim.tokens == tokens && flag.is_some_and(|flag| flags.contains(&flag))
     };
     let of = [ClaimOf::Publisher, ClaimOf::Engine, ClaimOf::Card];
     of.into_iter().find_map(|of| evidence.all_sizes_of(of).find(by_flag))
@@ -435,14 +435,14 @@ fn declared_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
 fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     let claim = evidence.sizes_of(ClaimOf::Router).find(|claim| claim.tokens == router);
     let who = claim.map_or_else(|| Arc::from("the router"), |claim| claim.who(evidence));
-    let name = claim.and_then(|claim| claim.source.rsplit_once(", ")).map_or("", |(_, name)| name);
-    let variable = match (name.strip_prefix("env "), evidence.releases.least) {
-        (Some(name), _) => Some(name.to_owned()),
+    let set_by = claim.and_then(|claim| claim.set_by.as_ref());
+    let variable = match (set_by, evidence.releases.least) {
+        (Some(SetBy::Variable { name, .. }), _) => Some(name.to_string()),
         // No setting names a size, so the variable of this version can be set.
-        (None, Some(least)) if !name.starts_with('-') && least >= Release::new(1, 0) => {
+        (None, Some(least)) if least >= Release::new(1, 0) => {
             Some(variable::ROUTER_BLOCK_SIZE.to_owned())
         }
-        (None, _) => None,
+        (Some(SetBy::Flag(_)) | None, _) => None,
     };
     let sentence = match &variable {
         Some(variable) => {
