@@ -57,7 +57,12 @@ pub enum Trouble {
     PartlyUnanswered,
     /// The namespace holds no part of a Dynamo deployment.
     NoDeployment,
-    /// The login may not open port-forwards to the pods of a namespace, or not find the pods of a service there.
+    /// The login may not find the pods of a service: it may neither get services nor list endpoint slices.
+    MayNotFindPods {
+        /// The namespace of the service.
+        namespace: Option<Arc<str>>,
+    },
+    /// The login may not open port-forwards to the pods of a namespace.
     MayNotForward {
         /// The namespace, if the API server's refusal is about one.
         namespace: Option<Arc<str>>,

@@ -224,6 +224,7 @@ fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
             name: name.to_string(),
             state: if lossy.is_some() { SourceState::Lossy } else { state },
             troubles: note.map(|note| note.troubles.clone()).unwrap_or_default(),
+            peers: note.and_then(|note| note.peers),
             why: lossy.filter(|_| why.is_empty()).map_or(why, Hole::sentence),
             retry_at: note
                 .and_then(|note| note.retry_ms.map(|ms| note.at.after(Duration::from_millis(ms)))),

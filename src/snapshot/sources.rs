@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Claim, HistoryNote, SourceState, Timestamp, Trouble};
+use crate::domain::{Claim, HistoryNote, Peers, SourceState, Timestamp, Trouble};
 
 /// A claim with the time it was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub struct SourceRow {
     pub why: String,
     /// The kinds of trouble behind `why`.
     pub troubles: Vec<Trouble>,
+    /// The connections that it should have, and has, if it connects to several publishers or pods.
+    pub peers: Option<Peers>,
     /// When it will try again.
     pub retry_at: Option<Timestamp>,
     /// Round trip.

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tokio::runtime::Builder;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::domain::{SourceState, Trouble};
+use crate::domain::{Reason, SourceState, Trouble};
 use crate::source::kube::{KubeClient, Refusal};
 use crate::source::notes::Notes;
 use crate::source::{Desired, Emitter, SourceHandle};
@@ -98,13 +98,8 @@ pub struct Listening {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForwardError {
     /// The login lacks a permission.
-    #[error("{why}")]
-    Forbidden {
-        /// The namespace in which it lacks the permission, if the refusal is about one.
-        namespace: Option<Arc<str>>,
-        /// The permission, and the words of the API server.
-        why: String,
-    },
+    #[error("{0}")]
+    Forbidden(Reason),
     /// There is nothing to connect to.
     #[error("{0}")]
     Nowhere(String),
@@ -120,9 +115,7 @@ impl ForwardError {
     /// Returns the kind of trouble, if the error is one with a remedy of its own.
     pub fn trouble(&self) -> Option<Trouble> {
         match self {
-            Self::Forbidden { namespace, .. } => {
-                Some(Trouble::MayNotForward { namespace: namespace.clone() })
-            }
+            Self::Forbidden(reason) => reason.troubles.first().cloned(),
             Self::Nowhere(_) | Self::Failed(_) | Self::Paused => None,
         }
     }
@@ -131,7 +124,9 @@ impl ForwardError {
 impl From<Refusal> for ForwardError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
-            Refusal::Forbidden(why) => Self::Forbidden { namespace: None, why },
+            Refusal::Forbidden(why) => {
+                Self::Forbidden(Reason::new(Trouble::MayNotForward { namespace: None }, why))
+            }
             Refusal::Missing(why) => Self::Nowhere(why),
             other => Self::Failed(other.to_string()),
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::domain::SourceState;
+use crate::domain::{Peers, SourceState};
 use crate::source::crew::{self, Crew, Lead, Post};
 use crate::source::notes::{Notes, how_many};
 use crate::source::reach::Reach;
@@ -139,6 +139,8 @@ impl Lead for Metrics {
         let why = if targets == 0 { "no endpoints to scrape yet" } else { why.as_str() };
         let retry = (state == SourceState::Down).then_some(self.limits.period);
         notes.set(state, why, retry);
+        let (wanted, reached) = (targets as u64, fresh as u64);
+        notes.peers(Peers { wanted, reached }, Vec::new());
         notes.count(self.emitter.dropped() - self.dropped_before, 0);
         notes.tell();
     }

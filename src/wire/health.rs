@@ -61,7 +61,7 @@ struct WireUnreached {
     from: String,
 }
 
-/// Every kind of trouble with its name in recordings, but the one that belongs to a namespace.
+/// Every kind of trouble with its name in recordings, but those that belong to a namespace.
 const TROUBLES: [(&str, Trouble); 11] = [
     ("logged_out", Trouble::LoggedOut),
     ("certificate", Trouble::Certificate),
@@ -76,25 +76,30 @@ const TROUBLES: [(&str, Trouble); 11] = [
     ("unspecified", Trouble::Unspecified),
 ];
 
-/// The name in recordings of [`Trouble::MayNotForward`].
+/// The names in recordings of the kinds that belong to a namespace.
 const MAY_NOT_FORWARD: &str = "may_not_forward";
+const MAY_NOT_FIND_PODS: &str = "may_not_find_pods";
 
 impl WireTrouble {
     fn from_trouble(trouble: &Trouble) -> Self {
-        let namespace = match trouble {
-            Trouble::MayNotForward { namespace } => namespace.as_deref().map(str::to_owned),
-            _ => None,
+        let (kind, namespace) = match trouble {
+            Trouble::MayNotForward { namespace } => (MAY_NOT_FORWARD, namespace.as_deref()),
+            Trouble::MayNotFindPods { namespace } => (MAY_NOT_FIND_PODS, namespace.as_deref()),
+            other => {
+                let found = TROUBLES.iter().find(|(_, known)| known == other);
+                (found.map_or("unspecified", |(name, _)| name), None)
+            }
         };
-        let found = TROUBLES.iter().find(|(_, known)| known == trouble);
-        let kind = found.map_or(MAY_NOT_FORWARD, |(name, _)| name).to_owned();
-        Self { kind, namespace }
+        Self { kind: kind.to_owned(), namespace: namespace.map(str::to_owned) }
     }
 
     /// Returns the kind; one of a later version is unspecified.
     fn into_trouble(self) -> Trouble {
-        if self.kind == MAY_NOT_FORWARD {
-            let namespace = self.namespace.map(|name| printable(&name, TEXT_LIMIT).into());
-            return Trouble::MayNotForward { namespace };
+        let namespace = self.namespace.map(|name| printable(&name, TEXT_LIMIT).into());
+        match self.kind.as_str() {
+            MAY_NOT_FORWARD => return Trouble::MayNotForward { namespace },
+            MAY_NOT_FIND_PODS => return Trouble::MayNotFindPods { namespace },
+            _ => {}
         }
         let found = TROUBLES.iter().find(|(name, _)| *name == self.kind);
         found.map_or(Trouble::Unspecified, |(_, trouble)| trouble.clone())

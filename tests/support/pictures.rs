@@ -110,6 +110,7 @@ pub(crate) fn source(name: &str) -> SourceRow {
         state: SourceState::Live,
         why: String::new(),
         troubles: Vec::new(),
+        peers: None,
         retry_at: None,
         rtt: Some(Duration::from_micros(800)),
         frames: 41_234,

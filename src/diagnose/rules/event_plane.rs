@@ -319,7 +319,9 @@ fn reach(down: &DownSource) -> Phrase {
 /// Returns the fix for one kind of trouble with a source; none for a kind that needs none.
 fn remedy(source: &str, trouble: &Trouble) -> Option<Phrase> {
     let fix = match trouble {
-        Trouble::MayNotForward { namespace } if source == "nats" => {
+        Trouble::MayNotForward { namespace } | Trouble::MayNotFindPods { namespace }
+            if source == "nats" =>
+        {
             let place = namespace.as_deref().unwrap_or("NAMESPACE");
             return Some(phrase!(
                 "Grant the role that `kvtop rbac --port-forward --nats-namespace {}` prints, or run kvtop \
@@ -327,7 +329,7 @@ fn remedy(source: &str, trouble: &Trouble) -> Option<Phrase> {
                 place
             ));
         }
-        Trouble::MayNotForward { .. } => {
+        Trouble::MayNotForward { .. } | Trouble::MayNotFindPods { .. } => {
             "Grant `get` and `create` on pods/portforward (kvtop rbac --port-forward prints the role), or run \
              kvtop where pod addresses are reachable, such as inside the cluster."
         }

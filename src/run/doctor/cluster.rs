@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Seen, row};
-use crate::domain::{Role, SourceState};
+use crate::domain::{Role, SourceState, Trouble};
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::PodRow;
 use crate::source::kube::{KubeClient, Refusal, Right, Standing, log_right, rights};
@@ -126,9 +126,6 @@ fn unasked(seen: &Seen, all: &[Right], home: &str) -> Vec<Check> {
     checks
 }
 
-/// The permission that sources name if they cannot find the pods of a service.
-const ENDPOINTS: &str = "`list endpointslices`";
-
 /// Returns the checks of port-forwards: the permission to open them, and to find their pods.
 fn forwarding(seen: &Seen, home: &str) -> Vec<Check> {
     let name = "create on pods/portforward";
@@ -136,38 +133,45 @@ fn forwarding(seen: &Seen, home: &str) -> Vec<Check> {
         return vec![Check::new(RIGHTS, name, Verdict::Unknown, "not checked: not needed")];
     };
     let mut checks = Vec::new();
-    // What is open is told first, then what is refused.
-    let (refused, open): (Vec<&str>, Vec<&str>) =
-        row.why.split("; ").partition(|part| part.contains(ENDPOINTS));
-    if let Some(why) = refused.first() {
-        let advice = format!(
-            "servers behind a service are reachable only directly; {}",
-            role_for(why, home)
-        );
-        let missing = format!("missing, as is list on endpointslices: {why}");
-        let services = "get on services";
-        checks.push(Check::new(RIGHTS, services, Verdict::Failed, missing).advise(advice));
+    let mut barred = None;
+    for trouble in &row.troubles {
+        match trouble {
+            Trouble::MayNotFindPods { namespace } => {
+                let advice = format!(
+                    "servers behind a service are reachable only directly; {}",
+                    role_for(namespace.as_deref(), home)
+                );
+                let missing = format!("missing, as is list on endpointslices: {}", row.why);
+                let check = Check::new(RIGHTS, "get on services", Verdict::Failed, missing);
+                checks.push(check.advise(advice));
+            }
+            Trouble::MayNotForward { namespace } => barred = Some(namespace),
+            _ => {}
+        }
     }
-    let open = open.join("; ");
-    checks.push(if open.contains("pods/portforward") {
-        Check::new(RIGHTS, name, Verdict::Failed, open.as_str()).advise(format!(
+    let only_found_out = !checks.is_empty() && row.state != SourceState::Live;
+    // The words of the source are about the refusal then.
+    let open = row.peers.map_or(0, |peers| peers.reached);
+    let words = if checks.is_empty() { row.why.clone() } else { format!("{open} open") };
+    let why = words.as_str();
+    checks.push(if let Some(namespace) = barred {
+        Check::new(RIGHTS, name, Verdict::Failed, why).advise(format!(
             "cluster addresses are reachable only directly; {}",
-            role_for(&open, home)
+            role_for(namespace.as_deref(), home)
         ))
-    } else if open.is_empty() {
+    } else if why.is_empty() || only_found_out {
         Check::new(RIGHTS, name, Verdict::Unknown, "not checked: no pod to connect to was found")
     } else if row.state == SourceState::Live {
-        Check::new(RIGHTS, name, Verdict::Ok, open)
+        Check::new(RIGHTS, name, Verdict::Ok, why)
     } else {
-        Check::new(RIGHTS, name, Verdict::Warning, open)
+        Check::new(RIGHTS, name, Verdict::Warning, why)
     });
     checks
 }
 
-/// Returns which Role gives the right that `why` asks for. A deployment's own namespace may be named
-/// as that of NATS as well: then there is one Role.
-fn role_for(why: &str, home: &str) -> String {
-    let place = why.split_once("in namespace `").and_then(|(_, rest)| rest.split('`').next());
+/// Returns the advice to grant the Role with a permission in the namespace `place`. The deployment's own namespace
+/// may hold NATS as well: then there is one Role.
+fn role_for(place: Option<&str>, home: &str) -> String {
     match place {
         Some(place) => {
             format!(
@@ -195,9 +199,10 @@ fn deployment(client: &KubeClient, seen: &Seen, all: &[Right]) -> Vec<Check> {
     checks.push(if pods.is_empty() && hidden {
         Check::new(DEPLOYMENT, name, Verdict::Unknown, "no permission to list pods")
     } else if pods.is_empty() {
-        let why = row(&seen.snapshot, "kubernetes").map(|row| row.why.as_str());
+        let cluster = row(&seen.snapshot, "kubernetes");
+        let named = cluster.filter(|row| row.troubles.contains(&Trouble::NoDeployment));
         let none = format!("none in namespace {}", client.namespace());
-        let why = why.filter(|why| why.contains("no Dynamo deployment")).unwrap_or(&none);
+        let why = named.map_or(none.as_str(), |row| &row.why);
         Check::new(DEPLOYMENT, name, Verdict::Failed, why)
     } else {
         Check::new(DEPLOYMENT, name, Verdict::Ok, counted(pods))

@@ -101,7 +101,7 @@ fn of_plane(row: &SourceRow) -> Check {
             let why = Some(row.why.clone()).filter(|why| !why.is_empty());
             let seen = why.into_iter().chain(rtt).collect::<Vec<_>>().join("; ");
             let seen = if seen.is_empty() { said.to_owned() } else { seen };
-            if row.state == SourceState::Live && !is_short(&row.why) {
+            if row.state == SourceState::Live && !is_short(row) {
                 return check(Verdict::Ok, seen);
             }
             check(Verdict::Warning, seen)
@@ -113,11 +113,9 @@ fn of_plane(row: &SourceRow) -> Check {
     }
 }
 
-/// Returns true when a source says that it reaches fewer than it should, as in `2 of 6 publishers`.
-fn is_short(why: &str) -> bool {
-    let mut words = why.split(' ');
-    let counts = (words.next(), words.next(), words.next());
-    matches!(counts, (Some(reached), Some("of"), Some(wanted)) if reached != wanted)
+/// Returns true for a source with fewer connections than it should have.
+fn is_short(row: &SourceRow) -> bool {
+    row.peers.is_some_and(|peers| peers.reached != peers.wanted)
 }
 
 /// Returns the check of a source with an endpoint in each of `wanted` pods.
@@ -127,7 +125,7 @@ fn of_pods(row: Option<&SourceRow>, name: &str, wanted: usize) -> Check {
         _ if wanted == 0 => check(Verdict::Unknown, "no pod to read from"),
         None => check(Verdict::Unknown, "no data received"),
         Some(row) if row.state == SourceState::Down => check(Verdict::Failed, &row.why),
-        Some(row) if row.why.starts_with(&format!("{wanted} of {wanted} ")) => {
+        Some(row) if !is_short(row) && row.peers.is_some_and(|it| it.wanted == wanted as u64) => {
             check(Verdict::Ok, &row.why)
         }
         Some(row) => check(Verdict::Warning, &row.why),

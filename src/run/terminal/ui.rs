@@ -213,6 +213,7 @@ impl<H: Hooks> Ui<H> {
             state: SourceState::Down,
             why: "engine stopped".to_owned(),
             troubles: Vec::new(),
+            peers: None,
             retry_at: None,
             rtt: None,
             frames: 0,

@@ -3,6 +3,7 @@
 //! A right belongs to a namespace. While nobody knows whether it is there, one asks and the others
 //! wait; when it is not, nobody asks again before a minute has passed.
 
+use crate::domain::Reason;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,14 +29,14 @@ pub(super) enum Turn<T> {
     /// Nothing; the gate keeps it until somebody else's answer is there.
     Waits,
     /// Give up: the right is missing.
-    Refused(T, String),
+    Refused(T, Reason),
 }
 
 /// How a question was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Granted,
-    Refused(String),
+    Refused(Reason),
     /// It failed for another reason.
     Unknown,
 }
@@ -44,7 +45,7 @@ pub(super) enum Answer {
 enum Right<T> {
     Asking(Vec<T>),
     Granted,
-    Refused { at: Instant, why: String },
+    Refused { at: Instant, why: Reason },
 }
 
 /// The rights as far as they are known.
@@ -98,11 +99,11 @@ impl<T> Gate<T> {
     }
 
     /// Returns a missing right, and how long until it is asked for again.
-    pub(super) fn refusal(&self, now: Instant) -> Option<(&str, Duration)> {
+    pub(super) fn refusal(&self, now: Instant) -> Option<(&Reason, Duration)> {
         self.rights.values().find_map(|right| match right {
             Right::Refused { at, why } => {
                 let left = BELIEVED.saturating_sub(now.duration_since(*at));
-                (!left.is_zero()).then_some((why.as_str(), left))
+                (!left.is_zero()).then_some((why, left))
             }
             Right::Asking(_) | Right::Granted => None,
         })
@@ -123,10 +124,10 @@ mod tests {
         let start = Instant::now();
         assert_eq!(gate.ask(&key("a"), start, 1), Turn::Ask(1));
         assert_eq!(gate.ask(&key("a"), start, 2), Turn::Waits);
-        assert_eq!(gate.decide(&key("a"), start, Answer::Refused("no".to_owned())), [2]);
+        assert_eq!(gate.decide(&key("a"), start, Answer::Refused("no".into())), [2]);
         let soon = start + Duration::from_secs(59);
-        assert_eq!(gate.ask(&key("a"), soon, 3), Turn::Refused(3, "no".to_owned()));
-        assert_eq!(gate.refusal(soon), Some(("no", Duration::from_secs(1))));
+        assert_eq!(gate.ask(&key("a"), soon, 3), Turn::Refused(3, "no".into()));
+        assert_eq!(gate.refusal(soon), Some((&Reason::from("no"), Duration::from_secs(1))));
         let later = start + BELIEVED;
         assert_eq!(gate.ask(&key("a"), later, 4), Turn::Ask(4));
         assert_eq!(gate.ask(&key("a"), later, 5), Turn::Waits);

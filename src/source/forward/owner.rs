@@ -15,7 +15,7 @@ use super::stream::{Forwarded, Open};
 use super::{
     Command, Destination, Forward, ForwardError, Forwarder, Listening, PodPort, listener, place,
 };
-use crate::domain::SourceState;
+use crate::domain::{Peers, Reason, SourceState, Trouble};
 use crate::source::Desired;
 use crate::source::kube::{KubeClient, Refusal};
 use crate::source::notes::Notes;
@@ -176,10 +176,7 @@ impl Owner {
             }
             Turn::Waits => {}
             Turn::Refused(waiting, why) => {
-                // An address belongs to no namespace that is known.
-                let known = !matches!(waiting.to, Destination::Address { .. });
-                let namespace = known.then_some(key.namespace);
-                drop(waiting.reply.send(Err(ForwardError::Forbidden { namespace, why })));
+                drop(waiting.reply.send(Err(ForwardError::Forbidden(why))));
             }
         }
     }
@@ -225,7 +222,7 @@ impl Owner {
         let mut parts: Vec<String> = self.shown.borrow().iter().map(described).collect();
         let missing = self.gate.refusal(now);
         let failed = self.failure.as_ref().map(|(_, why)| why.as_str());
-        let why = missing.map(|(why, _)| why).or(failed);
+        let why = missing.map(|(why, _)| &*why.text).or(failed);
         parts.extend(why.map(str::to_owned));
         let state = match (wanted, why) {
             (Desired::Suspended, _) if self.open.is_empty() => SourceState::Suspended,
@@ -234,7 +231,10 @@ impl Owner {
         };
         let text = if parts.is_empty() { "nothing is open".to_owned() } else { parts.join("; ") };
         let retry = missing.map(|(_, left)| Duration::from_secs(left.as_secs()));
-        self.notes.set(state, text, retry);
+        let troubles = missing.map(|(why, _)| why.troubles.clone()).unwrap_or_default();
+        self.notes.set(state, Reason { text: text.into(), troubles }, retry);
+        let open = self.open.len() as u64;
+        self.notes.peers(Peers { wanted: open, reached: open }, Vec::new());
         self.notes.count(0, self.interruptions);
         if self.asked {
             self.notes.tell();
@@ -264,14 +264,14 @@ fn key_of(to: &Destination) -> Key {
 async fn answer(client: KubeClient, key: Key, waiting: Waiting, open: Arc<Open>) -> Report {
     let alive = Arc::downgrade(&open);
     let mut tried = attempt(&client, &waiting.to, Arc::clone(&open)).await;
-    if matches!(tried, Err(ForwardError::Forbidden { .. })) {
+    if matches!(tried, Err(ForwardError::Forbidden(_))) {
         tokio::time::sleep(FORBIDDEN_PAUSE).await;
         tried = attempt(&client, &waiting.to, Arc::clone(&open)).await;
     }
     drop(open);
     let (answer, why) = match &tried {
         Ok(_) => (Answer::Granted, String::new()),
-        Err(ForwardError::Forbidden { why, .. }) => (Answer::Refused(why.clone()), String::new()),
+        Err(ForwardError::Forbidden(why)) => (Answer::Refused(why.clone()), String::new()),
         Err(error) => (Answer::Unknown, error.to_string()),
     };
     let forward = tried
@@ -301,14 +301,15 @@ async fn attempt(
 fn explained(refusal: Refusal, pod: &PodPort) -> ForwardError {
     match refusal {
         // With one of the two rights the server's own words may end at the colon.
-        Refusal::Forbidden(why) => ForwardError::Forbidden {
-            namespace: Some(Arc::clone(&pod.namespace)),
-            why: format!(
+        Refusal::Forbidden(why) => {
+            let text = format!(
                 "a port-forward needs `get` and `create` on `pods/portforward` in namespace `{}`: {}",
                 pod.namespace,
                 why.trim_end_matches([' ', ':'])
-            ),
-        },
+            );
+            let namespace = Some(Arc::clone(&pod.namespace));
+            ForwardError::Forbidden(Reason::new(Trouble::MayNotForward { namespace }, text))
+        }
         other => other.into(),
     }
 }

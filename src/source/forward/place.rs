@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Destination, ForwardError, PodPort};
+use crate::domain::{Reason, Trouble};
 use crate::source::kube::{KubeClient, Refusal};
 
 /// Returns what `host` and `port` name inside a cluster, seen from `home`; none for a name that is
@@ -81,13 +82,12 @@ pub(super) async fn resolve(
             in_pods(client, namespace, found, port).await?
         }
         (Err(Refusal::Forbidden(why)), None) => {
-            return Err(ForwardError::Forbidden {
-                namespace: Some(Arc::clone(namespace)),
-                why: format!(
-                    "finding the pods of service `{service}` needs `get services` or \
-                     `list endpointslices` in namespace `{namespace}`: {why}"
-                ),
-            });
+            let text = format!(
+                "finding the pods of service `{service}` needs `get services` or \
+                 `list endpointslices` in namespace `{namespace}`: {why}"
+            );
+            let trouble = Trouble::MayNotFindPods { namespace: Some(Arc::clone(namespace)) };
+            return Err(ForwardError::Forbidden(Reason::new(trouble, text)));
         }
         (Err(refusal), _) => return Err(refusal.into()),
     };
