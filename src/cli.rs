@@ -9,9 +9,10 @@ use clap::{Parser, Subcommand};
 
 pub use command::{
     BundleArgs, CheckArgs, CheckFormat, CompletionsArgs, ConfigArgs, ConfigCommand, DemoArgs,
-    DoctorArgs, DoctorFormat, ExplainArgs, ExportArgs, KeysArgs, KeysFormat, LintArgs, LintFormat,
-    ManArgs, Offset, RbacArgs, RecordArgs, ReplayArgs, Shell, SnapshotArgs, SnapshotFormat,
-    StatArgs, ThemesArgs, ThemesCommand,
+    DeployArgs, DeployPart, DoctorArgs, DoctorFormat, ExplainArgs, ExportArgs, KeysArgs,
+    KeysFormat, LintArgs, LintFormat, ManArgs, MetricsLevel, MonitorKind, Offset, RbacArgs,
+    RecordArgs, ReplayArgs, Shell, SnapshotArgs, SnapshotFormat, StatArgs, ThemesArgs,
+    ThemesCommand,
 };
 pub use shared::{ColorChoice, GlyphChoice, MAX_MEMORY, NatsFile, ScreenArgs, SourceArgs};
 pub use value::{Endpoint, SPEEDS, bytes, duration, label, place, subject};
@@ -65,6 +66,8 @@ pub enum Command {
     Rbac(RbacArgs),
     /// Serve Prometheus metrics, without a screen
     Export(ExportArgs),
+    /// Print what runs `kvtop export` in a cluster: manifests, alert rules, Grafana dashboards
+    Deploy(DeployArgs),
     /// List, show and check (contrast) themes
     Themes(ThemesArgs),
     /// Print all keys and the names of their actions

@@ -27,6 +27,7 @@ pub mod draw;
 pub mod dynamo;
 pub mod engine;
 pub mod exit;
+pub mod fleet;
 pub mod frame;
 pub mod lint;
 pub mod metrics;

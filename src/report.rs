@@ -5,6 +5,7 @@ pub mod doctor;
 pub mod json;
 mod line;
 pub mod lint;
+pub mod prometheus;
 mod table;
 
 pub use line::{stat_header, stat_line};

@@ -4,6 +4,7 @@ mod bundle;
 mod check;
 mod cluster;
 mod demo;
+mod deploy;
 mod discovery;
 mod doctor;
 mod driver;
@@ -301,6 +302,7 @@ fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
     Some(match &cli.command {
         Some(Command::Explain(explain)) => check::explain(explain),
         Some(Command::Rbac(rbac)) => rbac::rbac(rbac, &cli.source),
+        Some(Command::Deploy(args)) => deploy::deploy(args, &cli.source),
         Some(Command::Lint(args)) => lint::lint(args),
         Some(Command::Config(args)) => {
             let command = args.command;

@@ -30,16 +30,19 @@ pub use findings::{
 pub use ledger::{Hole, Ledger, StreamRow};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
-pub use router::{DecisionRow, Latency, RouterSummary, RoutingDetail, ShareRow, TermRow};
+pub use router::{
+    DecisionRow, Latency, LiveRequests, RouterSummary, RoutingDetail, ShareRow, TermRow,
+};
 pub use series::{Series, SeriesSet};
 pub use sources::{CatchingUp, ClaimRow, RejectRow, Rejects, SourceRow};
 pub use standing::{Limits, Standing};
 pub use tree::TreeSummary;
 pub use workers::{
-    BlockSizes, Counters, Knowledge, RateSet, Rates, RouterLoad, Sourced, Totals, WorkerDetail,
-    WorkerRow,
+    Belongs, BlockSizes, Counters, Knowledge, RateSet, Rates, RouterLoad, Sourced, Totals,
+    WorkerDetail, WorkerRow,
 };
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use crate::domain::{Grade, Severity};
@@ -100,6 +103,8 @@ pub struct Snapshot {
     pub past: Arc<[FindingRow]>,
     /// Every check with its verdict, by id.
     pub checks: Vec<CheckRow>,
+    /// How often each finding was raised since kvtop attached, by id.
+    pub raises: BTreeMap<&'static str, u64>,
     /// How much there was to judge by.
     pub coverage: Coverage,
     /// The thresholds of the rules behind findings and checks.

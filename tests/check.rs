@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, Output, Stdio};
 
+use kvtop::report::prometheus::{self, Level, Process, Watched};
 use serde_json::Value;
 
 use crate::nats::{Publisher, recording};
 use crate::support::nats_server::NatsServer;
+use crate::support::prometheus::holds;
 use crate::support::{captures, fixture, played, scratch};
 
 fn command(arguments: &[&str]) -> Command {
@@ -78,7 +80,11 @@ fn metrics_of_every_recording_are_well_formed_and_say_what_the_json_says() {
             }
         };
         assert_eq!(kinds["kv_router_block_size_mismatch_total"], "counter");
-        assert_eq!(Some(value("kvtop_check_status", "")), report["exit"].as_f64(), "{name}");
+        let status = report["status"].as_str().unwrap().to_lowercase();
+        for known in ["ok", "warning", "critical", "unknown"] {
+            let line = format!("status=\"{known}\"}} {}\n", u8::from(known == status));
+            assert!(page.contains(&line), "{name}: {line}");
+        }
         let open = |id: &str| {
             let mut all = report["findings"].as_array().unwrap().iter();
             all.any(|found| found["id"] == id && found["resolved"].is_null())
@@ -99,13 +105,17 @@ fn names_from_outside_cannot_break_the_metrics() {
     snapshot.workers[0].pod = Some(name.to_owned());
     snapshot.workers[0].block_size.engine = Some(64);
 
-    let page = kvtop::report::check::prometheus(&snapshot);
+    let watched =
+        Watched { snapshot: &snapshot, namespace: Some("a\"b"), ready: true, named: true };
+    let page = prometheus::export(&[watched], Level::Rank, &Process::default());
+    let text = page.text();
 
-    families(&page);
-    assert!(
-        page.contains(r#"pod="a\"b\\c\nd{e}",of="engine"} 64"#) && !page.contains("\nd{"),
-        "{page}"
-    );
+    families(&text);
+    assert!(text.contains(r#"pod="a\"b\\c\nd{e}""#) && !text.contains("\nd{"), "{text}");
+    assert!(text.contains(r#"namespace="a\"b""#) && text.contains(r#"of="engine"} 64"#), "{text}");
+    holds(&["check", "metrics"], &text);
+    let open = std::sync::Arc::new(page).open_metrics();
+    assert!(open.contains(r#"pod="a\"b\\c\nd{e}""#) && !open.contains("\nd{"), "{open}");
 }
 
 #[test]
@@ -143,7 +153,7 @@ fn what_cannot_be_looked_at_is_unknown_in_every_format() {
     assert!(report["error"].as_str().unwrap().contains("no-such-file"));
     assert!(report["findings"].as_array().unwrap().is_empty());
     families(&stdout(&metrics));
-    assert!(stdout(&metrics).ends_with("kvtop_check_status 3\n"));
+    assert!(stdout(&metrics).ends_with("kvtop_status{status=\"unknown\"} 1\n"));
 }
 
 #[test]

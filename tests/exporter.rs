@@ -46,6 +46,7 @@ async fn metrics_of_every_worker_are_served_until_it_is_asked_to_end() {
         "kvtop_accepted_blocks 238",
         "kv_router_block_size_mismatch_total{finding=\"KVT001\"} 0",
         "kvtop_source_up{source=\"nats\"} 1",
+        "kvtop_ready 1",
         "# TYPE kvtop_worker_stores_total counter",
     ] {
         assert!(page.lines().any(|known| known == line), "{line}\n{page}");

@@ -83,7 +83,7 @@ async fn with_a_cut_every_few_seconds_every_event_is_counted_once_and_memory_is_
         }
         tokio::time::sleep(PAUSE).await;
     }
-    let received = r#"kvtop_stream_messages_total{stream="namespace-dynamo-component-backend-kv-events",fate="received"}"#;
+    let received = r#"kvtop_stream_messages{stream="namespace-dynamo-component-backend-kv-events",fate="received"}"#;
     let mut page = String::new();
     for _ in 0..300 {
         page = exporter.ask("GET /metrics");
@@ -101,8 +101,8 @@ async fn with_a_cut_every_few_seconds_every_event_is_counted_once_and_memory_is_
         let name = received.replace("received", fate);
         assert_eq!(sum(&page, &name), 0, "{fate}: {page}");
     }
-    assert_eq!(sum(&page, "kvtop_worker_numbered_events_total{"), number);
-    assert_eq!(sum(&page, "kvtop_worker_missing_events_total{"), 0, "{page}");
+    assert_eq!(sum(&page, "kvtop_worker_numbered_events{"), number);
+    assert_eq!(sum(&page, "kvtop_worker_missing_events{"), 0, "{page}");
     assert!(wire.connections.load(std::sync::atomic::Ordering::SeqCst) > cuts);
     let half = memory.len() / 2;
     let most = |part: &[f64]| part.iter().copied().fold(0.0, f64::max);

@@ -13,6 +13,7 @@ pub(crate) mod late;
 pub(crate) mod libzmq;
 pub(crate) mod nats_server;
 pub(crate) mod pictures;
+pub(crate) mod prometheus;
 pub(crate) mod proxy;
 pub(crate) mod pty;
 pub(crate) mod users_cluster;

@@ -222,6 +222,81 @@ pub struct ExportArgs {
     /// Answer only requests that carry the bearer token in this file
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// What has series of its own: `fleet` about 250 series for a deployment, `worker` about 20 more for each worker,
+    /// `rank` about 20 more for each rank
+    #[arg(long, value_name = "LEVEL", value_enum, default_value = "worker")]
+    pub metrics_level: MetricsLevel,
+}
+
+/// What `kvtop export` has series of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MetricsLevel {
+    /// The deployment as a whole
+    Fleet,
+    /// Each worker, its ranks added up
+    Worker,
+    /// Each rank of each worker
+    Rank,
+}
+
+impl MetricsLevel {
+    /// Returns its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fleet => "fleet",
+            Self::Worker => "worker",
+            Self::Rank => "rank",
+        }
+    }
+}
+
+/// `kvtop deploy`.
+#[derive(Args, Clone, Debug)]
+pub struct DeployArgs {
+    /// What to print
+    #[arg(value_enum, default_value = "manifests")]
+    pub part: DeployPart,
+    /// Container image [default: `kvtop:` and the version]
+    #[arg(long, value_name = "IMAGE")]
+    pub image: Option<String>,
+    /// Level of the metrics, as for `kvtop export`
+    #[arg(long, value_name = "LEVEL", value_enum, default_value = "worker")]
+    pub metrics_level: MetricsLevel,
+    /// Object by which the Prometheus operator finds the exporter
+    #[arg(long, value_name = "KIND", value_enum, default_value = "pod")]
+    pub monitor: MonitorKind,
+    /// Beginning of links to runbooks [default: the exporter, which serves them]
+    #[arg(long, value_name = "URL")]
+    pub runbook_url: Option<String>,
+    /// Also print the role to read this one Secret, such as NATS credentials
+    #[arg(long, value_name = "NAME")]
+    pub secret: Option<String>,
+}
+
+/// What `kvtop deploy` prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeployPart {
+    /// Everything, for `kubectl apply -f -`
+    Manifests,
+    /// The alert rules alone, as a rule file of Prometheus
+    Rules,
+    /// The Grafana dashboard of all deployments
+    DashboardFleet,
+    /// The Grafana dashboard of one deployment
+    DashboardDeployment,
+    /// The Grafana dashboard of workers
+    DashboardWorker,
+}
+
+/// How Prometheus finds the exporter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MonitorKind {
+    /// `PodMonitor`
+    Pod,
+    /// `ServiceMonitor`
+    Service,
+    /// Neither, and no `PrometheusRule`
+    None,
 }
 
 /// `kvtop themes`.

@@ -39,6 +39,7 @@ fn heeded(command: &[&str]) -> Option<Vec<&'static str>> {
         | ["themes", "list" | "check" | "help"] => Vec::new(),
         ["themes", "show"] => vec!["color"],
         ["rbac"] => vec!["namespace", "context", "kubeconfig"],
+        ["deploy"] => vec!["namespace", "context", "kubeconfig", "dgd"],
         ["keys" | "config"] | ["config", "init" | "path" | "help"] => vec!["config"],
         ["config", "check" | "show"] => SETTINGS.to_vec(),
         _ => return None,

@@ -124,6 +124,11 @@ impl Engine {
         self.times.judged = Some(at.before(SILENCE));
     }
 
+    /// Returns true for what happened after kvtop began to watch: anything earlier was read back.
+    pub(super) fn is_live(&self, at: Timestamp) -> bool {
+        self.times.watched.is_some_and(|watched| at >= watched)
+    }
+
     /// Returns true when gauges are to be noted before `frame`: at each new second, and for history
     /// that is read while the present goes on, at each of its own.
     fn starts_a_second(&mut self, frame: &Frame) -> bool {
@@ -167,6 +172,9 @@ impl Engine {
             Body::Parts(parts) => parts.first().map(|part| sample_of(part)).unwrap_or_default(),
         };
         let at = frame.happened();
+        if self.is_live(at) {
+            self.rejects.note_live();
+        }
         let why = &*wire::printable(why, REASON_LIMIT);
         if self.rejects.note(frame.origin.kind(), why, at, sample) {
             self.journal.reject(at, source, why);

@@ -188,8 +188,12 @@ impl Engine {
                 }
             }
         }
+        let live = self.is_live(event.at);
         if let Some(record) = self.workers.ranks_mut().get_mut(index) {
             record.counters.add(&counted);
+            if live {
+                record.live.add(&counted);
+            }
         }
         if let Some(counts) = self.counts_of(index, event.at) {
             counts.counters.add(&counted);

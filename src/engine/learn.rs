@@ -203,8 +203,10 @@ impl Engine {
         }
         // With disaggregation one request takes two choices, and only that of the prefill weighs what is cached.
         let second = self.decisions.has_picked(decision) || self.only_decodes(decision.worker);
+        let live = self.is_live(at);
         if !second {
             self.router.routed += 1;
+            self.router.live_routed += u64::from(live);
             self.meters.routed.add(at, 1);
         }
         self.router.last_tree_size = decision.tree_size.or(self.router.last_tree_size);
@@ -224,6 +226,7 @@ impl Engine {
             if let Some(record) = self.workers.ranks_mut().get_mut(index) {
                 record.note_begun(at);
                 record.routed += 1;
+                record.live_routed += u64::from(live);
                 // Other weights than 1 change the fractions, and an earlier incarnation may have had another size.
                 if let Some(cost) = logit.filter(|_| at >= record.born) {
                     self.router.fractions.note(cost);
@@ -303,6 +306,9 @@ impl Engine {
 
     fn note_overlap(&mut self, by: OverlapBy, rank: WorkerRank, blocks: f64, at: Timestamp) {
         self.router.overlaps.note(by, blocks);
+        if self.is_live(at) {
+            self.router.live_overlaps.note(by, blocks);
+        }
         if blocks > 0.0 {
             self.prefixes.idle_until = at.after(IDLE_AFTER_HIT);
         }
@@ -348,7 +354,12 @@ impl Engine {
             WarningKind::DecodeFailed => counts.decode_failed += 1,
             _ => self.refused(warning.rank, &refusals, at),
         }
-        let router = self.router.pod(&warning.pod).is_some_and(|pod| pod.is_router(&warning.pod));
+        let live = self.is_live(at);
+        let pod = self.router.pod(&warning.pod);
+        let router = pod.is_some_and(|pod| {
+            pod.note_live(warning.kind, live);
+            pod.is_router(&warning.pod)
+        });
         if missed && router {
             let record = warning.rank.and_then(|rank| self.workers.rank_mut(rank));
             if let Some(record) = record {

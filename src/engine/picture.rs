@@ -10,6 +10,7 @@ mod router;
 mod span;
 mod workers;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Engine;
@@ -62,11 +63,18 @@ pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot 
         findings: engine.findings(),
         past: Arc::clone(&engine.past.1),
         checks: engine.checks(),
+        raises: raises(engine),
         coverage: engine.coverage.clone(),
         limits: limits(&engine.options.thresholds),
         answer: answer::of(engine, query, at),
         workers,
     }
+}
+
+/// Returns how often each finding was raised.
+fn raises(engine: &Engine) -> BTreeMap<&'static str, u64> {
+    let judged = engine.preview.as_ref().map_or(&engine.diagnosis, |(_, preview)| preview);
+    judged.checks().into_iter().map(|check| (check.rule.id(), check.raises)).collect()
 }
 
 /// Returns the thresholds that figures are compared with.
@@ -270,6 +278,7 @@ fn carrier<'a>(engine: &'a Engine, name: &str) -> Option<&'a SourceNote> {
 fn rejects(engine: &Engine) -> Rejects {
     Rejects {
         count: engine.rejects.count(),
+        live: engine.rejects.live(),
         reasons: engine
             .rejects
             .reasons()

@@ -22,6 +22,7 @@ pub struct RejectRecord {
 #[derive(Debug, Default)]
 pub struct RejectLog {
     count: u64,
+    live: u64,
     reasons: BTreeMap<(&'static str, String), RejectRecord>,
 }
 
@@ -48,9 +49,19 @@ impl RejectLog {
         true
     }
 
+    /// Counts one that arrived while kvtop was watching.
+    pub fn note_live(&mut self) {
+        self.live += 1;
+    }
+
     /// Returns how many there were.
     pub fn count(&self) -> u64 {
         self.count
+    }
+
+    /// Returns how many happened while kvtop was watching.
+    pub fn live(&self) -> u64 {
+        self.live
     }
 
     /// Returns each reason with its origin.

@@ -30,6 +30,10 @@ pub struct PodWarnings {
     pub remove: u64,
     /// Every other warning about the index.
     pub other: u64,
+    /// `Failed to find parent block`, while kvtop was watching.
+    pub live_parent: u64,
+    /// `Failed to find block to remove`, while kvtop was watching.
+    pub live_remove: u64,
     /// When its process said that it starts.
     pub began: Option<Timestamp>,
     /// From when on it follows KV events and is heard: its first line, or when it said so later.
@@ -68,6 +72,10 @@ pub struct Router {
     pub answered: u64,
     /// Requests whose overlap is known.
     pub overlaps: Overlaps,
+    /// Requests routed while kvtop was watching.
+    pub live_routed: u64,
+    /// Requests whose overlap became known while kvtop was watching.
+    pub live_overlaps: Overlaps,
     /// What the fractions of logits tell of the block size, of requests to workers that are there.
     pub fractions: Fractions,
     /// What is counted of routers and of nobody's rank, by when it happened.
@@ -288,6 +296,15 @@ impl Router {
 }
 
 impl PodWarnings {
+    /// Counts a warning apart when it was written while kvtop was watching.
+    pub fn note_live(&mut self, kind: WarningKind, live: bool) {
+        match kind {
+            WarningKind::ParentMissing { .. } => self.live_parent += u64::from(live),
+            WarningKind::RemoveMissing { .. } => self.live_remove += u64::from(live),
+            _ => {}
+        }
+    }
+
     /// Returns true when `pod` counts as a router: it was seen to route, is taken for one, or is named
     /// like one.
     pub fn is_router(&self, pod: &str) -> bool {

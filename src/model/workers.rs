@@ -36,6 +36,10 @@ pub struct RankRecord {
     pub rank: WorkerRank,
     /// Events counted.
     pub counters: Counters,
+    /// KV events that happened while kvtop was watching.
+    pub live: Counters,
+    /// Requests routed to it while kvtop was watching.
+    pub live_routed: u64,
     /// When its first KV event happened.
     pub first_event: Option<Timestamp>,
     /// When the first thing that is counted of it happened: a KV event or a request.
@@ -127,6 +131,8 @@ impl RankRecord {
         Self {
             rank,
             counters: Counters::default(),
+            live: Counters::default(),
+            live_routed: 0,
             first_event: None,
             begun: None,
             last_event: None,

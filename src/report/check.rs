@@ -1,7 +1,4 @@
-//! Output of `kvtop check`: one line, JSON (contract 1) or metrics.
-
-mod exporter;
-mod metrics;
+//! Output of `kvtop check`: one line or JSON (contract 1).
 
 use std::sync::Arc;
 
@@ -13,8 +10,6 @@ use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::snapshot::{
     CheckRow, CheckVerdict, FindingRow, Knowledge, Quiet, RolloutRow, Severity, Snapshot, Standing,
 };
-pub use exporter::{Raises, exporter};
-pub use metrics::{prometheus, prometheus_failed};
 
 /// The status of a deployment, in the words of monitoring systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +68,7 @@ fn is_open(check: &CheckRow) -> bool {
     matches!(check.verdict, CheckVerdict::Unknown { .. })
 }
 
-fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
+pub(super) fn active(snapshot: &Snapshot) -> impl Iterator<Item = &FindingRow> {
     snapshot.findings.iter().filter(|finding| finding.resolved.is_none())
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
     print(&match args.output {
         CheckFormat::Text => report::check::text(&snapshot),
         CheckFormat::Json => report::check::json(&snapshot) + "\n",
-        CheckFormat::Prometheus => report::check::prometheus(&snapshot),
+        CheckFormat::Prometheus => report::prometheus::check(&snapshot),
     })?;
     Ok(Exit::Check(status.exit()))
 }
@@ -54,7 +54,7 @@ pub(super) fn unknown(args: &CheckArgs, error: &dyn std::error::Error) -> Result
     print(&match args.output {
         CheckFormat::Text => report::check::text_failed(&why),
         CheckFormat::Json => report::check::json_failed(&why, clock::now()) + "\n",
-        CheckFormat::Prometheus => report::check::prometheus_failed(),
+        CheckFormat::Prometheus => report::prometheus::check_failed(),
     })?;
     Ok(Exit::Check(3))
 }

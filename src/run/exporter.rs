@@ -1,11 +1,14 @@
 //! `kvtop export`: metrics over HTTP, for a Prometheus in the cluster.
 //!
-//! One page, computed once a second whoever asks; GET only. Connections are short-lived, and clients that
+//! A page is written when it is asked for, beside the engine; GET only. Connections are short-lived, and clients that
 //! stall or never ask do not keep a scrape from its answer. TLS and a bearer token where the command line
-//! names them; probes of `/healthz` need no token.
+//! names them; probes need no token.
 
 pub(super) mod access;
 mod connections;
+mod pages;
+mod process;
+mod watcher;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,7 +17,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{Method, Request, Response, StatusCode};
+use http::{HeaderMap, Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -26,27 +29,25 @@ use tokio::sync::watch;
 
 use access::{Access, Files};
 use connections::Connections;
+use pages::Pages;
 
 use super::RunError;
-use super::ending;
-use super::headless::{ended, follow, take};
-use super::live::{self, Live};
+use super::headless::ended;
 use super::output::tell;
 use crate::cli::{ExportArgs, SourceArgs};
-use crate::clock;
-use crate::engine::Engine;
+use crate::diagnose::rule;
 use crate::exit::Exit;
-use crate::report::check::{Raises, exporter};
-use crate::snapshot::ViewQuery;
+use crate::fleet;
 
-/// How often the page is computed.
-const EVERY: Duration = Duration::from_secs(1);
+/// How long to wait after a connection could not be taken.
+const PAUSE: Duration = Duration::from_secs(1);
 /// How long a request may take to arrive.
 const HEADERS_WITHIN: Duration = Duration::from_secs(5);
 /// How long a connection may stay: longer than a scrape, which takes 10 s at most unless configured otherwise.
 const CONNECTION_FOR: Duration = Duration::from_secs(30);
-/// The format of Prometheus.
-const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// The path below which runbooks are, to which alerts link.
+const EXPLAIN: &str = "/explain/";
 
 /// Serves metrics until it is asked to end.
 pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exit, RunError> {
@@ -55,51 +56,36 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
     let failed = |source| RunError::Listen { address: args.listen, source };
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
-    let mut engine = Engine::new(target.engine_options());
-    let mut raises = Raises::default();
-    let (page, pages) = watch::channel(Bytes::new());
+    let (watcher, watch) = watcher::start(source).await?;
+    let title = watch.title();
+    let (stop, stopped) = watch::channel(false);
+    let watching = tokio::spawn(watch.run(stopped));
+    let pages = Arc::new(Pages::new(vec![watcher], args.metrics_level));
     let server = tokio::spawn(serve(listener, files, pages));
     tell(&format!(
-        "kvtop: serving metrics of {} at {scheme}://{address}/metrics; press Ctrl-C to stop",
-        target.title()
+        "kvtop: serving metrics of {title} at {scheme}://{address}/metrics; press Ctrl-C to stop"
     ));
-    let ended = ended();
-    tokio::pin!(ended);
-    let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
-    let mut due = clock::now();
-    let exit = loop {
-        tokio::select! {
-            exit = &mut ended => break exit,
-            () = take(&mut frames, &mut engine) => {}
-        }
-        let now = clock::now();
-        engine.advance(now);
-        follow(attach.as_ref(), &engine);
-        if now >= due {
-            due = now.after(EVERY);
-            let snapshot = engine.snapshot(&query, now);
-            raises.note(&snapshot);
-            page.send_replace(exporter(&snapshot, &raises).into());
-        }
-    };
+    let exit = ended().await;
     server.abort();
-    ending::stop(&sources).await;
+    stop.send_replace(true);
+    // A watcher that panicked has told so already.
+    drop(watching.await);
     Ok(exit)
 }
 
 /// Takes connections for as long as it is polled.
-async fn serve(listener: TcpListener, mut files: Files, pages: watch::Receiver<Bytes>) {
+async fn serve(listener: TcpListener, mut files: Files, pages: Arc<Pages>) {
     let mut connections = Connections::default();
     loop {
         let Ok((stream, client)) = listener.accept().await else {
             // Out of file handles, which passes.
-            tokio::time::sleep(EVERY).await;
+            tokio::time::sleep(PAUSE).await;
             continue;
         };
         connections.make_room(client.ip());
         let asked = Arc::new(AtomicBool::new(false));
-        let visit = Visit { access: files.now(), pages: pages.clone(), asked: Arc::clone(&asked) };
+        let visit =
+            Visit { access: files.now(), pages: Arc::clone(&pages), asked: Arc::clone(&asked) };
         let task = tokio::spawn(async move {
             // A peer that breaks off or stalls is its own affair.
             drop(tokio::time::timeout(CONNECTION_FOR, visit.run(stream)).await);
@@ -111,7 +97,7 @@ async fn serve(listener: TcpListener, mut files: Files, pages: watch::Receiver<B
 /// One connection.
 struct Visit {
     access: Access,
-    pages: watch::Receiver<Bytes>,
+    pages: Arc<Pages>,
     asked: Arc<AtomicBool>,
 }
 
@@ -128,13 +114,16 @@ impl Visit {
         let Self { access, pages, asked } = self;
         let answer = service_fn(move |request: Request<Incoming>| {
             asked.store(true, Ordering::Relaxed);
-            let path = request.uri().path();
-            let answer = if is_probe(path) || access.admits(request.headers()) {
-                answer(request.method(), path, &pages)
-            } else {
-                unauthorized()
-            };
-            async move { Ok::<_, Infallible>(answer) }
+            let admitted = is_probe(request.uri().path()) || access.admits(request.headers());
+            let pages = Arc::clone(&pages);
+            async move {
+                Ok::<_, Infallible>(if admitted {
+                    let path = request.uri().path();
+                    answer(request.method(), path, request.headers(), &pages).await
+                } else {
+                    unauthorized()
+                })
+            }
         });
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HEADERS_WITHIN).keep_alive(false);
@@ -142,9 +131,9 @@ impl Visit {
     }
 }
 
-/// Returns true for the path that says only that the process runs.
+/// Returns true for paths that tell only how the process is doing.
 fn is_probe(path: &str) -> bool {
-    ["/health", "/healthz"].contains(&path)
+    ["/livez", "/readyz", "/healthz", "/health"].contains(&path)
 }
 
 /// The answer to a request without the token: no body, so that it tells nothing.
@@ -155,45 +144,68 @@ fn unauthorized() -> Response<Full<Bytes>> {
     response
 }
 
-fn answer(method: &Method, path: &str, pages: &watch::Receiver<Bytes>) -> Response<Full<Bytes>> {
-    let page = pages.borrow().clone();
-    let (status, text) = match path {
-        _ if !matches!(*method, Method::GET | Method::HEAD) => {
-            (StatusCode::METHOD_NOT_ALLOWED, Bytes::from_static(b"GET only\n"))
-        }
-        // Nothing was computed yet.
-        "/metrics" if page.is_empty() => {
-            (StatusCode::SERVICE_UNAVAILABLE, Bytes::from_static(b"not yet\n"))
-        }
-        "/metrics" => (StatusCode::OK, page),
-        _ if is_probe(path) => (StatusCode::OK, Bytes::from_static(b"ok\n")),
-        _ => (StatusCode::NOT_FOUND, Bytes::from_static(b"see /metrics\n")),
-    };
-    let mut response = Response::new(Full::new(text));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, http::HeaderValue::from_static(FORMAT));
-    if status == StatusCode::METHOD_NOT_ALLOWED {
-        headers.insert(ALLOW, http::HeaderValue::from_static("GET, HEAD"));
+async fn answer(
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+    pages: &Pages,
+) -> Response<Full<Bytes>> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "GET only\n");
+        response.headers_mut().insert(ALLOW, http::HeaderValue::from_static("GET, HEAD"));
+        return response;
     }
+    match path {
+        "/metrics" => match pages.page(headers).await {
+            Some(page) => page.response(),
+            None => plain(StatusCode::SERVICE_UNAVAILABLE, "busy: no figures within 9 s\n"),
+        },
+        "/readyz" => match pages.unready() {
+            None => plain(StatusCode::OK, "ok\n"),
+            Some(why) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n")),
+        },
+        _ if path.starts_with(EXPLAIN) => {
+            match rule(path.strip_prefix(EXPLAIN).unwrap_or_default()) {
+                Some(rule) => plain(StatusCode::OK, fleet::runbook(rule)),
+                None => plain(StatusCode::NOT_FOUND, "no such finding\n"),
+            }
+        }
+        _ if is_probe(path) => match pages.stuck() {
+            None => plain(StatusCode::OK, "ok\n"),
+            Some(why) => plain(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
+        },
+        _ => plain(StatusCode::NOT_FOUND, "see /metrics, /livez and /readyz\n"),
+    }
+}
+
+fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(text.into()));
+    *response.status_mut() = status;
+    let format = http::HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, format);
     response
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::MetricsLevel;
 
-    #[test]
-    fn only_metrics_are_served_and_only_to_those_who_read() {
-        let (page, pages) = watch::channel(Bytes::new());
-        let status = |method: &Method, path| answer(method, path, &pages).status().as_u16();
-        assert_eq!(status(&Method::GET, "/metrics"), 503);
-        page.send_replace(Bytes::from_static(b"a 1\n"));
-        assert_eq!(status(&Method::GET, "/metrics"), 200);
-        assert_eq!(status(&Method::HEAD, "/metrics"), 200);
-        assert_eq!(status(&Method::GET, "/healthz"), 200);
-        assert_eq!(status(&Method::GET, "/"), 404);
-        assert_eq!(status(&Method::POST, "/metrics"), 405);
-        assert_eq!(status(&Method::DELETE, "/anything"), 405);
+    #[tokio::test]
+    async fn only_metrics_and_probes_are_served_and_only_to_those_who_read() {
+        let pages = Pages::new(Vec::new(), MetricsLevel::Worker);
+        let status = async |method: &Method, path| {
+            answer(method, path, &HeaderMap::new(), &pages).await.status().as_u16()
+        };
+        assert_eq!(status(&Method::GET, "/metrics").await, 200);
+        assert_eq!(status(&Method::HEAD, "/metrics").await, 200);
+        for probe in ["/livez", "/readyz", "/healthz", "/health"] {
+            assert_eq!(status(&Method::GET, probe).await, 200);
+        }
+        assert_eq!(status(&Method::GET, "/explain/KVT001").await, 200);
+        assert_eq!(status(&Method::GET, "/explain/KVT999").await, 404);
+        assert_eq!(status(&Method::GET, "/").await, 404);
+        assert_eq!(status(&Method::POST, "/metrics").await, 405);
+        assert_eq!(status(&Method::DELETE, "/anything").await, 405);
     }
 }

@@ -24,6 +24,13 @@ pub(super) fn rbac(args: &RbacArgs, source: &SourceArgs) -> Result<Exit, RunErro
         nats_namespace: args.nats_namespace.clone(),
         secret: args.secret.clone(),
     };
+    let namespace = namespace(source)?;
+    print(&rbac::role(&namespace, &parts))?;
+    Ok(Exit::Clean)
+}
+
+/// Returns the namespace that the command line and the kubeconfig lead to.
+pub(super) fn namespace(source: &SourceArgs) -> Result<String, RunError> {
     let options = KubeOptions {
         context: source.context.clone(),
         kubeconfig: source.kubeconfig.clone(),
@@ -37,10 +44,7 @@ pub(super) fn rbac(args: &RbacArgs, source: &SourceArgs) -> Result<Exit, RunErro
     };
     let namespace = named.as_deref().unwrap_or("default");
     // A kubeconfig may hold anything.
-    let namespace = cli::label(namespace)
-        .map_err(|why| RunError::Namespace { name: namespace.to_owned(), why })?;
-    print(&rbac::role(&namespace, &parts))?;
-    Ok(Exit::Clean)
+    cli::label(namespace).map_err(|why| RunError::Namespace { name: namespace.to_owned(), why })
 }
 
 /// Returns the namespace that `name` leads to; none where it is one itself, or the API server does not say.
@@ -62,7 +66,7 @@ fn looked_up(name: &str, source: &SourceArgs) -> Result<Option<String>, RunError
         }
         Ok(Err(error @ RunError::Ambiguous(_))) => Err(error),
         Ok(Err(RunError::NotFound(why))) => {
-            tell(&format!("kvtop: {why}; printing the role for namespace `{name}`"));
+            tell(&format!("kvtop: {why}; printing it for namespace `{name}`"));
             Ok(None)
         }
         _ => Ok(None),

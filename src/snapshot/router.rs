@@ -6,6 +6,21 @@ use std::time::Duration;
 use super::Series;
 use crate::domain::{DpRank, FormulaCredit, Timestamp, WorkerId, WorkerRank};
 
+/// Counts of routers while kvtop was watching: history that was read back is not in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveRequests {
+    /// Requests routed.
+    pub routed: u64,
+    /// Requests whose overlap is known.
+    pub overlap_known: u64,
+    /// Requests among them with no overlap.
+    pub overlap_zero: u64,
+    /// `Failed to find parent block` in routers' logs; none while no router's log is read.
+    pub parent_warnings: Option<u64>,
+    /// `Failed to find block to remove` in routers' logs; none while no router's log is read.
+    pub remove_warnings: Option<u64>,
+}
+
 /// What the routers say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RouterSummary {
@@ -23,6 +38,8 @@ pub struct RouterSummary {
     pub overlap_known: u64,
     /// Requests among them with no overlap.
     pub overlap_zero: u64,
+    /// Requests and warnings of routers while kvtop was watching.
+    pub live: LiveRequests,
     /// Mean logit of the last minute's decisions.
     pub mean_logit: Option<f64>,
     /// Tree size of the last decision.

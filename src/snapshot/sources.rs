@@ -75,6 +75,8 @@ impl CatchingUp {
 pub struct Rejects {
     /// How many.
     pub count: u64,
+    /// How many happened while kvtop was watching.
+    pub live: u64,
     /// For each reason: how often, and the first sample.
     pub reasons: Vec<RejectRow>,
 }

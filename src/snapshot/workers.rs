@@ -100,6 +100,17 @@ pub enum Knowledge {
     Complete,
 }
 
+/// What a worker belongs to: names that outlive it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Belongs {
+    /// The graph deployment of its pod.
+    pub graph: Option<String>,
+    /// Its component in the graph deployment, or else as discovery names it.
+    pub component: Option<String>,
+    /// The model that it serves, as discovery names it.
+    pub model: Option<String>,
+}
+
 /// One rank of one worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkerRow {
@@ -129,8 +140,14 @@ pub struct WorkerRow {
     pub change: Option<f64>,
     /// Accepted blocks by tier, in the order of [`Tier::ALL`].
     pub tiers: [u64; Tier::ALL.len()],
+    /// What it belongs to.
+    pub belongs: Belongs,
     /// Events counted.
     pub counters: Counters,
+    /// KV events that happened while kvtop was watching.
+    pub live: Counters,
+    /// Requests routed to it while kvtop was watching.
+    pub live_routed: u64,
     /// Events per second.
     pub rates: RateSet,
     /// Block sizes claimed for it.

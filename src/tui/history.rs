@@ -186,6 +186,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         findings: live.findings.clone(),
         past: Arc::clone(&live.past),
         checks: live.checks.clone(),
+        raises: live.raises.clone(),
         coverage: live.coverage.clone(),
         limits: live.limits,
         answer: Answer::Nothing,

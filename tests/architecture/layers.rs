@@ -137,7 +137,14 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "report",
         layers: &["domain", "dynamo", "snapshot", "lint"],
-        crates: &["jiff", "serde", "serde_json"],
+        crates: &["jiff", "prometheus_client", "serde", "serde_json"],
+        std: CORE_STD,
+        in_tests: &[],
+    },
+    Layer {
+        name: "fleet",
+        layers: &["diagnose", "domain"],
+        crates: &["serde_json"],
         std: CORE_STD,
         in_tests: &[],
     },

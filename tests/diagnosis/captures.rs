@@ -233,7 +233,10 @@ fn text_and_metrics_say_the_same_as_the_json() {
     assert!(line.contains(" | critical=1 "), "{line}");
     assert_eq!(line.lines().count(), 1);
     assert!(page.contains("kv_router_block_size_mismatch_total{finding=\"KVT001\"} 1\n"), "{page}");
-    assert!(page.contains("kvtop_empty_stores_total 480\n"), "{page}");
+    assert!(
+        page.contains("kvtop_seen_events{kind=\"empty_stores\",when=\"live\"} 480\n"),
+        "{page}"
+    );
     assert!(healthy.starts_with("KVTOP OK - "), "{healthy}");
 }
 

@@ -10,7 +10,8 @@ use kvtop::engine::{Engine, EngineOptions};
 use kvtop::frame::Frame;
 use kvtop::player::Player;
 use kvtop::record::{Header, RecordWriter};
-use kvtop::report::check::{self, Raises, Status};
+use kvtop::report::check::{self, Status};
+use kvtop::report::prometheus::{self, Level, Process, Watched};
 use kvtop::snapshot::{CheckVerdict, FindingRow, Snapshot, Standing, ViewQuery};
 use kvtop::tui::findings;
 use serde_json::Value;
@@ -35,12 +36,12 @@ struct Said {
 /// Meets the deployment at `moment` with every face, and judges what they say.
 pub(super) fn met(fault: &Fault, played: &Played, moment: Moment) -> Cell {
     let frames = played.attached(moment);
-    let (live, raises) = watched(&frames);
+    let live = watched(&frames);
     let screen = on_screen(&live);
     let again = replayed(&frames);
     let others = [
         ("check", checked(&check::json(&live))),
-        ("export", exported(&check::exporter(&live, &raises))),
+        ("export", exported(&exporter_page(&live))),
         ("replay", checked(&check::json(&again))),
     ];
     let mut cell = judged(fault, played, moment, &live);
@@ -53,9 +54,8 @@ pub(super) fn met(fault: &Fault, played: &Played, moment: Moment) -> Cell {
 }
 
 /// Takes frames in as they come, and looks now and then.
-fn watched(frames: &[Frame]) -> (Snapshot, Raises) {
+fn watched(frames: &[Frame]) -> Snapshot {
     let mut engine = Engine::new(EngineOptions::default());
-    let mut raises = Raises::default();
     let end = frames.last().unwrap().at;
     let mut rest = frames;
     let mut at = frames[0].at;
@@ -67,9 +67,9 @@ fn watched(frames: &[Frame]) -> (Snapshot, Raises) {
             engine.ingest(lot);
         }
         engine.advance(at);
-        raises.note(&engine.snapshot(&QUERY, at));
+        drop(engine.snapshot(&QUERY, at));
     }
-    (engine.snapshot(&ViewQuery::default(), end), raises)
+    engine.snapshot(&ViewQuery::default(), end)
 }
 
 /// Writes a recording of `frames` and plays it to its end.
@@ -120,19 +120,33 @@ fn checked(report: &str) -> Said {
     }
 }
 
+/// Returns the page that an exporter would serve.
+fn exporter_page(live: &Snapshot) -> String {
+    let watched = Watched { snapshot: live, namespace: None, ready: true, named: true };
+    prometheus::export(&[watched], Level::Worker, &Process::default()).text()
+}
+
 /// Reads a page of metrics.
 fn exported(page: &str) -> Said {
-    let ids = |name: &str| {
-        let start = format!("{name}{{finding=\"");
-        let ones = page.lines().filter(|line| line.ends_with(" 1"));
-        ones.filter_map(|line| Some(line.strip_prefix(&start)?.split_once('"')?.0.to_owned()))
-            .collect()
+    let ones = |name: &str| {
+        let start = format!("{name}{{");
+        let lines =
+            page.lines().filter_map(move |line| line.strip_prefix(&start)?.strip_suffix("} 1"));
+        lines.collect::<Vec<&str>>()
     };
-    let status = page.lines().find_map(|line| line.strip_prefix("kvtop_check_status "));
+    let label = |line: &str, name: &str| {
+        let value = line.split_once(&format!("{name}=\"")).unwrap().1;
+        value.split_once('"').unwrap().0.to_owned()
+    };
+    let ids = |lines: &[&str]| lines.iter().map(|line| label(line, "finding")).collect();
+    let mut checks = ones("kvtop_check");
+    checks.retain(|line| line.contains("state=\"unknown\""));
+    let status = label(ones("kvtop_status")[0], "status");
+    let exits = ["ok", "warning", "critical", "unknown"];
     Said {
-        exit: status.unwrap().parse().unwrap(),
-        open: ids("kvtop_finding"),
-        unknown: ids("kvtop_check_unknown"),
+        exit: exits.iter().position(|known| *known == status).unwrap() as u64,
+        open: ids(&ones("kvtop_finding")),
+        unknown: ids(&checks),
     }
 }
 

@@ -24,17 +24,21 @@ fn a_finding_at_every_size() {
     }
 }
 
+type Make = fn() -> Snapshot;
+
 #[test]
 fn findings_of_all_kinds() {
-    for (name, picture) in [
-        ("config_only", findings::config_only()),
-        ("two_criticals", findings::two_criticals()),
-        ("resolved", findings::resolved()),
-        ("unknown_only", findings::unknown_only()),
-        ("long_texts", findings::long_texts()),
-        ("hostile", findings::hostile()),
-        ("nothing", Snapshot::default()),
-    ] {
+    let pictures: [(&str, Make); 7] = [
+        ("config_only", findings::config_only),
+        ("two_criticals", findings::two_criticals),
+        ("resolved", findings::resolved),
+        ("unknown_only", findings::unknown_only),
+        ("long_texts", findings::long_texts),
+        ("hostile", findings::hostile),
+        ("nothing", Snapshot::default),
+    ];
+    for (name, picture) in pictures {
+        let picture = picture();
         for size in [(120, 36), (80, 24)] {
             let screen = draw(&mut opened(&picture), &picture, size);
             insta::assert_snapshot!(format!("finding_{name}_{}x{}", size.0, size.1), screen);

@@ -20,8 +20,13 @@ impl Exporter {
 
     /// Starts it with more arguments.
     pub(crate) fn with(url: &str, arguments: &[&str]) -> Self {
+        Self::at("127.0.0.1:0", url, arguments)
+    }
+
+    /// Starts it at an address.
+    pub(crate) fn at(listen: &str, url: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_kvtop"))
-            .args(["export", "--listen", "127.0.0.1:0", "--nats-url", url])
+            .args(["export", "--listen", listen, "--nats-url", url])
             .args(arguments)
             .env("HOME", scratch())
             .env_remove("XDG_CONFIG_HOME")
@@ -49,17 +54,23 @@ impl Exporter {
 }
 
 /// Sends a request with more lines of its head, and returns the answer.
-pub(crate) fn asked(mut stream: impl Read + Write, request: &str, head: &str) -> String {
+pub(crate) fn asked(stream: impl Read + Write, request: &str, head: &str) -> String {
+    String::from_utf8(bytes_asked(stream, request, head)).unwrap()
+}
+
+/// Sends a request with more lines of its head, and returns the answer, which need not be text.
+pub(crate) fn bytes_asked(mut stream: impl Read + Write, request: &str, head: &str) -> Vec<u8> {
     write!(stream, "{request} HTTP/1.1\r\nHost: test\r\n{head}\r\n").unwrap();
     let mut answer = Vec::new();
     // TLS peers may leave without a word.
     drop(stream.read_to_end(&mut answer));
-    String::from_utf8(answer).unwrap()
+    answer
 }
 
 impl Drop for Exporter {
     fn drop(&mut self) {
         // It may have ended by itself.
         drop(self.child.kill());
+        drop(self.child.wait());
     }
 }

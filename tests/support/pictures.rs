@@ -29,6 +29,9 @@ pub(crate) fn worker(number: u64, pod: &str) -> WorkerRow {
         held: 9_102 + number * 77,
         change: Some(3.0),
         tiers: [9_102 + number * 77, 0, 0, 0],
+        belongs: kvtop::snapshot::Belongs::default(),
+        live: Counters::default(),
+        live_routed: 0,
         counters: Counters { stores: 5_520, stored_blocks: 11_040, ..Counters::default() },
         rates: rates(46.2, 45.1, 0.0),
         block_size: BlockSizes {

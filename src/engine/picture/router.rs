@@ -5,7 +5,8 @@ use crate::domain::{LatencyName, SourceState, Subject, Timestamp, WorkerId, Work
 use crate::engine::{Engine, MINUTE};
 use crate::model::{DecisionRecord, OverlapBy, PodWarnings, RankRecord};
 use crate::snapshot::{
-    DecisionRow, Felt, Latency, RouterSummary, RoutingDetail, Series, ShareRow, TermRow, ViewQuery,
+    DecisionRow, Felt, Latency, LiveRequests, RouterSummary, RoutingDetail, Series, ShareRow,
+    TermRow, ViewQuery,
 };
 
 pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
@@ -29,6 +30,13 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         routed_per_second: engine.meters.routed.rate(at, since, MINUTE),
         overlap_known: overlap.known,
         overlap_zero: overlap.zero,
+        live: LiveRequests {
+            routed: router.live_routed,
+            overlap_known: router.live_overlaps.best().known,
+            overlap_zero: router.live_overlaps.best().zero,
+            parent_warnings: sum(|warnings| warnings.live_parent),
+            remove_warnings: sum(|warnings| warnings.live_remove),
+        },
         mean_logit: mean_logit(engine, at),
         last_tree_size: router.last_tree_size,
         overlap_weight: router.weight,

@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{room, sourced};
-use crate::domain::{Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, Subject, Timestamp};
+use crate::domain::{
+    Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, Pod, Subject, Timestamp,
+};
 use crate::engine::meters::RankNow;
 use crate::engine::{Engine, MINUTE};
 use crate::metrics::{RANK_WINDOW, Window};
-use crate::model::{RankRecord, StoredClaim};
+use crate::model::{RankRecord, StoredClaim, WorkerRecord};
 use crate::snapshot::{
-    BlockSizes, Knowledge, RateSet, RouterLoad, Series, Sourced, Totals, WorkerRow,
+    Belongs, BlockSizes, Knowledge, RateSet, RouterLoad, Series, Sourced, Totals, WorkerRow,
 };
 
 /// The time over which a change of the blocks held is measured.
@@ -54,7 +56,6 @@ fn row(
     let shown = pod.and_then(|pod| engine.cluster.pod(pod)).map(|record| &record.pod);
     let capacity = room::capacity(engine, record, &subjects);
     let overlap = record.overlaps.best();
-    let routed = engine.meters.routed_by_rank.get(index);
     let gauges = engine.meters.gauges_by_rank.get(index);
     let lately = gauges.and_then(|gauges| gauges.utilization.steady(at, LATELY, CHANGE));
     let used = room::utilization(record, capacity.as_ref());
@@ -73,7 +74,10 @@ fn row(
         held: counts.held[0],
         change: gauges.and_then(|gauges| gauges.accepted.change(at, CHANGE)),
         tiers: counts.accepted,
+        belongs: belongs(engine, worker, shown, &subjects),
         counters: record.counters,
+        live: record.live,
+        live_routed: record.live_routed,
         rates: meter.map(|meter| meter.rate_set(at, engine.since_kv())).unwrap_or_default(),
         block_size: block_sizes(engine, &subjects, proven, shown.and_then(|pod| pod.backend)),
         used_blocks: room::used(engine, record, &subjects, capacity.as_ref()),
@@ -82,8 +86,7 @@ fn row(
         capacity_blocks: capacity,
         hit_rate: record.hit_rate.as_ref().map(sourced),
         routed: record.routed,
-        routed_per_second: routed
-            .map_or(0.0, |series| series.rate(at, engine.since_logs(), MINUTE)),
+        routed_per_second: routed_per_second(engine, index, at),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
         in_flight: engine.loads.of(record.rank, at).map(|load| super::whole(load.now)),
         last_event: record.last_event,
@@ -104,6 +107,28 @@ fn row(
         orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
         stored_lately: stored_lately(engine, index, at),
     }
+}
+
+/// Returns what a worker belongs to, by its pod where that is known.
+fn belongs(
+    engine: &Engine,
+    worker: Option<&WorkerRecord>,
+    pod: Option<&Pod>,
+    subjects: &[Subject],
+) -> Belongs {
+    let named = || worker.and_then(|worker| worker.component.as_ref());
+    let component = pod.and_then(|pod| pod.component.as_ref()).or_else(named);
+    Belongs {
+        graph: pod.and_then(|pod| pod.graph.as_ref()).map(ToString::to_string),
+        component: component.map(ToString::to_string),
+        model: model(engine, subjects).map(|model| model.to_string()),
+    }
+}
+
+/// Returns the requests routed to a rank per second over the last minute.
+fn routed_per_second(engine: &Engine, index: usize, at: Timestamp) -> f64 {
+    let routed = engine.meters.routed_by_rank.get(index);
+    routed.map_or(0.0, |series| series.rate(at, engine.since_logs(), MINUTE))
 }
 
 /// Returns blocks stored per second over the last minutes, in the points of a graph in a row.

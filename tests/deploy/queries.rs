@@ -1,0 +1,131 @@
+//! Every query of dashboards and alert rules, against a real Prometheus that scrapes two exporters.
+
+use std::collections::BTreeSet;
+
+use kvtop::fleet::{Dashboard, dashboard};
+use serde_json::Value;
+
+use super::rules;
+use crate::nats::{Publisher, recording};
+use crate::support::exporter::Exporter;
+use crate::support::nats_server::NatsServer;
+use crate::support::prometheus::{Prometheus, free_port};
+
+/// Returns the queries of a dashboard, with Grafana's variables filled in.
+fn queries(which: Dashboard) -> Vec<String> {
+    fn walk(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(fields) => {
+                if let Some(query) = fields.get("expr").and_then(Value::as_str) {
+                    found.push(query.to_owned());
+                }
+                fields.values().for_each(|inner| walk(inner, found));
+            }
+            Value::Array(all) => all.iter().for_each(|inner| walk(inner, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    walk(&serde_json::from_str(&dashboard(which)).unwrap(), &mut found);
+    let variables = [
+        ("$namespace", ".*"),
+        ("$deployment", ".*"),
+        ("$worker", ".*"),
+        ("$__rate_interval", "5s"),
+    ];
+    for query in &mut found {
+        for (name, value) in variables {
+            *query = query.replace(name, value);
+        }
+        assert!(!query.contains('$'), "{query}");
+    }
+    found
+}
+
+/// Metrics that this deployment does not report: there is neither Kubernetes nor a frontend.
+const NOT_HERE: [&str; 10] = [
+    "kvtop_block_size_tokens",
+    "kvtop_hit_ratio",
+    "kvtop_cached_tokens_ratio",
+    "kvtop_time_to_first_token_seconds",
+    "kvtop_inter_token_latency_seconds",
+    "kvtop_kv_utilization_ratio",
+    "kvtop_requests_queued",
+    "kvtop_router_log_warnings_total",
+    "kvtop_worker_kv_utilization_ratio",
+    "kvtop_worker_hit_ratio",
+];
+
+/// Runs every query of the dashboards: each finds something, or is about what nothing reports here.
+fn every_query_answers(prometheus: &Prometheus) {
+    let mut known = BTreeSet::new();
+    for name in prometheus.api("/api/v1/label/__name__/values").as_array().unwrap() {
+        known.insert(name.as_str().unwrap().to_owned());
+    }
+    let mut empty = Vec::new();
+    for which in Dashboard::ALL {
+        for query in queries(which) {
+            let found = prometheus.query(&query);
+            if found.is_empty() && !NOT_HERE.iter().any(|metric| query.contains(metric)) {
+                empty.push(query);
+            }
+        }
+    }
+    // What routers or Kubernetes would report; each must at least be a metric that the reference lists.
+    let reference = include_str!("../../docs/reference/metrics.md");
+    empty.retain(|query| {
+        !query.contains("requests_routed") && !query.contains("requests_in_flight")
+    });
+    assert!(empty.is_empty(), "{empty:#?}\n{known:?}");
+    let listed = known.iter().map(String::as_str).filter(|name| name.starts_with("kv"));
+    for metric in NOT_HERE.into_iter().chain(listed) {
+        let named = reference.contains(&format!("`{metric}"));
+        assert!(named, "{metric} is not in docs/reference/metrics.md");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dashboards_and_rules_tell_two_deployments_apart_through_a_restart() {
+    let (_, file) = rules();
+    let mut servers = Vec::new();
+    for name in ["0.9.0-healthy", "0.9.0-mm_pub32_eng16"] {
+        let messages = recording(name);
+        let server = NatsServer::with_jetstream();
+        let publisher = Publisher::to(&server.url()).await;
+        publisher.make_streams(&messages).await;
+        publisher.publish(&messages).await;
+        servers.push((server, publisher, messages));
+    }
+    let ports: Vec<String> = (0..2).map(|_| format!("127.0.0.1:{}", free_port())).collect();
+    let start =
+        |at: usize| Exporter::at(&ports[at], &servers[at].0.url(), &["--metrics-level", "rank"]);
+    let (healthy, broken) = (start(0), start(1));
+    let targets: Vec<&str> = ports.iter().map(String::as_str).collect();
+    let prometheus = Prometheus::scraping(&targets, Some(&file));
+    for (_, publisher, messages) in &servers {
+        publisher.publish(messages).await;
+    }
+    prometheus.wait_for("sum(kvtop_ready)", 2.0);
+    prometheus.wait_for("sum(kvtop_finding{finding=\"KVT001\",severity=\"critical\"})", 1.0);
+    prometheus.wait("count(kvtop_worker_stores_total > 0)", |workers| workers >= 2.0);
+
+    every_query_answers(&prometheus);
+
+    // The rule about the mismatch is pending for the broken one alone, and nothing else alerts.
+    prometheus.wait_for("count(ALERTS{alertname=\"KvtopBlockSizeMismatch\"})", 1.0);
+    let alerts = prometheus.query("ALERTS{severity=~\"warning|critical\"}");
+    let of_both: BTreeSet<&str> =
+        alerts.iter().map(|(labels, _)| labels["alertname"].as_str().unwrap()).collect();
+    assert_eq!(of_both, BTreeSet::from(["KvtopBlockSizeMismatch"]));
+
+    // Killed: nothing is known of it, which is no fault of the deployment. Started again: the same verdict.
+    drop(broken);
+    prometheus.wait_for("count(up == 0)", 1.0);
+    let broken = start(1);
+    prometheus.wait_for("sum(up)", 2.0);
+    prometheus.wait_for("sum(kvtop_finding{finding=\"KVT001\",severity=\"critical\"})", 1.0);
+    let raised =
+        prometheus.query("ALERTS{severity=\"critical\",alertname!=\"KvtopBlockSizeMismatch\"}");
+    assert!(raised.is_empty(), "{raised:?}");
+    drop((healthy, broken));
+}
