@@ -163,7 +163,7 @@ fn rules_make_no_text() {
 fn a_search_is_noticed_in_every_form() {
     let forms = [
         r#"fn f(row: &Row) -> bool { row.why.contains("log in") }"#,
-        r#"fn f(row: &Row) -> bool { (&row.summary).as_str().starts_with(EMPTY) }"#,
+        r"fn f(row: &Row) -> bool { (&row.summary).as_str().starts_with(EMPTY) }",
         r#"fn f(why: &str) -> bool { why.split_once("; ").is_some() }"#,
         r#"fn f(row: &Row) -> bool { row.why.starts_with(&format!("{} of", 1)) }"#,
         r#"mod inner { fn f(row: &Row) -> bool { row.note.to_string().ends_with("x") } }"#,

@@ -5,7 +5,7 @@ use crate::domain::ClaimOf;
 
 macro_rules! measures {
     ($($name:ident = $id:literal, $words:literal;)+) => {
-        $(#[doc = $words] pub(super) const $name: Measure = Measure::new($id, $words);)+
+        $(#[doc = concat!("`", $words, "`")] pub(super) const $name: Measure = Measure::new($id, $words);)+
 
         /// Every quantity above.
         #[cfg(test)]

@@ -138,7 +138,8 @@ impl PartialEq for Phrase {
 impl PartialEq<&str> for Phrase {
     /// Compares the text.
     fn eq(&self, text: &&str) -> bool {
-        self.to_string() == *text
+        let own = self.to_string();
+        own == *text
     }
 }
 

@@ -73,8 +73,8 @@ impl Waiting {
         }
         let shown = listed.is_some_and(|row| !row.troubles.contains(&Trouble::PodsHidden));
         let (notes, empty) = {
-            let wanted = attach.wanted.borrow();
-            (wanted.notes.clone(), wanted.empty.clone())
+            let seen = attach.wanted.borrow();
+            (seen.notes.clone(), seen.empty.clone())
         };
         for note in notes.iter().chain(empty.iter().filter(|_| shown)) {
             self.once(note);

@@ -61,7 +61,7 @@ fn healthy_deployments_raise_no_critical_whenever_kvtop_attaches() {
             snapshot = watch.look(&simulation.advance(at), at);
             let found = critical(&snapshot);
             if !found.is_empty() {
-                let summary = &snapshot.findings[0].summary.to_string();
+                let summary = &snapshot.findings[0].summary.clone();
                 alarms.push(format!("seed {seed} at {step}: {found:?} {summary} {config:?}"));
                 break;
             }

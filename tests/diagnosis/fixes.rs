@@ -113,7 +113,7 @@ fn a_size_of_a_config_map_is_mended_there() {
     let fix = finding.fix.as_ref().unwrap();
 
     let place = "In ConfigMap trtllm-engine-config, key agg.yaml, change tokens_per_block from 64 to 32, then";
-    assert!(fix.sentence.to_string().starts_with(place), "{}", fix.sentence);
+    assert!(fix.sentence.clone().starts_with(place), "{}", fix.sentence);
     let command = fix.kubectl.as_ref().unwrap();
     let patch = "kubectl -n gtc-demo patch configmap trtllm-engine-config --type=json -p '[{\"op\":\"test\",\
                  \"path\":\"/data/agg.yaml\",\"value\":\"kv_cache_config:\\n  tokens_per_block: 64\\n\"},";

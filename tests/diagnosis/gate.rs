@@ -212,12 +212,8 @@ fn a_rollout_is_followed_pod_by_pod_by_who_watches_and_by_who_comes_late() {
                 assert_eq!(rollout(snapshot), (stage, done, 3, waiting), "{who} {by_file}");
                 let fix = finding.fix.as_ref().unwrap();
                 let said = format!("{done} of 3 pods run with it. Restart");
-                assert!(fix.sentence.to_string().contains(&said), "{who}: {}", fix.sentence);
-                assert!(
-                    fix.sentence.to_string().contains("Already set since "),
-                    "{}",
-                    fix.sentence
-                );
+                assert!(fix.sentence.clone().contains(&said), "{who}: {}", fix.sentence);
+                assert!(fix.sentence.clone().contains("Already set since "), "{}", fix.sentence);
                 let command = fix.kubectl.as_ref().unwrap();
                 assert!(command.contains(&old[2]) && !command.contains(" patch "), "{command}");
                 let text = kvtop::report::check::text(snapshot);

@@ -48,7 +48,7 @@ fn the_end_of_a_prompt_is_no_block_size() {
         let Some(finding) = found(&seen, "KVT001") else { continue };
 
         assert!(
-            finding.summary.to_string().contains("engines use 64"),
+            finding.summary.clone().contains("engines use 64"),
             "{percent} %: {}",
             finding.summary
         );
@@ -76,7 +76,7 @@ fn a_block_that_may_be_partial_shows_only_that_the_size_is_another() {
         finding.summary
     );
     assert_eq!(finding.grade, Grade::Confirmed);
-    let fix = &finding.fix.as_ref().unwrap().sentence.to_string();
+    let fix = &finding.fix.as_ref().unwrap().sentence.clone();
     let lead = "In the engine's configuration, set tokens_per_block to 32";
     assert!(fix.starts_with(lead), "{fix}");
 }
@@ -147,7 +147,7 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
         let finding = top(&seen);
 
         let lead = "Block sizes differ: b publishes 32-token blocks but its engine uses 64. ";
-        assert!(finding.summary.to_string().starts_with(lead), "{}", finding.summary);
+        assert!(finding.summary.clone().starts_with(lead), "{}", finding.summary);
         assert_eq!(finding.grade, Grade::Confirmed);
     }
     let seen = beside("0.9.0-mm_trtllm_ok32", "0.9.0-incident_load10", "worker1");
@@ -161,12 +161,12 @@ fn one_worker_among_healthy_ones_is_found_and_named_alone() {
     // Nobody's log speaks of it here.
     assert_eq!(finding.grade, Grade::Likely);
     assert!(
-        finding.effect.to_string().starts_with("The router's index holds no blocks of b, "),
+        finding.effect.clone().starts_with("The router's index holds no blocks of b, "),
         "{finding:?}"
     );
     let fix = finding.fix.as_ref().unwrap();
-    assert!(fix.sentence.to_string().contains("then restart b. "), "{}", fix.sentence);
-    assert!(fix.restarts.to_string().starts_with("restart of b; "), "{}", fix.restarts);
+    assert!(fix.sentence.clone().contains("then restart b. "), "{}", fix.sentence);
+    assert!(fix.restarts.clone().starts_with("restart of b; "), "{}", fix.restarts);
 }
 
 /// The recorded namespace, with the events and logs of a capture as those of its pods.
@@ -208,8 +208,8 @@ fn a_fix_that_is_in_place_already_is_not_asked_for_again() {
         let seen = in_namespace(name);
         let fix = top(&seen).fix.as_ref().unwrap();
 
-        assert!(fix.sentence.to_string().starts_with(lead), "{}", fix.sentence);
-        assert!(fix.sentence.to_string().contains(already), "{}", fix.sentence);
+        assert!(fix.sentence.clone().starts_with(lead), "{}", fix.sentence);
+        assert!(fix.sentence.clone().contains(already), "{}", fix.sentence);
         let sets = fix.yaml.as_ref().is_some_and(|yaml| yaml.contains("tokens_per_block"));
         assert!(!sets, "{fix:?}");
     }
@@ -324,7 +324,7 @@ fn a_blind_router_is_found_beside_one_of_another_model_that_sees() {
         let told =
             "Block sizes differ: the router hashes 16-token blocks, but workers publish 32-token";
         assert!(
-            finding.summary.to_string().contains(&format!("{model}: {told}")),
+            finding.summary.clone().contains(&format!("{model}: {told}")),
             "{}",
             finding.summary
         );

@@ -183,7 +183,7 @@ fn a_ready_pod_without_a_worker_is_named_once_it_had_time_to_register() {
     let (_, old) = played(&recorded);
 
     assert!(matches!(said(&young).0, CheckVerdict::Unknown { .. }), "{:?}", said(&young));
-    let summary = &found(&old, "KVT012").unwrap().summary.to_string();
+    let summary = &found(&old, "KVT012").unwrap().summary.clone();
     let named = "pod gtc-demo-0-trtllmworker-mj7km is ready but has no worker in discovery.";
     assert_eq!(summary, named);
     let none = Unregistered { pod: "x".into(), since: Timestamp(99_000_000) };
@@ -256,10 +256,10 @@ fn a_service_account_that_may_not_write_records_is_named_with_the_commands_that_
         .look(&[logged("demo-0-worker-abcde", &line, at)], at.after(Duration::from_secs(30)));
     let finding = seen.findings.iter().find(|it| it.id == "KVT012").unwrap();
     assert!(
-        finding.summary.to_string().contains("demo-k8s-service-discovery has no right to write"),
+        finding.summary.clone().contains("demo-k8s-service-discovery has no right to write"),
         "{finding:#?}"
     );
-    let fix = &finding.fix.as_ref().unwrap().sentence.to_string();
+    let fix = &finding.fix.as_ref().unwrap().sentence.clone();
     assert!(fix.contains("--serviceaccount=serving:demo-k8s-service-discovery"), "{fix}");
     assert!(fix.contains("--resource=dynamoworkermetadatas.nvidia.com"), "{fix}");
     // What a recording keeps of the line says the same.

@@ -216,10 +216,7 @@ fn frontends_that_share_workers_and_nothing_else_are_noted() {
 
     let finding = found(&alone, "KVT013").unwrap();
     assert_eq!(finding.severity, Severity::Info);
-    assert!(
-        finding.summary.to_string().starts_with("2 routers are not sharing load"),
-        "{finding:?}"
-    );
+    assert!(finding.summary.clone().starts_with("2 routers are not sharing load"), "{finding:?}");
     assert_eq!(fix(&alone, "KVT013"), "Start all frontends with --router-replica-sync.");
     assert_eq!(said(&shared, "KVT013"), "clear");
     assert_eq!(said(&Namespace::recorded().seen(), "KVT013"), "clear", "there is one");
@@ -261,7 +258,7 @@ fn workers_that_were_never_told_to_publish_are_no_riddle() {
 
     let finding = found(&mute, "KVT003").unwrap();
     assert_eq!(finding.severity, Severity::Critical);
-    assert!(finding.summary.to_string().contains("not enabled on any of 2"), "{}", finding.summary);
+    assert!(finding.summary.clone().contains("not enabled on any of 2"), "{}", finding.summary);
     let pending = fix(&mute, "KVT003");
     assert!(pending.contains("--publish-events-and-metrics on TRTLLMWorker"), "{pending}");
     assert_eq!(said(&mute, "KVT004"), "unknown");
@@ -356,15 +353,11 @@ fn a_size_that_nobody_declared_on_the_frontend_is_found_in_the_users_own_deploym
 
     let finding = found(&seen, "KVT016").unwrap();
 
-    assert!(finding.summary.to_string().starts_with(
+    assert!(finding.summary.clone().starts_with(
         "Frontend KV block size (16) does not match worker block size (32). Set \
          DYN_KV_CACHE_BLOCK_SIZE=32"
     ));
-    assert!(
-        finding.effect.to_string().contains("does not read this setting"),
-        "{}",
-        finding.effect
-    );
+    assert!(finding.effect.clone().contains("does not read this setting"), "{}", finding.effect);
     // Nobody wrote it: a note, and nothing once requests find blocks.
     assert_eq!((finding.severity, finding.advisory), (Severity::Info, true));
     let once_found = Namespace::recorded().routes(20, 3).seen();

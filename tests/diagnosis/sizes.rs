@@ -91,7 +91,7 @@ fn the_odd_ones_are_told_by_the_flag_of_their_engine_in_their_manifest() {
     assert!(kubectl.contains("CrashWorker") && !kubectl.contains("kv-block-size"), "{kubectl}");
     // The others have that size, or nobody set one: they need not load their model again.
     for other in ["VllmWorker", "PendingWorker", "PullWorker"] {
-        assert!(!kubectl.contains(other) && !fix.restarts.to_string().contains(other), "{kubectl}");
+        assert!(!kubectl.contains(other) && !fix.restarts.clone().contains(other), "{kubectl}");
     }
 }
 

@@ -212,6 +212,7 @@ fn none(
 }
 
 /// Returns the summary and the fix.
+#[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
 fn said(
     evidence: &Evidence,
     elsewhere: Option<&AdvertisedPlane>,

@@ -128,7 +128,7 @@ fn sizes_differ(evidence: &Evidence, claims: &[&SizeClaim]) -> Verdict {
     let proofs = claims
         .iter()
         .take(16)
-        .map(|claim| claim.proof(measure::BLOCK_SIZE_OF.of(&claim.who(evidence))));
+        .map(|claim| claim.proof(measure::BLOCK_SIZE_OF.of(claim.who(evidence))));
     let finding = Finding::new(
         Severity::Warning,
         Grade::ConfigOnly,

@@ -31,6 +31,7 @@ impl Rule for Imbalance {
          {variable::ROUTER_KV_OVERLAP_SCORE_CREDIT}) to 0.5, or set a small temperature."
     }
 
+    #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         // Workers of different models, or roles, do not share their requests.

@@ -26,6 +26,7 @@ impl Rule for KvPressure {
          max_num_seqs (max_batch_size) or the context length, or give the KV cache more memory."
     }
 
+    #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let limits = &evidence.thresholds;
         let known: Vec<_> = evidence
@@ -66,7 +67,7 @@ impl Rule for KvPressure {
         }
         let proofs = full.iter().map(|(name, share)| {
             Proof::new(
-                measure::KV_UTILIZATION.of(&name),
+                measure::KV_UTILIZATION.of(name),
                 phrase!("{} %", Decimal(share * 100.0, 1)),
                 Origin::Metrics,
             )

@@ -138,6 +138,7 @@ fn text(first: Percentiles) -> Phrase {
     phrase!("{}{} s", if first.beyond { "at least " } else { "" }, Decimal(first.p95, 2))
 }
 
+#[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
 fn found(
     evidence: &Evidence,
     first: Percentiles,

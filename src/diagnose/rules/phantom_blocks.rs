@@ -55,7 +55,7 @@ impl Rule for PhantomBlocks {
         }
         let names: Vec<String> = found.iter().map(|(rank, _)| Evidence::name_of(rank)).collect();
         let proofs = found.iter().map(|(rank, capacity)| {
-            let claim = measure::BLOCKS_OF.of(&Evidence::name_of(rank));
+            let claim = measure::BLOCKS_OF.of(Evidence::name_of(rank));
             Proof::new(
                 claim,
                 phrase!("{} with a capacity of {}", Count(rank.accepted), Count(*capacity)),

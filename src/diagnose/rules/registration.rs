@@ -50,6 +50,7 @@ impl Rule for Registration {
         false
     }
 
+    #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         if let Some(finding) = refused(evidence) {
             return finding.into();

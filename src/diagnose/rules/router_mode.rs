@@ -40,6 +40,7 @@ impl Rule for RouterMode {
         false
     }
 
+    #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let settings = &evidence.settings;
         let routed = evidence.router.tally.routed;

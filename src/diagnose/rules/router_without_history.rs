@@ -56,6 +56,7 @@ impl Rule for RouterWithoutHistory {
         Stake::History
     }
 
+    #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         let limits = &evidence.thresholds;
@@ -192,6 +193,7 @@ fn past_known(evidence: &Evidence) -> bool {
     evidence.present().all(|rank| rank.past_known || rank.tally.counters.stores == 0)
 }
 
+#[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
 fn found(evidence: &Evidence) -> Finding {
     let tally = &evidence.router.tally;
     let proven = tally.parent_before >= evidence.thresholds.min_parent_warnings;

@@ -244,7 +244,7 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
     };
     let mut proofs = vec![
         Proof::new(
-            measure::EVENTS_OF.of(&names.join(", ")),
+            measure::EVENTS_OF.of(names.join(", ")),
             phrase!("0, while {} requests were routed there", routed),
             Origin::Several(&[Origin::KvEvents, Origin::RouterLogs]),
         )

@@ -23,6 +23,7 @@ fn frontend_will_not_do() -> Phrase {
 
 /// Returns the fix if engine and publisher differ on `some` workers, or on all if `some` is empty. Also returns
 /// the block size of all parts after the fix.
+#[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
 pub(super) fn worker_fix(
     evidence: &Evidence,
     sizes: Option<(&SizeClaim, &SizeClaim)>,
@@ -323,6 +324,7 @@ pub(in crate::diagnose::rules) fn worker_size_flag(
 }
 
 /// Returns the fix if router and workers use different block sizes.
+#[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
 pub(super) fn router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     if evidence.settings.router_kind == RouterKind::OwnSize {
         // The chat processor of such a frontend hashes with the declared size.
