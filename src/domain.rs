@@ -21,7 +21,7 @@ mod unit;
 mod variables;
 mod version;
 
-pub use claim::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, SetBy, Subject};
+pub use claim::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Medium, SetBy, Subject};
 pub use cluster::{
     Backend, Component, ConfigFile, ConfigSource, Container, Endpoints, EngineFile, EngineSocket,
     Graph, HiddenSetting, NatsAccess, Placement, Pod, PodRef, Port, Role, Seat, SecretRef, Setting,

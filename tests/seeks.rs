@@ -106,7 +106,7 @@ fn a_jump_beyond_the_index_waits_for_its_frames() {
 #[test]
 #[ignore = "writes and reads a recording of one gigabyte"]
 #[expect(clippy::print_stdout, reason = "its figures are what it is for")]
-fn a_jump_in_a_recording_of_one_gigabyte_takes_under_half_a_second() {
+fn by_hand_a_jump_in_a_recording_of_one_gigabyte_takes_under_half_a_second() {
     let path = long("gigabyte.frames", 1 << 30);
     let opening = clock::now();
     let mut player = open(&path);

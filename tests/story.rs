@@ -35,11 +35,11 @@ fn the_users_story_is_told_right_at_every_step_by_fresh_attaches_and_by_a_watchi
     table::judge(&rows);
 }
 
-/// Keeps the played cluster up for a person: `cargo test --test main story_stage -- --ignored --nocapture`.
+/// Keeps the played cluster up for a person: `cargo test --test main by_hand_story_stage -- --ignored --nocapture`.
 /// `STORY_STEP` names the step, such as `b`; it ends after ten minutes or when `STORY_STAGE_ENDS` exists.
 #[test]
 #[ignore = "a stage for people"]
-fn story_stage() {
+fn by_hand_story_stage() {
     fresh::stage();
 }
 

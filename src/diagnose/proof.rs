@@ -1,9 +1,10 @@
 //! Evidence for a finding, as data: the quantity, its subject, the value, the window and the source.
 
 use std::fmt;
+use std::sync::Arc;
 
 use super::phrase::{Phrase, ToPiece};
-use crate::domain::{Timestamp, WorkerId};
+use crate::domain::{Medium, Timestamp, WorkerId};
 
 /// A quantity that evidence is about.
 ///
@@ -98,9 +99,16 @@ pub enum Origin {
     Pods,
     /// kvtop itself.
     Kvtop,
+    /// The place that a claim was read from: a manifest, a log, a model card.
+    Read {
+        /// The kind of place.
+        medium: Medium,
+        /// Its name.
+        place: Arc<str>,
+    },
     /// Several places together.
     Several(&'static [Origin]),
-    /// A place that is described by its name: a manifest, a log line with its number, an address.
+    /// A place that is described by its name, such as an address.
     Named(Phrase),
 }
 
@@ -127,6 +135,7 @@ impl fmt::Display for Origin {
             Self::Pods => "pods",
             Self::Kvtop => "kvtop",
             Self::Named(name) => return name.fmt(formatter),
+            Self::Read { place, .. } => place,
             Self::Several(all) => {
                 for (at, origin) in all.iter().enumerate() {
                     let before = match at {
@@ -139,6 +148,33 @@ impl fmt::Display for Origin {
                 return Ok(());
             }
         })
+    }
+}
+
+impl Origin {
+    /// Returns the kinds of places that it is of.
+    pub fn media(&self) -> Vec<Medium> {
+        match self {
+            Self::KvEvents
+            | Self::EventPlanes
+            | Self::PromptLengths
+            | Self::IndexCopy
+            | Self::MessageNumbers => vec![Medium::Events],
+            Self::RouterLogs | Self::WorkerLogs | Self::Logs => vec![Medium::Logs],
+            Self::RouterCosts => vec![Medium::Decisions, Medium::Logs],
+            Self::RouterCounters | Self::RouterMetrics | Self::WorkerMetrics | Self::Metrics => {
+                vec![Medium::Metrics]
+            }
+            Self::ModelCards => vec![Medium::Settings],
+            Self::Read { medium, .. } => vec![*medium],
+            Self::Several(all) => all.iter().flat_map(Self::media).collect(),
+            Self::Discovery
+            | Self::Kubernetes
+            | Self::ApiServer
+            | Self::Pods
+            | Self::Kvtop
+            | Self::Named(_) => Vec::new(),
+        }
     }
 }
 

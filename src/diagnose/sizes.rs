@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::evidence::{Evidence, Ground, SizeClaim};
 use super::proof::Proof;
 use crate::diagnose::Kind;
+use crate::diagnose::Origin;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::domain::{ClaimOf, WorkerId};
@@ -154,7 +155,13 @@ impl SizeClaim {
     /// Returns the claim as evidence of the quantity `kind`.
     pub fn proof(&self, kind: impl Into<Kind>) -> Proof {
         let value = phrase!("{} tokens ({})", self.tokens, self.said());
-        Proof::new(kind, value, Phrase::quoted(&self.source)).at(self.at).of_worker(self.worker)
+        Proof::new(
+            kind,
+            value,
+            Origin::Read { medium: self.medium, place: Arc::clone(&self.source) },
+        )
+        .at(self.at)
+        .of_worker(self.worker)
     }
 
     /// Shortens a long text to the part around the size.
@@ -193,6 +200,7 @@ impl SizeClaim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::Medium;
     use crate::domain::Timestamp;
 
     #[test]
@@ -213,6 +221,7 @@ mod tests {
                 at,
                 last,
                 set_by: None,
+                medium: Medium::Settings,
             };
             claim.proof(measure::ENGINE_BLOCK_SIZE).value
         };

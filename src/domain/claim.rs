@@ -219,6 +219,37 @@ pub struct Claim {
     pub raw: Arc<str>,
     /// The flag or variable that set the value; none for a value from elsewhere.
     pub set_by: Option<SetBy>,
+    /// The kind of place that it was read from.
+    pub medium: Medium,
+}
+
+/// A kind of place that evidence comes from. Two kinds make a finding sure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Medium {
+    /// Settings of processes: arguments, variables, files, model cards.
+    #[default]
+    Settings,
+    /// KV events.
+    Events,
+    /// Logs.
+    Logs,
+    /// Metrics.
+    Metrics,
+    /// Costs in routers' decisions.
+    Decisions,
+}
+
+impl Medium {
+    /// Returns the name in grades, such as `CONFIRMED: config + events`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Settings => "config",
+            Self::Events => "events",
+            Self::Logs => "logs",
+            Self::Metrics => "metrics",
+            Self::Decisions => "decisions",
+        }
+    }
 }
 
 /// The flag or variable that sets a value.

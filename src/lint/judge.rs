@@ -257,6 +257,7 @@ fn size(part: &Part<'_>, of: ClaimOf, worker: Option<WorkerId>) -> Option<SizeCl
         source: Arc::clone(&claim.source),
         raw: Arc::clone(&claim.raw),
         set_by: claim.set_by.clone(),
+        medium: claim.medium,
         at: Timestamp::default(),
         last: Timestamp::default(),
     })
@@ -269,6 +270,7 @@ fn setting<T>(claim: &Claim, value: T) -> Setting<T> {
         source: Arc::clone(&claim.source),
         raw: Arc::clone(&claim.raw),
         set_by: claim.set_by.clone(),
+        medium: claim.medium,
         at: Timestamp::default(),
     }
 }

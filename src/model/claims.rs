@@ -184,6 +184,7 @@ fn best_count<'a>(claims: impl Iterator<Item = &'a StoredClaim>) -> Option<(u64,
 mod tests {
     use super::*;
     use crate::domain::Basis;
+    use crate::domain::Medium;
 
     fn claim(basis: Basis, source: &str, value: u64) -> Claim {
         Claim {
@@ -196,6 +197,7 @@ mod tests {
             source: source.into(),
             raw: "".into(),
             set_by: None,
+            medium: Medium::Settings,
         }
     }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    Basis, Claim, ClaimOf, ClaimWhat, ConfigFile, ConfigSource, Endpoints, EngineFile, Graph, Pod,
-    Setting, Subject, Timestamp,
+    Basis, Claim, ClaimOf, ClaimWhat, ConfigFile, ConfigSource, Endpoints, EngineFile, Graph,
+    Medium, Pod, Setting, Subject, Timestamp,
 };
 
 /// Most pods, services and files that are kept of each.
@@ -239,6 +239,7 @@ impl Cluster {
             source: file_source(name, key),
             raw: Arc::clone(&setting.raw),
             set_by: None,
+            medium: Medium::Settings,
         };
         let read = settings.iter().filter(|setting| setting.engine == file.engine);
         let mut claims: Vec<Claim> = Vec::new();

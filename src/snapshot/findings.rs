@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Grade, RolloutStage, Severity, Stake, Timestamp, WorkerId};
+use crate::domain::{Grade, Medium, RolloutStage, Severity, Stake, Timestamp, WorkerId};
 
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,8 @@ pub struct EvidenceRow {
     pub value: String,
     /// The place that the value was read from.
     pub source: String,
+    /// The kinds of places that the value was read from.
+    pub media: Vec<Medium>,
     /// The start of the window that was counted; none for a value that is no count.
     pub since: Option<Timestamp>,
     /// The time of the value, and the end of its window; none for a value without a time.

@@ -1,22 +1,12 @@
 //! Findings on the screen: order, counts, marks and grades.
 
-use crate::domain::{RESOLVED_AFTER, Timestamp};
+use std::collections::BTreeSet;
+
+use crate::domain::{Medium, RESOLVED_AFTER, Timestamp};
 use crate::snapshot::{CheckVerdict, FindingRow, Grade, RolloutRow, Severity, Snapshot};
 
 use super::text;
 use super::theme::{Glyphs, Role};
-
-/// Kinds of evidence in the order in which they are named, with the words of sources they go by.
-const KINDS: [(&str, &[&str]); 5] = [
-    (
-        "config",
-        &["arg", "args", "card", "config", "configmap", "crd", "env", "flag", "manifest", "spec"],
-    ),
-    ("events", &["event", "events", "jetstream", "mirror", "nats", "stream", "zmq"]),
-    ("logs", &["line", "lines", "log", "logs"]),
-    ("metrics", &["gauge", "metric", "metrics", "prometheus", "scrape"]),
-    ("decisions", &["decision", "decisions", "logit"]),
-];
 
 /// Columns of a deployment's name in the title.
 const LABEL: usize = 40;
@@ -144,43 +134,16 @@ pub fn grade(finding: &FindingRow) -> String {
     }
 }
 
-/// Returns the kinds of sources that speak for a finding.
+/// Returns the kinds of places whose evidence speaks for a finding.
 pub fn kinds(finding: &FindingRow) -> Vec<&'static str> {
-    let mut found = [false; KINDS.len()];
-    for row in finding.evidence.iter().filter(|row| !row.against) {
-        // One piece of evidence may rest on two sources.
-        for at in row.source.split([',', ';']).filter_map(kind) {
-            found[at] = true;
-        }
-    }
-    KINDS.iter().zip(found).filter(|(_, found)| *found).map(|((name, _), _)| *name).collect()
-}
-
-/// Returns the kind of a source by the first of its words that tells. What is read of a pod is its
-/// configuration unless another word says otherwise.
-fn kind(source: &str) -> Option<usize> {
-    let source = source.to_lowercase();
-    let mut words = source.split(|c: char| !c.is_alphanumeric());
-    let of = |word: &str| KINDS.iter().position(|(_, words)| words.contains(&word));
-    let pod = words.clone().any(|word| word == "pod");
-    words.find_map(of).or_else(|| if pod { of("config") } else { None })
+    let speaking = finding.evidence.iter().filter(|row| !row.against);
+    let media: BTreeSet<Medium> = speaking.flat_map(|row| row.media.iter().copied()).collect();
+    media.into_iter().map(Medium::name).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_source_has_the_kind_of_its_first_telling_word() {
-        let name = |source| kind(source).map(|at| KINDS[at].0);
-        assert_eq!(name("worker log, trtllmworker-0-x7k2p"), Some("logs"));
-        assert_eq!(name("env of pod frontend-1"), Some("config"));
-        assert_eq!(name("KV events"), Some("events"));
-        assert_eq!(name("router log"), Some("logs"));
-        assert_eq!(name("pod log"), Some("logs"));
-        assert_eq!(name("pod trtllmworker-0-x7k2p, --kv-block-size"), Some("config"));
-        assert_eq!(name("somewhere"), None);
-    }
 
     fn finding(id: &'static str, severity: Severity, raised: u64) -> FindingRow {
         FindingRow {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::text::printable;
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
-    Advertised, Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId,
+    Advertised, Basis, Channel, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, InstanceId, Medium,
     Membership, Placement, Subject, Transport, WorkerId,
 };
 use crate::dynamo::plane;
@@ -146,6 +146,7 @@ fn model_card(value: &Value, source: &str, facts: &mut Facts) {
             source: Arc::clone(&source),
             raw: raw.into(),
             set_by: None,
+            medium: Medium::Settings,
         }));
     };
     if let Some(size) = card.get("kv_cache_block_size").and_then(Value::as_u64) {

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::msgpack::{Cursor, Malformed};
 use super::text::printable;
 use super::{Facts, Reject};
-use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, Subject};
+use crate::domain::{Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, Medium, Subject};
 
 /// The first part of a frame that holds what was kept.
 pub(super) const TOPIC: &[u8] = b"engine-events";
@@ -105,6 +105,7 @@ pub(super) fn decode(pod: &[u8], kept: &[u8], facts: &mut Facts) -> Result<(), R
         source: format!("KV events of the engine of {pod}").into(),
         raw: format!("block_size: {}", kept.block_size).into(),
         set_by: None,
+        medium: Medium::Events,
     }));
     Ok(())
 }

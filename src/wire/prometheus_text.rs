@@ -18,7 +18,8 @@ use sample::Sample;
 use super::text::printable;
 use super::{Facts, Reject, utf8, version_sign};
 use crate::domain::{
-    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Fact, Gauge, GaugeName, Subject, WorkerId,
+    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Fact, Gauge, GaugeName, Medium, Subject,
+    WorkerId,
 };
 use crate::frame::{Frame, Origin};
 
@@ -174,6 +175,7 @@ fn configured(pod: &Arc<str>, sample: &Sample<'_>) -> Vec<Fact> {
             raw: format!("enable_prefix_caching=\"{}\"", if reuse { "True" } else { "False" })
                 .into(),
             set_by: None,
+            medium: Medium::Metrics,
         })
     }));
     facts
@@ -203,6 +205,7 @@ fn adopted(what: ClaimWhat, pod: &Arc<str>, sample: &Sample<'_>, value: f64) -> 
         source: format!("metrics of {pod}").into(),
         raw: format!("{}{{model=\"{model}\"}} {size}", sample.metric).into(),
         set_by: None,
+        medium: Medium::Metrics,
     }))
 }
 

@@ -15,7 +15,7 @@ use super::text::{printable, strip_ansi};
 use super::{Facts, Reject, version_sign, whole};
 use crate::domain::{
     Basis, BlockSize, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Decision, DpRank,
-    Fact, FormulaCredit, FormulaTerm, LogWarning, Overlap, Prompt, RegistrationRefused,
+    Fact, FormulaCredit, FormulaTerm, LogWarning, Medium, Overlap, Prompt, RegistrationRefused,
     RouterStart, Subject, WarningKind, WorkerId, WorkerRank,
 };
 use crate::dynamo::label;
@@ -206,6 +206,7 @@ fn event_source(line: &Line<'_>, pod: &Arc<str>, publishes: bool) -> Option<Fact
         source: format!("log of {pod}").into(),
         raw: "".into(),
         set_by: None,
+        medium: Medium::Logs,
     }))
 }
 

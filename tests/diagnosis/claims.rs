@@ -4,7 +4,7 @@ use kvtop::diagnose::{
     Evidence, Ground, OfWorker, RouterKind, Setting, SizeByCosts, SizeClaim, Verdict,
 };
 use kvtop::domain::{
-    Backend, ClaimOf, ClaimValue, ClaimWhat, Counters, Grade, Timestamp, WorkerId,
+    Backend, ClaimOf, ClaimValue, ClaimWhat, Counters, Grade, Medium, Timestamp, WorkerId,
 };
 use kvtop::frame::{Body, Frame, Origin};
 use kvtop::snapshot::{CheckVerdict, FindingRow, Snapshot};
@@ -140,6 +140,7 @@ fn of<T>(worker: u64, value: T) -> OfWorker<T> {
         raw: "--no-enable-prefix-caching".into(),
         at: Timestamp(1),
         set_by: None,
+        medium: Medium::Settings,
     };
     OfWorker { worker: Some(WorkerId(worker)), who: format!("w{}", worker - 1).into(), set }
 }
@@ -215,7 +216,7 @@ fn an_engine_that_connects_to_its_own_address_is_named_with_the_address_to_bind(
 
 fn setting_of(of: OfWorker<()>) -> Setting<std::sync::Arc<str>> {
     let Setting { ground, source, raw, at, .. } = of.set;
-    Setting { value: "".into(), ground, source, raw, at, set_by: None }
+    Setting { value: "".into(), ground, source, raw, at, set_by: None, medium: Medium::Settings }
 }
 
 #[test]
@@ -240,7 +241,15 @@ fn decode_context_parallelism_explains_larger_blocks_of_an_engine() {
 
     let parallel = |count: u64| {
         let Setting { ground, source, raw, at, .. } = of(1, ()).set;
-        let set = Setting { value: count, ground, source, raw, at, set_by: None };
+        let set = Setting {
+            value: count,
+            ground,
+            source,
+            raw,
+            at,
+            set_by: None,
+            medium: Medium::Settings,
+        };
         OfWorker { worker: Some(WorkerId(1)), who: "w0".into(), set }
     };
     evidence.settings.context_parallel = vec![parallel(2)];

@@ -9,8 +9,8 @@ use kvtop::diagnose::{
     Setting, SizeClaim, TreeEvidence, Unheard, Verdict,
 };
 use kvtop::domain::{
-    Backend, ClaimOf, Counters, Peers, Release, Releases, Timestamp, Trouble, Unreached, WorkerId,
-    WorkerRank,
+    Backend, ClaimOf, Counters, Medium, Peers, Release, Releases, Timestamp, Trouble, Unreached,
+    WorkerId, WorkerRank,
 };
 use kvtop::lint::CHECKS;
 use kvtop::model::Overlaps;
@@ -163,6 +163,7 @@ pub(super) fn size(of: ClaimOf, worker: u64, tokens: u32) -> SizeClaim {
         at: Timestamp(1),
         last: Timestamp(1),
         set_by: None,
+        medium: Medium::Settings,
     }
 }
 
@@ -174,6 +175,7 @@ pub(super) fn setting<T>(value: T) -> Setting<T> {
         raw: "as set".into(),
         at: Timestamp(1),
         set_by: None,
+        medium: Medium::Settings,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kvtop::domain::Medium;
 use kvtop::domain::Timestamp;
 use kvtop::snapshot::{
     CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow, Grade, Severity, Snapshot,
@@ -17,7 +18,16 @@ fn evidence(claim: &str, value: &str, source: &str, at: Option<Timestamp>) -> Ev
     let places = ["w0", "w1", "w2"].iter().position(|alias| claim.contains(alias));
     let worker = places.map(|place| pictures::healthy().workers[place].rank.worker);
     let (claim, value, source) = (claim.to_owned(), value.to_owned(), source.to_owned());
+    let of = |words: &[&str]| words.iter().any(|word| source.contains(word));
+    let medium = match () {
+        () if of(&["log"]) => Medium::Logs,
+        () if of(&["event", "index"]) => Medium::Events,
+        () if of(&["metric", "gauge", "scrape"]) => Medium::Metrics,
+        () if of(&["decision"]) => Medium::Decisions,
+        () => Medium::Settings,
+    };
     EvidenceRow {
+        media: vec![medium],
         kind: "cache_hits",
         claim,
         value,

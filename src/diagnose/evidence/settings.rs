@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::domain::{ClaimOf, ClaimWhat, SetBy, Timestamp, WorkerId};
+use crate::diagnose::Origin;
+use crate::domain::{ClaimOf, ClaimWhat, Medium, SetBy, Timestamp, WorkerId};
 
 /// How a value is known, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -42,6 +43,8 @@ pub struct SizeClaim {
     pub raw: Arc<str>,
     /// The flag or variable that set it; none for a value from elsewhere.
     pub set_by: Option<SetBy>,
+    /// The kind of place that it was read from.
+    pub medium: Medium,
     /// When the claim was first seen.
     pub at: Timestamp,
     /// When the claim was last seen.
@@ -61,6 +64,8 @@ pub struct Setting<T> {
     pub raw: Arc<str>,
     /// The flag or variable that set it; none for a value from elsewhere.
     pub set_by: Option<SetBy>,
+    /// The kind of place that it was read from.
+    pub medium: Medium,
     /// When.
     pub at: Timestamp,
 }
@@ -77,6 +82,11 @@ pub struct OfWorker<T> {
 }
 
 impl<T> Setting<T> {
+    /// Returns the place as the source of evidence.
+    pub fn origin(&self) -> Origin {
+        Origin::Read { medium: self.medium, place: Arc::clone(&self.source) }
+    }
+
     /// Returns the flag that set it, when it was one: a flag wins over a variable of the same meaning.
     pub fn flag(&self) -> Option<&str> {
         self.set_by.as_ref()?.flag()

@@ -50,7 +50,7 @@ impl Rule for ApproximateMode {
                 Severity::Warning,
                 Grade::ConfigOnly,
                 "The router only predicts what workers have cached: it does not follow KV events.",
-                vec![Proof::new(measure::FOLLOWS_EVENTS, "no", events.source.to_string()).at(events.at)],
+                vec![Proof::new(measure::FOLLOWS_EVENTS, "no", events.origin()).at(events.at)],
             )
             .means(
                 "Overlap is overstated once blocks are evicted, and understated after a restart.",

@@ -58,12 +58,8 @@ impl Rule for FrontendsDisagree {
                 Grade::ConfigOnly,
                 phrase!("{} routers are not sharing load (replica sync is off).", count),
                 vec![
-                    Proof::new(
-                        measure::REPLICA_SYNC,
-                        phrase!("off ({})", set.raw),
-                        set.source.to_string(),
-                    )
-                    .at(set.at),
+                    Proof::new(measure::REPLICA_SYNC, phrase!("off ({})", set.raw), set.origin())
+                        .at(set.at),
                     Proof::new(
                         measure::ROUTERS,
                         pods.join(", "),

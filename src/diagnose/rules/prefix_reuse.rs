@@ -86,7 +86,7 @@ impl Rule for PrefixReuse {
 fn switched_off(evidence: &Evidence, off: &[&OfWorker<bool>]) -> Verdict {
     let proofs = off.iter().take(16).map(|of| {
         let value = phrase!("off ({})", of.set.raw);
-        Proof::new(measure::PREFIX_CACHING.of(&of.who), value, of.set.source.to_string())
+        Proof::new(measure::PREFIX_CACHING.of(&of.who), value, of.set.origin())
             .at(of.set.at)
             .of_worker(of.worker)
     });

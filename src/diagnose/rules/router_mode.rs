@@ -45,8 +45,7 @@ impl Rule for RouterMode {
         let settings = &evidence.settings;
         let routed = evidence.router.tally.routed;
         if let Some(mode) = evidence.other_mode() {
-            let proof =
-                Proof::new(measure::ROUTER_MODE, mode.value.to_string(), mode.source.to_string());
+            let proof = Proof::new(measure::ROUTER_MODE, mode.value.to_string(), mode.origin());
             let summary = by_mode(mode);
             let finding = off(summary, Grade::ConfigOnly, proof.at(mode.at));
             let change = Some(variable(variable::ROUTER_MODE, &[flag::ROUTER_MODE], "kv"));
@@ -67,7 +66,7 @@ impl Rule for RouterMode {
             && set_to.value <= 0.0
             && printed.is_none()
         {
-            let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", set_to.source.to_string());
+            let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", set_to.origin());
             let summary =
                 "The router is configured to ignore cached blocks: the overlap weight is 0.";
             let finding = off(summary, Grade::ConfigOnly, proof.at(set_to.at));
@@ -132,7 +131,7 @@ fn random(heat: &Setting<f64>) -> Finding {
     // depend on the temperature alone (dynamo-kv-router 1.6.1, `scheduling/selector/reference.rs`).
     let share = 1.0 / (1.0 + (1.0 / heat.value).exp());
     let value = heat.value.to_string();
-    let proof = Proof::new(measure::ROUTER_TEMPERATURE, value, heat.source.to_string()).at(heat.at);
+    let proof = Proof::new(measure::ROUTER_TEMPERATURE, value, heat.origin()).at(heat.at);
     let temperature = heat.value;
     if share < NEARLY_NEVER {
         let summary = phrase!(

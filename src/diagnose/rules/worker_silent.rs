@@ -146,7 +146,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
         .take(16)
         .map(|of| {
             let value = phrase!("no ({})", of.set.raw);
-            Proof::new(measure::PUBLISHES_EVENTS.of(&of.who), value, of.set.source.to_string())
+            Proof::new(measure::PUBLISHES_EVENTS.of(&of.who), value, of.set.origin())
                 .at(of.set.at)
                 .of_worker(of.worker)
         })
@@ -154,7 +154,7 @@ fn all_mute(evidence: &Evidence, mute: &[&OfWorker<bool>], off: &[&OfWorker<bool
     let uncached = evidence.uncached().filter(|it| off.iter().any(|of| of.who == it.who));
     proofs.extend(uncached.take(16).map(|of| {
         let value = phrase!("off ({})", of.set.raw);
-        Proof::new(measure::PREFIX_CACHING.of(&of.who), value, of.set.source.to_string())
+        Proof::new(measure::PREFIX_CACHING.of(&of.who), value, of.set.origin())
             .at(of.set.at)
             .of_worker(of.worker)
     }));
@@ -253,9 +253,7 @@ fn found(evidence: &Evidence, silent: &[&RankEvidence], loud: usize) -> Finding 
     ];
     let off: Vec<_> = silent.iter().filter_map(|rank| set(rank)).filter(|set| !set.value).collect();
     for setting in &off {
-        proofs.push(
-            Proof::new(measure::PUBLISHES_EVENTS, "no", setting.source.to_string()).at(setting.at),
-        );
+        proofs.push(Proof::new(measure::PUBLISHES_EVENTS, "no", setting.origin()).at(setting.at));
     }
     proofs.extend(reported::proof(evidence));
     // If publishing is already enabled, the fix is another one.

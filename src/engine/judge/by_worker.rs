@@ -66,6 +66,7 @@ impl Engine {
             of.set.source = Arc::clone(&cause.claim.source);
             of.set.raw = Arc::clone(&cause.claim.raw);
             of.set.set_by.clone_from(&cause.claim.set_by);
+            of.set.medium = cause.claim.medium;
         }
         of
     }

@@ -68,6 +68,7 @@ fn row(raised: Raised<'_>, objects: &Objects, sizes: &SizesInUse) -> FindingRow 
         claim: proof.kind.to_string(),
         value: proof.value.to_string(),
         source: proof.source.to_string(),
+        media: proof.source.media(),
         since: proof.since,
         at: proof.at,
         against: proof.against,

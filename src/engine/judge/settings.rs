@@ -52,6 +52,7 @@ impl Engine {
             source: Arc::clone(&claim.source),
             raw: Arc::clone(&claim.raw),
             set_by: claim.set_by.clone(),
+            medium: claim.medium,
             at: stored.first,
             last: stored.last,
         })
@@ -320,6 +321,7 @@ pub(super) fn with<T>(stored: &StoredClaim, value: T) -> Setting<T> {
         source: Arc::clone(&stored.claim.source),
         raw: Arc::clone(&stored.claim.raw),
         set_by: stored.claim.set_by.clone(),
+        medium: stored.claim.medium,
         at: stored.first,
     }
 }

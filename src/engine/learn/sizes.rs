@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::{
-    Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Subject, Timestamp,
+    Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Medium, Subject, Timestamp,
 };
 use crate::engine::Engine;
 use crate::engine::journal::Head;
@@ -131,5 +131,6 @@ fn said(
         source: format!("log of {}", notice.pod).into(),
         raw: Arc::clone(&notice.raw),
         set_by: None,
+        medium: Medium::Logs,
     }
 }

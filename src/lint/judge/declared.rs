@@ -2,7 +2,7 @@
 
 use super::Scene;
 use crate::diagnose::{self, Evidence, Ground, RouterKind, SizeClaim, Verdict};
-use crate::domain::{Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Grade, Timestamp};
+use crate::domain::{Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Grade, Medium, Timestamp};
 use crate::dynamo::{flag, variable};
 use crate::lint::manifest::Part;
 use crate::lint::plan::Plan;
@@ -106,6 +106,7 @@ impl Scene<'_, '_> {
             source: "default of TensorRT-LLM".into(),
             raw: spot.what.as_str().into(),
             set_by: None,
+            medium: Medium::Settings,
             at: Timestamp::default(),
             last: Timestamp::default(),
         };

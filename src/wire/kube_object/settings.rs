@@ -11,7 +11,7 @@ use super::image;
 use super::{raw, shared};
 use crate::domain::{
     Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, ConfigSource, EngineFile, HiddenSetting,
-    Release, Role, SetBy, Setting, Subject,
+    Medium, Release, Role, SetBy, Setting, Subject,
 };
 use crate::dynamo::{Kind, Setting as Row, engine, flag, settings, variable};
 
@@ -259,6 +259,7 @@ impl Process<'_> {
             source: format!("{}, image tag", self.place).into(),
             raw: raw(image),
             set_by: None,
+            medium: Medium::Settings,
         })
     }
 
@@ -333,6 +334,7 @@ impl Process<'_> {
             source: format!("{}, {name}", self.place).into(),
             raw: Arc::clone(&setting.raw),
             set_by: Some(SetBy::Flag(name.into())),
+            medium: Medium::Settings,
         }
     }
 
@@ -359,6 +361,7 @@ impl Process<'_> {
             source: format!("{}, {set_by}", self.place).into(),
             raw: raw(&found.text(row)),
             set_by: Some(set_by),
+            medium: Medium::Settings,
         })
     }
 
@@ -411,6 +414,7 @@ impl Process<'_> {
             source: who.into(),
             raw: raw(&format!("not set: {}{unless}", names.join(", "))),
             set_by: None,
+            medium: Medium::Settings,
         })
     }
 }
@@ -427,6 +431,7 @@ fn default_block_size(of: ClaimOf, subject: &Subject) -> Claim {
         source: "default of TensorRT-LLM".into(),
         raw: raw(&format!("not set: {}", engine::TRTLLM_BLOCK_SIZE)),
         set_by: None,
+        medium: Medium::Settings,
     }
 }
 

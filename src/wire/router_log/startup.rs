@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::RAW_LIMIT;
 use super::fields::Line;
 use crate::domain::{
-    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, Placement, Subject, WorkerId,
+    Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, Fact, Medium, Placement, Subject, WorkerId,
 };
 
 use crate::wire::text::printable;
@@ -166,6 +166,7 @@ pub(super) fn read(line: &Line<'_>, pod: &Arc<str>, facts: &mut Vec<Fact>) {
             source: format!("log of {pod}").into(),
             raw: "".into(),
             set_by: None,
+            medium: Medium::Logs,
         }));
     };
     for (_, numbers) in LINES.iter().filter(|(mark, _)| line.has(mark)) {

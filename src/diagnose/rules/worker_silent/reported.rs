@@ -30,7 +30,7 @@ pub(super) fn unbound(evidence: &Evidence, judged: &[&RankEvidence]) -> Option<F
         .take(16)
         .map(|of| {
             let claim = measure::EVENTS_ENDPOINT.of(&of.who);
-            Proof::new(claim, of.set.value.to_string(), of.set.source.to_string())
+            Proof::new(claim, of.set.value.to_string(), of.set.origin())
                 .at(of.set.at)
                 .of_worker(of.worker)
         })
