@@ -154,8 +154,8 @@ impl Book<'_> {
         ];
         let marks = marks.map(|(term, meaning, role)| explained(term, meaning, role));
         let filter = SYNTAX.map(|(word, meaning)| explained(word, meaning, Role::Key));
-        let columns = Col::ALL.into_iter().filter(|col| !col.title(glyphs).is_empty());
-        let columns = columns.map(|col| explained(col.title(glyphs), col.says().1, Role::Title));
+        let columns = Col::ALL.iter().copied().filter(|col| !col.title(glyphs).is_empty());
+        let columns = columns.map(|col| explained(col.title(glyphs), col.about(), Role::Title));
         let more = MORE_COLUMNS.map(|(title, says)| explained(title, says, Role::Title));
         [
             ("Keys", keys.collect()),

@@ -328,14 +328,7 @@ fn table(
 
 /// Returns true for columns that are wanted and say something.
 fn is_shown(col: Col, wanted: &BTreeSet<Col>, scene: &Scene<'_>) -> bool {
-    let snapshot = scene.snapshot;
-    let says_something = match col {
-        Col::Rank => snapshot.workers.iter().any(|row| row.rank.dp_rank.0 > 0),
-        Col::InFlight => snapshot.workers.iter().any(|row| row.in_flight.is_some()),
-        Col::Held => snapshot.totals.held != snapshot.totals.accepted,
-        _ => true,
-    };
-    col.is_fixed() || (says_something && wanted.contains(&col))
+    col.is_fixed() || (col.is_useful(scene.snapshot) && wanted.contains(&col))
 }
 
 /// Returns true while nobody chose columns.

@@ -249,7 +249,7 @@ fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
 /// Returns what there is to sort by: the worst first, then the columns that are shown.
 fn sort_keys(look: &Look) -> Vec<Option<Col>> {
     let shown = |col: &Col| col.is_fixed() || look.workers.columns.contains(col);
-    let cols = Col::ALL.into_iter().filter(|col| col.sorts()).filter(shown);
+    let cols = Col::ALL.iter().copied().filter(|col| col.sorts()).filter(shown);
     [None].into_iter().chain(cols.map(Some)).collect()
 }
 
@@ -257,7 +257,7 @@ fn sorts(look: &Look) -> Picker {
     let keys = sort_keys(look);
     let choice = |key: &Option<Col>| match key {
         None => Choice::new("worst first", "failed workers, then by rejected stores"),
-        Some(col) => Choice::new(col.title(Glyphs::ASCII), col.says().1),
+        Some(col) => Choice::new(col.title(Glyphs::ASCII), col.about()),
     };
     let at = keys.iter().position(|key| *key == look.workers.sort.by).unwrap_or(0);
     Picker { pick: Pick::Sort, title: "Sort by", choices: keys.iter().map(choice).collect(), at }
@@ -265,7 +265,7 @@ fn sorts(look: &Look) -> Picker {
 
 /// Returns the columns that can be taken away and put back.
 fn optional() -> impl Iterator<Item = Col> {
-    Col::ALL.into_iter().filter(|col| !col.is_fixed())
+    Col::ALL.iter().copied().filter(|col| !col.is_fixed())
 }
 
 fn columns_of(look: &Look, at: usize, stage: &Stage<'_>) -> Picker {
@@ -274,7 +274,7 @@ fn columns_of(look: &Look, at: usize, stage: &Stage<'_>) -> Picker {
     let choice = |col: Col| {
         let on = look.workers.columns.contains(&col);
         let room = if lost.contains(&col) { "no room now: " } else { "" };
-        let about = format!("{room}{}", col.says().1);
+        let about = format!("{room}{}", col.about());
         Choice { on: Some(on), ..Choice::new(col.title(Glyphs::ASCII), about) }
     };
     Picker { pick: Pick::Columns, title: "Columns", choices: optional().map(choice).collect(), at }

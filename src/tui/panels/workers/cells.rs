@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::columns::Col;
 use super::{BAR, COURSE, Entry, WARMING};
 use crate::domain::Tier;
 use crate::snapshot::{Sourced, WorkerRow};
@@ -44,137 +43,22 @@ pub(super) struct Pen<'a> {
     pub(super) requests: bool,
 }
 
+/// Returns a cell in the colour of plain text.
+pub(super) fn plain(text: String) -> Part {
+    part(text, Role::Fg)
+}
+
 impl Pen<'_> {
-    pub(super) fn cell(&self, col: Col, entry: &Entry<'_>) -> Part {
-        let row = entry.row;
-        let rates = &row.rates.ten_seconds;
-        let (state, word) = (entry.verdict.state, entry.verdict.word);
-        let plain = |text: String| part(text, Role::Fg);
-        let count = |value: Option<u64>| self.known(value.map(text::count));
-        let short = |value: Option<f64>| self.known(value.map(text::short));
-        let early = row.reading && col.is_of_events();
-        if (row.gone && col.is_measured()) || early || !self.is_told(col) {
-            return self.known(None);
-        }
-        match col {
-            Col::Mark => part(state.glyph(self.glyphs), state.role()),
-            Col::Name => {
-                let role = if row.gone { Role::Muted } else { Role::Fg };
-                part(text::cut_middle(&name(row), self.name, self.glyphs.ellipsis), role)
-            }
-            Col::State => part(word, state.role()),
-            Col::Id => {
-                let end = row.rank.worker.0 % 10_000;
-                part(format!("{}{end:04}", self.glyphs.ellipsis), Role::Muted)
-            }
-            Col::Rank => plain(row.rank.dp_rank.0.to_string()),
-            Col::Size => self.block_size(entry),
-            Col::Cached => plain(text::count(row.accepted)),
-            Col::Held => plain(text::count(row.held)),
-            Col::Change => self.known(row.change.map(text::signed)),
-            Col::Kv => self.by_age(row.kv_utilization.as_ref(), |it| self.usage(it, Some(row))),
-            Col::Stores => self.stores(row, rates.stored_blocks),
-            Col::Evicts => plain(text::short(rates.removals)),
-            Col::Orphans => self.orphans(entry),
-            Col::Hits => {
-                self.by_age(row.hit_rate.as_ref(), |rate| self.known(rate.map(text::whole_percent)))
-            }
-            Col::InFlight => count(row.in_flight),
-            Col::Routed => plain(text::short(row.routed_per_second)),
-            Col::Overlap => short(row.mean_overlap),
-            Col::Last => self.known(row.last_event.map(|at| self.scene.age(at))),
-            Col::Unknown => plain(text::short(rates.unknown_removals)),
-            Col::Active => self.by_age(row.used_blocks.as_ref(), count),
-            Col::Total => count(row.capacity_blocks.as_ref().map(|room| room.value)),
-            Col::Decode => {
-                self.by_age(row.load.as_ref(), |load| count(load.map(|load| load.decode_blocks)))
-            }
-            Col::Host => plain(text::count(row.tiers[Tier::HostPinned as usize])),
-            Col::Disk => plain(text::count(row.tiers[Tier::Disk as usize])),
-            Col::EventId => count(row.last_event_id),
-            Col::Gaps => {
-                let role = if row.missing > 0 { Role::Warn } else { Role::Fg };
-                part(text::count(row.missing), role)
-            }
-            Col::Restarts => count(entry.pod.map(|pod| pod.restarts)),
-            Col::Age => {
-                let started = entry.pod.and_then(|pod| pod.started);
-                self.known(started.map(|at| self.scene.age(at)))
-            }
-            Col::Role => self.known(row.role.clone()),
-            Col::Node => self.known(row.node.clone()),
-        }
+    pub(super) fn count(&self, value: Option<u64>) -> Part {
+        self.known(value.map(text::count))
     }
 
-    /// Returns what stands in a column for all workers together.
-    pub(super) fn total(&self, col: Col) -> Part {
-        let snapshot = self.scene.snapshot;
-        let totals = &snapshot.totals;
-        let rates = &totals.rates.ten_seconds;
-        let plain = |text: String| part(text, Role::Fg);
-        let rows = || snapshot.workers.iter();
-        let early = snapshot.catching_up.is_some() && col.is_of_events();
-        if early || !self.is_told(col) {
-            return self.known(None);
-        }
-        match col {
-            Col::Name => part("total", Role::Title),
-            Col::Cached => plain(text::count(totals.accepted)),
-            Col::Held => plain(text::count(totals.held)),
-            Col::Change => {
-                let changes = rows().filter(|row| !row.gone).map(|row| row.change);
-                let sum = changes.reduce(|a, b| Some(a? + b?)).flatten();
-                self.known(sum.map(text::signed))
-            }
-            Col::Kv => self.usage(totals.kv_utilization, None),
-            Col::Stores => plain(text::short(rates.stored_blocks)),
-            Col::Evicts => plain(text::short(rates.removals)),
-            Col::Orphans => match (self.scene.orphans(), self.scene.orphan_share()) {
-                (State::Gone | State::Unknown, _) | (_, None) => self.known(None),
-                (State::Ok, Some(share)) => plain(text::percent(share)),
-                (state, Some(share)) => part(text::percent(share), state.role()),
-            },
-            Col::Routed => plain(text::short(snapshot.router.routed_per_second)),
-            Col::Last => {
-                let last = rows().filter_map(|row| row.last_event).max();
-                self.known(last.map(|at| self.scene.age(at)))
-            }
-            Col::Unknown => plain(text::short(rates.unknown_removals)),
-            Col::Gaps => {
-                plain(text::count(rows().map(|row| row.missing).fold(0, u64::saturating_add)))
-            }
-            Col::Host => plain(self.tier(Tier::HostPinned)),
-            Col::Disk => plain(self.tier(Tier::Disk)),
-            // Sums where every worker reports one.
-            Col::Active => self.sum(|row| row.used_blocks.as_ref().map(|used| used.value)),
-            Col::InFlight => self.sum(|row| row.in_flight),
-            Col::Total => self.sum(|row| row.capacity_blocks.as_ref().map(|room| room.value)),
-            Col::Decode => self.sum(|row| row.load.as_ref().map(|load| load.value.decode_blocks)),
-            Col::Mark
-            | Col::State
-            | Col::Id
-            | Col::Rank
-            | Col::Size
-            | Col::Hits
-            | Col::Overlap
-            | Col::EventId
-            | Col::Restarts
-            | Col::Age
-            | Col::Role
-            | Col::Node => plain(String::new()),
-        }
-    }
-
-    fn is_told(&self, col: Col) -> bool {
-        (self.events || !col.is_of_events()) && (self.requests || col != Col::Routed)
-    }
-
-    fn tier(&self, tier: Tier) -> String {
+    pub(super) fn tier(&self, tier: Tier) -> String {
         let blocks = self.scene.snapshot.workers.iter().map(|row| row.tiers[tier as usize]);
         text::count(blocks.fold(0, u64::saturating_add))
     }
 
-    fn sum(&self, value: fn(&WorkerRow) -> Option<u64>) -> Part {
+    pub(super) fn sum(&self, value: fn(&WorkerRow) -> Option<u64>) -> Part {
         let rows = self.scene.snapshot.workers.iter().filter(|row| !row.gone);
         let sum = rows.map(value).reduce(|a, b| Some(a?.saturating_add(b?))).flatten();
         self.known(sum.map(text::count))
@@ -186,7 +70,7 @@ impl Pen<'_> {
 
     /// Returns what `write` makes of a value, dimmed where it was scraped a while ago. What is published
     /// says when it changes, and is no older for that.
-    fn by_age<T: Copy>(
+    pub(super) fn by_age<T: Copy>(
         &self,
         value: Option<&Sourced<T>>,
         write: impl Fn(Option<T>) -> Part,
@@ -200,7 +84,7 @@ impl Pen<'_> {
     }
 
     /// Writes a share of KV blocks in use, in the colour of what the worker is judged by: the use that lasted.
-    fn usage(&self, share: Option<f64>, worker: Option<&WorkerRow>) -> Part {
+    pub(super) fn usage(&self, share: Option<f64>, worker: Option<&WorkerRow>) -> Part {
         let role = |share: f64| {
             let lasting = worker.and_then(|row| row.kv_lately).unwrap_or(share);
             judge::usage(self.scene.snapshot, worker, lasting)
@@ -217,7 +101,7 @@ impl Pen<'_> {
     }
 
     /// Writes blocks stored per second, with their course over the last minutes where there is room.
-    fn stores(&self, row: &WorkerRow, rate: f64) -> Part {
+    pub(super) fn stores(&self, row: &WorkerRow, rate: f64) -> Part {
         let rate = text::short(rate);
         if !self.graphs.course {
             return part(rate, Role::Fg);
@@ -227,7 +111,7 @@ impl Pen<'_> {
         part(format!("{course} {rate:>7}"), Role::Fg)
     }
 
-    fn block_size(&self, entry: &Entry<'_>) -> Part {
+    pub(super) fn block_size(&self, entry: &Entry<'_>) -> Part {
         let said = sizes(entry, self.glyphs);
         let role = entry.size.map_or(Role::Fg, State::role);
         if entry.row.gone {
@@ -244,7 +128,7 @@ impl Pen<'_> {
         }
     }
 
-    fn orphans(&self, entry: &Entry<'_>) -> Part {
+    pub(super) fn orphans(&self, entry: &Entry<'_>) -> Part {
         if entry.row.gone {
             return part("gone", Role::Muted);
         }

@@ -29,7 +29,7 @@ impl Plan {
         glyphs: &'static Glyphs,
     ) -> Self {
         let mut cols: Vec<Col> =
-            Col::ALL.into_iter().filter(|col| is_shown(*col, wanted, scene)).collect();
+            Col::ALL.iter().copied().filter(|col| is_shown(*col, wanted, scene)).collect();
         let (mut widths, longest) = least(entries, room, glyphs);
         if is_usual(wanted) && entries.iter().any(|entry| entry.row.node.is_some()) {
             // Where it takes no room from anything else.

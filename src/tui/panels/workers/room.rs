@@ -15,7 +15,7 @@ pub fn crowded_out(area: Rect, scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Col> {
     let entries = listed(scene.snapshot, state);
     let (room, _) = inside(area, scene.framed);
     let shown = |col: &Col| is_shown(*col, &state.columns, scene);
-    let cols: Vec<Col> = Col::ALL.into_iter().filter(shown).collect();
+    let cols: Vec<Col> = Col::ALL.iter().copied().filter(shown).collect();
     let (widths, _) = least(&entries, room, glyphs);
     let columns = cols.iter().map(|col| col.column(&widths, glyphs)).collect();
     let kept = Table { columns, ..Table::default() }.fitting(room);
