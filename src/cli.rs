@@ -34,7 +34,7 @@ pub struct Cli {
     /// Where kvtop reads from.
     #[command(flatten)]
     pub source: SourceArgs,
-    /// How the screen looks.
+    /// Appearance of the screen.
     #[command(flatten)]
     pub screen: ScreenArgs,
 }

@@ -1,4 +1,4 @@
-//! What the user set: defaults, then the config file, then the environment, then flags.
+//! Settings: defaults, then the config file, then the environment, then flags.
 //!
 //! Pure: whoever calls reads the file and the environment. [`setting::SETTINGS`] is the one list of
 //! what can be set; reader, template, listing and manual page are made from it.
@@ -47,7 +47,7 @@ pub enum ConfigError {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, at least one thing.
+        /// The faults, at least one.
         problems: Vec<Problem>,
     },
     /// The file cannot be read.
@@ -76,14 +76,14 @@ fn told(path: &Path, problems: &[Problem]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What somebody said.
+/// The settings of one origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Said {
     text: String,
     origin: Origin,
 }
 
-/// What everybody says.
+/// The settings of all origins.
 #[derive(Clone, Copy)]
 pub struct Layers<'a> {
     /// The file, if there is one, and its text.

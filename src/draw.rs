@@ -202,7 +202,7 @@ fn ground(theme: &Theme) -> Ground {
     Ground { text: written(base.fg, "#d7dde5"), back: written(base.bg, "#12161c") }
 }
 
-/// How some cells look.
+/// The style of some cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Look {
     text: Option<String>,

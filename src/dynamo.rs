@@ -1,4 +1,4 @@
-//! How Dynamo, its engines and its operator name things, and which release reads which name.
+//! Names that Dynamo, its engines and its operator use, and the releases that read them.
 //!
 //! Plain tables, and nothing else in the program spells these names: a release that renames a flag is one line
 //! here. `docs/reference/dynamo.md` is written from them. Sources: ai-dynamo 0.9.0 to 1.6.1, `frontend/`,

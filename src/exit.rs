@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt::Write as _;
 
-/// How the process ends. docs/reference/cli.md lists the codes.
+/// The end of the process. docs/reference/cli.md lists the codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Success.

@@ -71,7 +71,7 @@ pub struct Flaw {
     pub id: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
     /// How sure it is: less than a configuration that says it where a part was not given.
     pub grade: Grade,

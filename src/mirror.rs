@@ -3,6 +3,10 @@
 //! Owns which rank holds which block, in two views: *accepted*, what a router that saw every event would
 //! have, and *held*, what the ranks have in fact, the blocks that the router refused included. Knows
 //! nothing of time, rates or display.
+//!
+//! Blocks are a tree in an arena, one node for each distinct block, with a sharded index from hash to node. Rejected
+//! chains hang in a forest under their missing parent. Look-ups are made for a burst of events before any is followed,
+//! so that cache misses overlap; this decides the speed. `tests/oracle` compares both semantics with the originals.
 #![expect(
     clippy::cast_possible_truncation,
     reason = "ids have 32 bits because the arenas end there, and halves of hashes are meant"
@@ -49,7 +53,7 @@ const DEVICE: usize = Tier::Device.index();
 const SHED_BUDGET: usize = 65_536;
 const TIERS: usize = Tier::ALL.len();
 
-/// How a router's index treats events. It differs by version.
+/// Semantics of a router's index, which differ by version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Semantics {
     /// Every block for itself: Dynamo 0.9 and 1.0, and versions unknown.
@@ -58,7 +62,7 @@ pub enum Semantics {
     EdgeTruncating,
 }
 
-/// What one rank has, by tier in the order of [`Tier::ALL`].
+/// The blocks of one rank, by tier in the order of [`Tier::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RankCounts {
     /// Blocks that the router counts for it.

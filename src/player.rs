@@ -29,7 +29,7 @@ pub struct Player {
     start: Timestamp,
     end: Timestamp,
     told_from: Timestamp,
-    /// How far it was played; between frames it moves with the time.
+    /// The position; between frames it moves with the time.
     position: Timestamp,
     speed: f64,
     paused: bool,

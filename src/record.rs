@@ -69,7 +69,7 @@ pub enum RecordError {
     Header {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// The file is of a later format.

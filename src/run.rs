@@ -128,9 +128,9 @@ pub enum RunError {
     /// An unknown command.
     #[error("unknown command `{name}`; known commands: {known}")]
     NoCommand {
-        /// What was typed.
+        /// The typed text.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// A certificate, a key or a token of `kvtop export` cannot be used.
@@ -150,15 +150,15 @@ pub enum RunError {
     Namespace {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// An unknown view.
     #[error("unknown view `{name}`; known views: {known}")]
     View {
-        /// What was typed.
+        /// The typed text.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// A theme cannot be used.
@@ -188,15 +188,15 @@ pub enum RunError {
     /// An unknown scenario.
     #[error("unknown scenario `{name}`; known scenarios: {known}")]
     Scenario {
-        /// What was typed.
+        /// The typed text.
         name: String,
-        /// What there is.
+        /// The known names.
         known: String,
     },
     /// An unknown finding.
     #[error("unknown finding `{id}`; `kvtop explain` lists all findings")]
     Finding {
-        /// What was typed.
+        /// The typed text.
         id: String,
     },
     /// The process may open too few files.

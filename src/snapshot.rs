@@ -57,11 +57,11 @@ pub struct Snapshot {
     pub since: Timestamp,
     /// When the newest frame arrived that is no source's note on itself; none so far.
     pub newest: Option<Timestamp>,
-    /// How many frames were taken in.
+    /// Number of frames taken in.
     pub frames: u64,
     /// Where the frames come from.
     pub feed: Feed,
-    /// What is looked at.
+    /// The inspected deployment.
     pub deployment: Deployment,
     /// One row for each rank of each worker, in order of first sight.
     pub workers: Vec<WorkerRow>,
@@ -71,11 +71,11 @@ pub struct Snapshot {
     pub pods: Vec<PodRow>,
     /// All workers together.
     pub totals: Totals,
-    /// What the routers say.
+    /// Data from the routers.
     pub router: RouterSummary,
-    /// What users felt in the last minute.
+    /// Latencies and hits in the last minute.
     pub felt: Felt,
-    /// What they felt at the moment that the query compares with; none where it names none.
+    /// The same at the moment that the query compares with; none where it names none.
     pub before: Option<Felt>,
     /// The mirror of the router's index.
     pub tree: TreeSummary,
@@ -85,7 +85,7 @@ pub struct Snapshot {
     pub claims: Vec<ClaimRow>,
     /// The sources and how they are doing.
     pub sources: Vec<SourceRow>,
-    /// What became of the messages that streams numbered.
+    /// The fates of the messages of each stream.
     pub ledger: Ledger,
     /// History that is still being read; none once all of it has been.
     pub catching_up: Option<CatchingUp>,
@@ -93,23 +93,23 @@ pub struct Snapshot {
     pub rejects: Rejects,
     /// Histories for graphs, over the window that was asked for.
     pub series: SeriesSet,
-    /// What happened last, oldest first.
+    /// The last events, oldest first.
     pub events: Vec<EventRow>,
     /// The last decisions, oldest first.
     pub decisions: Vec<DecisionRow>,
-    /// What is wrong, the cause first; what was resolved in the last minute comes last.
+    /// Findings, causes first; those resolved in the last minute come last.
     pub findings: Vec<FindingRow>,
-    /// What was resolved before that, the newest first: at most 32.
+    /// Findings resolved before that, newest first: at most 32.
     pub past: Arc<[FindingRow]>,
     /// Every check with its verdict, by id.
     pub checks: Vec<CheckRow>,
     /// How often each finding was raised since kvtop attached, by id.
     pub raises: BTreeMap<&'static str, u64>,
-    /// How much there was to judge by.
+    /// The amount of data behind the verdict.
     pub coverage: Coverage,
     /// The thresholds of the rules behind findings and checks.
     pub limits: Limits,
-    /// What the query asked beyond all that.
+    /// The answer to the query's question.
     pub answer: Answer,
 }
 

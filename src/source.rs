@@ -41,7 +41,7 @@ pub const FRAME_BUFFER: usize = 16_384;
 /// time at a million frames a second.
 const ROOM_POLL: Duration = Duration::from_millis(5);
 
-/// What became of a frame that was offered.
+/// The fate of an offered frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offer {
     /// It is in the channel.
@@ -172,7 +172,7 @@ impl Emitter {
     }
 }
 
-/// What the composition root wants of a source.
+/// The state that `run` wants a source to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Desired {
     /// Deliver.

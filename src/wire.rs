@@ -32,7 +32,7 @@ pub use readable::readable;
 pub use router_log::{begins_log_entry, described_log_line, kept_of_log_line};
 pub use text::printable;
 
-/// What frames say: KV events apart, because there are many and they are applied in bursts.
+/// The content of frames. KV events are apart, because there are many and they are applied in bursts.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// KV events, in order.
@@ -56,7 +56,7 @@ impl Facts {
     }
 }
 
-/// What the form of a KV event tells of the Dynamo version that sent it (PROTOCOL 0.1).
+/// The form of a KV event, which differs by Dynamo release.
 ///
 /// Up to 1.3 a message holds one event, later ones an array (dynamo-llm 1.4.0
 /// `kv_router/publisher/sinks.rs:24`); from 1.5 on a publisher always names the domain
@@ -110,7 +110,7 @@ impl Reject {
 pub struct Decoder {
     /// Its name; `tests/fixtures/wire` has a folder of that name.
     pub id: &'static str,
-    /// Whether a frame is of this format, judged by its origin alone.
+    /// Returns true for a frame of this format, judged by its origin alone.
     pub accepts: fn(&Frame) -> bool,
     /// Reads a frame. What it added to the facts before it failed is kept only if it is whole.
     pub decode: fn(&Frame, &mut Facts) -> Result<(), Reject>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::domain::{Pod, SecretRef};
 
-/// How Dynamo's processes log in to NATS, by reference.
+/// References to the NATS logins of Dynamo's processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Login {
     /// Nothing is set. Dynamo then tries `user` with password `user`, which a server without logins
@@ -42,7 +42,7 @@ pub enum NatsUser {
 pub struct NatsTarget {
     /// Its addresses, separated by commas, without credentials.
     pub servers: Arc<str>,
-    /// How to log in.
+    /// The login.
     pub login: Login,
     /// True when the address itself carried a login, which is withheld.
     pub in_address: bool,

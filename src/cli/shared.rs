@@ -137,7 +137,7 @@ impl SourceArgs {
 /// Default memory limit of the index copy, in bytes.
 pub const MAX_MEMORY: usize = 1 << 30;
 
-/// How the screen looks.
+/// Appearance of the screen.
 #[derive(Args, Clone, Debug, Default)]
 pub struct ScreenArgs {
     /// Theme; `terminal` uses your terminal's colours, `auto` picks light or dark from the terminal background

@@ -10,7 +10,7 @@ use super::setting::{CONTEXT_COLOR, Kind, SETTINGS};
 pub struct Problem {
     /// Its line, from 1.
     pub line: usize,
-    /// What is wrong, and what is known.
+    /// The mistake, and the known words.
     pub what: String,
 }
 
@@ -28,9 +28,9 @@ pub struct Given {
 /// Names that the file may use besides [`SETTINGS`].
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// What `[thresholds]` may set.
+    /// The names in `[thresholds]`.
     pub thresholds: Vec<String>,
-    /// What `[keys]` may bind.
+    /// The names in `[keys]`.
     pub actions: Vec<String>,
 }
 

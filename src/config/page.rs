@@ -1,4 +1,4 @@
-//! What is written of settings: the template of `kvtop config init`, the listing of `kvtop config show`
+//! Pages about settings: the template of `kvtop config init`, the listing of `kvtop config show`
 //! and docs/reference/config.md.
 
 use std::fmt::Write as _;
@@ -14,9 +14,9 @@ pub struct Threshold {
     pub name: String,
     /// Its value when nobody sets it.
     pub default: String,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 

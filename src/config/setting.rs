@@ -3,7 +3,7 @@
 
 use crate::cli;
 
-/// What a value may be.
+/// The form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Any text.
@@ -35,15 +35,15 @@ pub enum Kind {
 pub struct Setting {
     /// Its name; the part before a dot is the section of the file.
     pub name: &'static str,
-    /// What it may be.
+    /// Its form.
     pub kind: Kind,
-    /// What holds when nobody says anything; none when it is then found out.
+    /// The default; none when it is detected.
     pub default: Option<&'static str>,
     /// Its flag, where it has one.
     pub flag: Option<&'static str>,
     /// A value to show in an example.
     pub example: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: &'static str,
 }
 
@@ -179,7 +179,7 @@ pub const DYNAMO_NAMESPACE: &Setting = &Setting {
     about: "Dynamo namespace to inspect; default: all",
 };
 
-/// Whether port-forwards may be opened.
+/// Permission to open port-forwards.
 pub const PORT_FORWARD: &Setting = &Setting {
     name: "port-forward",
     kind: Kind::Flag,

@@ -232,7 +232,7 @@ pub struct Pod {
     pub version: Option<Arc<str>>,
     /// `Pending`, `Running`, `Succeeded`, `Failed`.
     pub phase: Arc<str>,
-    /// Whether it is ready to serve.
+    /// True when it is ready to serve.
     pub ready: bool,
     /// Why its main container waits or ended, such as `CrashLoopBackOff`.
     pub trouble: Option<Arc<str>>,
@@ -244,7 +244,7 @@ pub struct Pod {
     pub seat: Seat,
     /// When its main container, or else the pod, started.
     pub started: Option<Timestamp>,
-    /// How often its containers were restarted.
+    /// Restarts of its containers.
     pub restarts: u64,
     /// Its containers, the main one first.
     pub containers: Vec<Container>,
@@ -284,15 +284,15 @@ pub struct EngineSocket {
 pub struct Component {
     /// Its name.
     pub name: Arc<str>,
-    /// What its pods do.
+    /// The role of its pods.
     pub role: Role,
     /// Their engine.
     pub backend: Option<Backend>,
-    /// How many are wanted.
+    /// Number wanted.
     pub replicas: Option<u64>,
     /// How many pods are one worker (`multinode.nodeCount`), when it says so.
     pub nodes: Option<u64>,
-    /// How many are ready.
+    /// Number ready.
     pub ready: Option<u64>,
     /// The configuration file of their engine.
     pub engine_file: Option<EngineFile>,

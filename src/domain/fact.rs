@@ -123,7 +123,7 @@ pub struct RequestEvent {
     pub rank: WorkerRank,
     /// The router that says so.
     pub router: u64,
-    /// What happened.
+    /// Events for the journal.
     pub phase: RequestPhase,
 }
 

@@ -98,13 +98,13 @@ pub struct Envelope {
 pub struct KvEvent {
     /// When it happened, as well as is known.
     pub at: Timestamp,
-    /// Whose blocks change.
+    /// The worker whose blocks change.
     pub rank: WorkerRank,
     /// In which memory.
     pub tier: Tier,
     /// The publisher's number for it. Not unique on Dynamo 0.9.
     pub event_id: u64,
-    /// What changes.
+    /// The change.
     pub kind: KvKind,
 }
 
@@ -219,7 +219,7 @@ impl KvBatch {
 pub struct KvHead {
     /// When it happened.
     pub at: Timestamp,
-    /// Whose blocks change.
+    /// The worker whose blocks change.
     pub rank: WorkerRank,
     /// In which memory.
     pub tier: Tier,

@@ -1,6 +1,6 @@
 //! Stages of a fix on its way into a deployment.
 
-/// How far a fix has come.
+/// The progress of a fix.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RolloutStage {
     /// Some object still has to be changed.

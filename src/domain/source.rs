@@ -146,7 +146,7 @@ pub struct Unreached {
 pub struct SourceNote {
     /// The source, such as `nats`.
     pub source: Arc<str>,
-    /// How it is doing.
+    /// Its state.
     pub state: SourceState,
     /// Why, for people; empty when there is nothing to say.
     pub why: Arc<str>,
@@ -164,7 +164,7 @@ pub struct SourceNote {
     pub interruptions: u64,
     /// True while it is not known yet what there is of the past to be read.
     pub pending: bool,
-    /// What was read of a stream's history.
+    /// The progress of reading a stream's history.
     pub history: Option<HistoryNote>,
     /// The connections that it should have, and has: to publishers of KV events, or to the logs of containers.
     pub peers: Option<Peers>,

@@ -101,7 +101,7 @@ pub enum TreeRowKind {
     },
     /// Further children of its node.
     More {
-        /// How many.
+        /// The number.
         hidden: usize,
         /// False while they are still being put in order.
         sorted: bool,
@@ -113,7 +113,7 @@ pub enum TreeRowKind {
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeRow {
-    /// What it shows.
+    /// A description.
     pub place: TreePlace,
     /// What kind of row it is.
     pub kind: TreeRowKind,

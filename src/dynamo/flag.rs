@@ -1,6 +1,6 @@
 //! Command-line flags of Dynamo's processes and of their engines.
 
-/// How the names of flags without a value begin, after their dashes.
+/// First words of flags without a value, after their dashes.
 pub const SWITCH_STARTS: [&str; 10] =
     ["enable", "disable", "no", "is", "use", "trust", "publish", "skip", "enforce", "kv-events"];
 

@@ -3,10 +3,10 @@
 /// The API group of Dynamo's resources, and the domain of its labels.
 pub const GROUP: &str = "nvidia.com";
 
-/// How labels and annotations of NVIDIA's operators begin.
+/// Prefix of labels and annotations of NVIDIA's operators.
 pub const PREFIX: &str = "nvidia.com/";
 
-/// How those of Dynamo's operator begin.
+/// Prefix of those of Dynamo's operator.
 pub const DYNAMO_PREFIX: &str = "nvidia.com/dynamo-";
 
 /// The resource of graph deployments.

@@ -22,19 +22,19 @@ pub const ACTIVE_SEQUENCES: &str = "active_sequences_events";
 /// over.
 pub const TOPICS: [&str; 4] = [KV_EVENTS, LOAD, HIT_RATE, ACTIVE_SEQUENCES];
 
-/// How subjects of the event plane end that carry KV events, as do those of streams.
+/// Suffix of subjects that carry KV events, also in streams.
 pub const KV_EVENTS_SUBJECT_END: &str = ".kv-events";
 
-/// How the names of streams of KV events end.
+/// Suffix of the names of streams of KV events.
 pub const STREAM_END: &str = "-kv-events";
 
 /// The subjects of all streams of KV events.
 pub const STREAM_SUBJECTS: &str = "*.kv-events";
 
-/// How subjects of the event plane begin; the Dynamo namespace follows.
+/// Prefix of subjects of the event plane; the Dynamo namespace follows.
 pub const SUBJECT_START: &str = "namespace.";
 
-/// How the names of streams begin; the Dynamo namespace follows as a slug.
+/// Prefix of the names of streams; the Dynamo namespace follows as a slug.
 pub const STREAM_START: &str = "namespace-";
 
 /// The separator of namespace and component in a subject.
@@ -43,19 +43,19 @@ pub const SUBJECT_COMPONENT: &str = ".component.";
 /// The separator of namespace and component in the name of a stream.
 pub const STREAM_COMPONENT: &str = "-component-";
 
-/// How the keys of discovery records begin.
+/// Prefix of the keys of discovery records.
 pub const RECORDS: &str = "v1/";
 
-/// How the keys of endpoints begin.
+/// Prefix of the keys of endpoints.
 pub const ENDPOINTS: &str = "v1/instances/";
 
-/// How the keys of model cards begin.
+/// Prefix of the keys of model cards.
 pub const CARDS: &str = "v1/mdc/";
 
-/// How the keys of publishers' addresses begin.
+/// Prefix of the keys of publishers' addresses.
 pub const CHANNELS: &str = "v1/event_channels/";
 
-/// How the keys of event sources begin.
+/// Prefix of the keys of event sources.
 pub const SOURCES: &str = "v1/event_sources/";
 
 /// The keys of discovery records that kvtop reads, each as far as its last slash.

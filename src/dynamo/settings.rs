@@ -36,21 +36,21 @@ pub type Knob = [&'static [Name]];
 /// The weight of cached blocks against load: from 1.2 on it is the credit.
 pub const OVERLAP: &Knob = &[OVERLAP_WEIGHT, OVERLAP_CREDIT];
 
-/// Whether the router follows KV events.
+/// The switch for following KV events in the router.
 pub const KV_EVENTS: &Knob = &[FOLLOWS_EVENTS];
 
 /// Seconds for which a router without KV events takes a block for cached.
 pub const TTL: &Knob =
     &[&[Name::before(variable::ROUTER_TTL, 1, 0), Name::since(variable::ROUTER_TTL_SECS, 1, 0)]];
 
-/// Whether routers share their load; 0.9 has only a flag.
+/// The switch for sharing load between routers; 0.9 has only a flag.
 pub const REPLICA_SYNC: &Knob =
     &[&[Name::always(flag::ROUTER_REPLICA_SYNC), Name::since(variable::ROUTER_REPLICA_SYNC, 1, 0)]];
 
 /// The block size of the standalone router.
 pub const ROUTER_SIZE: &Knob = &[STANDALONE_SIZE];
 
-/// Whether a TensorRT-LLM worker publishes KV events.
+/// The switch for publishing KV events in a TensorRT-LLM worker.
 pub const PUBLISHES: &Knob = &[TRTLLM_PUBLISHES];
 
 /// Returns the names of a knob, one a release, oldest first, each with the first release that has it.

@@ -1,9 +1,9 @@
 //! Environment variables of Dynamo's processes.
 
-/// How the names of Dynamo's own variables begin.
+/// Prefix of Dynamo's own variables.
 pub const PREFIXES: [&str; 2] = ["DYN_", "DYNAMO_"];
 
-/// How those begin that fixes change: the older family only renames them.
+/// Prefix of the variables that fixes change; the older family only renames them.
 pub const PREFIX: &str = PREFIXES[0];
 
 names! {

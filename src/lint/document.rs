@@ -27,7 +27,7 @@ pub(super) struct Node {
     pub(super) column: usize,
     /// Its text in the file: whole for scalars, the start for others; none for what an alias stands for.
     pub(super) span: Option<Range<usize>>,
-    /// What it is.
+    /// Its kind.
     pub(super) value: Kind,
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Key {
 /// A document of a file.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// What it holds.
+    /// Its content.
     pub(super) root: Node,
     /// The template that Helm names as its origin.
     pub(super) template: Option<String>,

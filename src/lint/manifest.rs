@@ -25,7 +25,7 @@ pub(super) struct Sheet {
     pub(super) document: Document,
 }
 
-/// How the manifest of a part is written.
+/// The form of a part's manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// `spec.services.NAME`.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Window;
 use crate::domain::Timestamp;
 
-/// How often something happened in each of the last seconds.
+/// Counts of events in each of the last seconds.
 #[derive(Clone, Debug)]
 pub struct CountSeries {
     /// Count of second `s` at `s % capacity`; grown to its capacity as time goes on.
@@ -13,7 +13,7 @@ pub struct CountSeries {
     capacity: usize,
     /// The newest second that was counted.
     newest: u64,
-    /// What was before this second is forgotten.
+    /// Counts before this second are dropped.
     from: u64,
 }
 

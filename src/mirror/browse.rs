@@ -31,7 +31,7 @@ const BUDGET: usize = 16_384;
 /// Ranks whose presence is told one by one.
 pub const SHOWN_RANKS: usize = 48;
 
-/// How much a page has cost, and may cost still.
+/// The cost of a page so far, and its limit.
 #[derive(Debug)]
 struct Visits {
     left: usize,
@@ -63,36 +63,36 @@ impl Visits {
     }
 }
 
-/// What to look at.
+/// The part of the tree to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// Where the rows start.
     pub root: TreeNode,
-    /// What is open, and how many of its children are wanted.
+    /// Open rows, each with the number of its children that are wanted.
     pub open: &'a HashMap<TreeNode, usize>,
-    /// What is open with so many levels below it.
+    /// Rows opened together with a number of levels below them.
     pub spread: &'a HashMap<TreeNode, u16>,
-    /// What is closed although a level above it would open it.
+    /// Closed rows that a row above would otherwise open.
     pub closed: &'a HashSet<TreeNode>,
     /// The row around which rows are wanted; none for the first.
     pub anchor: Option<TreePlace>,
     /// True when the last row is wanted in its place.
     pub last: bool,
-    /// How many rows are wanted on either side of it.
+    /// Rows wanted on either side of it.
     pub around: usize,
     /// The order of siblings.
     pub sort: TreeSort,
-    /// Whose blocks are shown; none for everybody's.
+    /// The ranks whose blocks are shown; none for all.
     pub only: Option<&'a [WorkerRank]>,
-    /// Whose blocks are counted in the rows; none for everybody's.
+    /// The ranks whose blocks are counted in the rows; none for all.
     pub own: Option<&'a [WorkerRank]>,
     /// Of whose blocks sums are; none for everybody's.
     pub within: Option<&'a [WorkerRank]>,
-    /// Whose presence is told, in this order; at most [`SHOWN_RANKS`] of them.
+    /// The ranks that each row marks, in this order; at most [`SHOWN_RANKS`].
     pub ranks: &'a [WorkerRank],
     /// A hash to look for, as typed, and which of its matches to show. The way to it is opened.
     pub find: Option<(&'a str, usize)>,
-    /// How often requests begin with each row; none where nobody tells.
+    /// Rate of requests that begin with each row; none where no source reports them.
     pub hits: Option<&'a Heat>,
     /// The time of heat and hits.
     pub tick: u32,
@@ -105,31 +105,31 @@ pub struct Page {
     pub rows: Vec<TreeRow>,
     /// The position of the first of them among all rows.
     pub first: usize,
-    /// How many rows there are.
+    /// Number of rows.
     pub all: usize,
     /// True when there are more than are kept in order.
     pub cut: bool,
-    /// What became of the anchor.
+    /// The fate of the anchor.
     pub anchor: TreeAnchor,
-    /// What there is to say about the anchor.
+    /// Details of the anchor.
     pub detail: Option<Detail>,
-    /// How blocks are shared; none before the first count is done.
+    /// Counts of blocks by the number of ranks that share them; none before the first count is done.
     pub sharing: Option<TreeSharing>,
-    /// How long prompts are; none before the first count is done.
+    /// Distribution of prompt lengths; none before the first count is done.
     pub depths: Option<TreeDepths>,
-    /// What was found of the hash that was asked for.
+    /// The answer to the search for a hash.
     pub search: Option<TreeSearch>,
     /// True while another page for the same question would tell more.
     pub unfinished: bool,
-    /// How much was looked at.
+    /// The number of nodes read.
     pub visits: usize,
 }
 
-/// What is remembered between two pages.
+/// The memory between two pages.
 #[derive(Debug, Default)]
 pub struct Browser {
     listings: HashMap<TreeNode, Listing>,
-    /// What the listings hold for: another order or filter makes them void.
+    /// The order and filter of the listings; another one makes them invalid.
     holds: Option<(TreeSort, Option<Vec<WorkerRank>>)>,
     census: census::Census,
     search: Option<search::Pass>,

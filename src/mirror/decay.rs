@@ -1,4 +1,4 @@
-//! How nodes go: what happens once nobody owns a block.
+//! Removal of nodes that no rank owns any more.
 //!
 //! The per-block router forgets the children of a block that lost its last owner, but keeps its place
 //! below the parent taken (dynamo-kv-router 1.0.2, `radix_tree.rs`). The edge-truncating one forgets an

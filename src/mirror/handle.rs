@@ -10,7 +10,7 @@ use super::node::{NONE, ODD, ORPHAN, ROOT, SHELL};
 use super::owners::{self, Spill, Word};
 use super::tree::Tree;
 
-/// How a rank calls a block.
+/// A rank's name of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handle {
     /// The node carries the hash and is owned by the rank.
@@ -19,7 +19,7 @@ pub(super) enum Handle {
     Alias(u32),
 }
 
-/// What putting a handle changed.
+/// The change made by inserting a handle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Put {
     /// Nothing that counts: the rank had the block.

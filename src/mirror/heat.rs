@@ -31,7 +31,7 @@ struct Warmth {
     tick: u32,
 }
 
-/// How often stores reached each run of the device tier lately.
+/// Recent rate of stores into each run of the device tier.
 #[derive(Debug)]
 pub struct Heat {
     samples: Vec<(WorkerRank, SequenceHash)>,

@@ -19,7 +19,7 @@ pub(super) const EXTRA: u32 = 1 << 30;
 /// Nobody can call it; it only keeps its place taken.
 pub(super) const SHELL: u32 = 1 << 31;
 
-/// What a look-up reads of a block. Runs of them are read on and on, so nothing else lies among them.
+/// The fields of a block that look-ups read. They are read in long runs, so nothing else lies among them.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Step {
@@ -44,7 +44,7 @@ pub(super) const fn pair(owners: Word, kids: u32) -> u64 {
     owners as u64 | (kids as u64) << 32
 }
 
-/// What else there is of a block.
+/// The other fields of a block.
 #[derive(Clone, Copy)]
 pub(super) struct Tie {
     sequence: u64,

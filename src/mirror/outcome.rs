@@ -1,10 +1,10 @@
-//! What one event did, in the words of the router's counters.
+//! The result of one event, in the words of the router's counters.
 
 use crate::domain::Block;
 
 use super::handle::Put;
 
-/// What kind of event it was.
+/// The kind of the event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OutcomeKind {
     /// Blocks were stored.
@@ -31,10 +31,10 @@ pub enum Refusal {
     Full,
 }
 
-/// What one event did.
+/// The result of one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// What kind of event it was.
+    /// The kind of the event.
     pub kind: OutcomeKind,
     /// Blocks that the rank holds now and did not before, orphans included.
     pub stored: u32,

@@ -1,4 +1,4 @@
-//! How much of a prompt each rank has: the router's `find_matches`.
+//! The blocks of a prompt that each rank has: the router's `find_matches`.
 
 use super::Semantics;
 use super::node::ROOT;

@@ -27,7 +27,7 @@ pub(super) const EMPTY: Word = 0;
 #[derive(Default)]
 pub(super) struct Spill {
     sets: Vec<Many>,
-    /// How many words name each set. Blocks of a run share theirs.
+    /// Number of words that name each set. Blocks of a run share theirs.
     uses: Vec<u32>,
     free: Vec<u32>,
     bytes: usize,

@@ -1,4 +1,4 @@
-//! What a `removed` event does.
+//! Applies `removed` events.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,13 @@ use super::handle::Handle;
 use super::outcome::Outcome;
 use super::tree::Tree;
 
-/// What one `removed` event took away so far.
+/// The blocks that one `removed` event took away so far.
 #[derive(Default)]
 pub(super) struct Removal {
     /// Hashes that went, in the edge-truncating tree. A second removal of one is no error.
     pub(super) dropped: Vec<u64>,
     known: HashSet<u64>,
-    /// What truncations took: the block removed, then those that followed it.
+    /// The blocks that truncations took: the removed one, then those that followed it.
     pub(super) truncated: Vec<Vec<Block>>,
 }
 

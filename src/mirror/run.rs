@@ -1,4 +1,4 @@
-//! What edges do in a tree: grow, part, count and report.
+//! Edges of the tree: growth, splits, counts and rows.
 
 use super::Semantics;
 use super::edge::Edge;

@@ -12,7 +12,7 @@ pub(super) const MAX_RANKS: usize = 65_536;
 /// Numbers for slots, dead ones included; they fit into 20 bits.
 const MAX_SLOTS: usize = 1 << 19;
 
-/// What a rank has.
+/// The blocks of a rank.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Slot {
     pub(super) accepted: u64,

@@ -1,4 +1,4 @@
-//! What a `stored` event does, per block, as the routers of Dynamo 0.9 and 1.0 do it.
+//! Applies `stored` events per block, as the routers of Dynamo 0.9 and 1.0 do.
 
 use crate::domain::{Block, SequenceHash};
 

@@ -1,4 +1,4 @@
-//! What events do on compressed edges, as the routers of Dynamo 1.1 and later do it.
+//! Applies events on compressed edges, as the routers of Dynamo 1.1 and later do.
 //!
 //! Whoever covers a block of an edge covers all before it on that edge. A removal in the middle takes
 //! the rank off the rest of the edge (dynamo-kv-router 1.6.1, `indexer/radix_tree.rs`).

@@ -1,4 +1,7 @@
-//! Claims about settings, each kept with its source, time and raw text.
+//! Claims about settings, each with its source, time and raw text. The strongest basis wins, then the newest claim.
+//!
+//! Kubernetes shows an object whole each time, so a frame replaces the earlier claims of its object. Claims of a
+//! `ConfigMap` are made for each of its readers, whichever of the two came first.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

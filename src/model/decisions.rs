@@ -40,7 +40,7 @@ pub struct DecisionRecord {
 /// Requests whose overlap is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overlap {
-    /// How many.
+    /// The number.
     pub known: u64,
     /// How many of them overlap with nothing.
     pub zero: u64,

@@ -22,7 +22,7 @@ pub struct Percentiles {
     pub p95: f64,
     /// True when the 95 % lie beyond the last bound, so that it is at least that long.
     pub beyond: bool,
-    /// How many were measured.
+    /// Number of measurements.
     pub count: f64,
     /// The time between the first scrape and the last.
     pub window: Duration,

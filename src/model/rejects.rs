@@ -10,7 +10,7 @@ const REASON_LIMIT: usize = 64;
 /// One reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RejectRecord {
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// When first.
     pub first: Timestamp,

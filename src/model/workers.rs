@@ -52,7 +52,7 @@ pub struct RankRecord {
     pub complete: bool,
     /// True when they were known, until messages went missing.
     pub lost: bool,
-    /// How often it started anew under the same id.
+    /// Number of restarts under the same id.
     pub restarts: u64,
     /// When it did so last.
     pub restarted: Option<Timestamp>,
@@ -66,7 +66,7 @@ pub struct RankRecord {
     pub capacity: Option<Measured<u64>>,
     /// What else its metrics say of its room.
     pub scraped: ScrapedRoom,
-    /// What a router believes it runs.
+    /// A router's estimate of its load.
     pub load: Option<Measured<RouterLoad>>,
     /// Messages of its KV events that are missing by its publisher's numbers.
     pub missing: u64,
@@ -93,7 +93,7 @@ pub struct RankRecord {
     pub ids: Numbers,
     /// Of those, numbers that did not reach kvtop although they may have been published.
     pub id_holes: u64,
-    /// What became of its messages, by its publisher's numbers.
+    /// The fates of its messages, by its publisher's numbers.
     pub ledger: RankLedger,
     /// When messages of it were last found to be missing; none once all of them came.
     pub hole_at: Option<Timestamp>,

@@ -19,13 +19,13 @@ pub struct Header {
     /// Dynamo's version, when known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub dynamo: String,
-    /// How it was captured.
+    /// The way it was captured.
     #[serde(default)]
     pub captured: String,
-    /// What it shows.
+    /// A description.
     #[serde(default)]
     pub note: String,
-    /// What was taken out.
+    /// The kinds of data that were removed.
     #[serde(default)]
     pub redacted: Vec<String>,
     /// Everything else.

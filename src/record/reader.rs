@@ -28,11 +28,11 @@ const GZIP_MAGIC: [u8; 2] = [0x1F, 0x8B];
 /// Lines that could not be read, with the first one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BadLines {
-    /// How many.
+    /// The number.
     pub count: u64,
     /// Number of the first, from 1.
     pub first_line: u64,
-    /// What was wrong with it.
+    /// The fault.
     pub first_error: String,
 }
 
@@ -51,7 +51,7 @@ pub struct Recording {
     buffer: Vec<u8>,
 }
 
-/// What reading one line found.
+/// The result of reading one line.
 enum Line {
     Whole,
     Unfinished,

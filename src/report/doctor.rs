@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::json::CONTRACT;
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Available.
@@ -36,7 +36,7 @@ pub struct Check {
     pub area: &'static str,
     /// The subject of the check.
     pub name: String,
-    /// How it ended.
+    /// Its result.
     pub verdict: Verdict,
     /// The observation.
     pub seen: String,

@@ -1,8 +1,8 @@
-//! What is looked at, and what Kubernetes shows of it.
+//! The inspected deployment, and its objects in Kubernetes.
 
 use crate::domain::{Role, Timestamp, WorkerId};
 
-/// What is looked at.
+/// The inspected deployment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Deployment {
     /// A name for the status bar: namespace, file or scenario.
@@ -11,13 +11,13 @@ pub struct Deployment {
     pub asked: Option<String>,
     /// Dynamo's version, as far as it is known, such as `0.9`.
     pub version: Option<String>,
-    /// How the version is known.
+    /// The source of the version.
     pub version_source: Option<String>,
     /// Dynamo's namespace, as in subjects and discovery.
     pub namespace: Option<String>,
     /// The model served.
     pub model: Option<String>,
-    /// How events reach kvtop, such as `JetStream`, `NATS core` or `ZMQ`.
+    /// The event plane, such as `JetStream`, `NATS core` or `ZMQ`.
     pub event_plane: Option<String>,
     /// Which router's index semantics the mirror follows.
     pub semantics: String,
@@ -60,13 +60,13 @@ pub struct GraphRow {
 pub struct ComponentRow {
     /// Its name.
     pub name: String,
-    /// What its pods do.
+    /// The role of its pods.
     pub role: Role,
     /// Their engine, as Dynamo names it.
     pub backend: Option<&'static str>,
-    /// How many are wanted.
+    /// Number wanted.
     pub replicas: Option<u64>,
-    /// How many are ready.
+    /// Number ready.
     pub ready: Option<u64>,
 }
 
@@ -87,15 +87,15 @@ pub struct PodRow {
     pub ip: Option<String>,
     /// `Pending`, `Running`, `Succeeded`, `Failed`.
     pub phase: String,
-    /// Whether it is ready to serve.
+    /// True when it is ready to serve.
     pub ready: bool,
-    /// Whether Dynamo's discovery sees it behind its service; none when that is not known.
+    /// True when Dynamo's discovery sees it behind its service; none when that is unknown.
     pub in_service: Option<bool>,
     /// Why it waits or ended, such as `CrashLoopBackOff`.
     pub trouble: Option<String>,
     /// True once it was told to end.
     pub terminating: bool,
-    /// How often its containers were restarted.
+    /// Restarts of its containers.
     pub restarts: u64,
     /// When it started.
     pub started: Option<Timestamp>,

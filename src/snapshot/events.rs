@@ -1,10 +1,10 @@
-//! What happened.
+//! Events for the journal.
 
 use std::sync::Arc;
 
 use crate::domain::Timestamp;
 
-/// How grave an event is.
+/// The gravity of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gravity {
     /// Nothing to worry about.
@@ -16,7 +16,7 @@ pub enum Gravity {
     Bad,
 }
 
-/// What kind of event it is.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EventKind {
     /// Blocks were stored.
@@ -60,17 +60,17 @@ pub struct EventRow {
     pub number: u64,
     /// When it happened.
     pub at: Timestamp,
-    /// Whom it concerns: a worker's alias, a pod, a source.
+    /// The subject: a worker's alias, a pod or a source.
     pub who: String,
-    /// What kind.
+    /// The kind.
     pub kind: EventKind,
     /// What, for people.
     pub text: String,
-    /// How grave.
+    /// The gravity.
     pub gravity: Gravity,
     /// Which source it is from.
     pub source: Arc<str>,
-    /// How many more of its kind followed within the second; they may differ in size.
+    /// Number of similar events within the same second; they may differ in size.
     pub repeats: u64,
     /// True for blocks that a router refuses, or would, because it does not know them.
     pub orphan: bool,
@@ -83,7 +83,7 @@ pub struct EventDetail {
     pub number: u64,
     /// The frame; none when it is not kept any more, or when there was none.
     pub frame: Option<FrameView>,
-    /// How many frames are kept.
+    /// Number of frames in memory.
     pub kept_frames: u64,
     /// Their bytes.
     pub kept_bytes: u64,
@@ -111,7 +111,7 @@ pub struct FrameView {
     pub size: u64,
     /// True when only the beginning of its body is kept.
     pub cut: bool,
-    /// What it says, a line for each thing.
+    /// Its content, one line for each statement.
     pub decoded: Vec<String>,
     /// Its body: JSON indented, text as it is, anything else as a dump of its bytes.
     pub body: Vec<String>,

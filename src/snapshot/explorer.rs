@@ -8,26 +8,26 @@ use crate::domain::{
     TreeSharing, TreeSort, WorkerId, WorkerRank,
 };
 
-/// What to show of the tree.
+/// The part of the tree to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeQuery {
     /// Where the rows start.
     pub root: TreeNode,
-    /// What is open, and how many of its children are wanted.
+    /// Open rows, each with the number of its children that are wanted.
     pub open: HashMap<TreeNode, usize>,
-    /// What is open with so many levels below it.
+    /// Rows opened together with a number of levels below them.
     pub spread: HashMap<TreeNode, u16>,
-    /// What is closed although a level above it would open it.
+    /// Closed rows that a row above would otherwise open.
     pub closed: HashSet<TreeNode>,
     /// The row that is selected; none for the first.
     pub cursor: Option<TreePlace>,
     /// True when the last row is wanted in its place.
     pub last: bool,
-    /// How many rows are wanted on either side of it.
+    /// Rows wanted on either side of it.
     pub around: usize,
     /// The order of siblings.
     pub sort: TreeSort,
-    /// Whose blocks are shown; none for everybody's.
+    /// The ranks whose blocks are shown; none for all.
     pub worker: Option<WorkerId>,
     /// A hash to look for, as typed, and which of its matches to select.
     pub find: Option<(String, usize)>,
@@ -38,42 +38,42 @@ pub struct TreeQuery {
 /// Rows of the tree, and what is known of the whole.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreePage {
-    /// What was asked.
+    /// The question.
     pub query: TreeQuery,
     /// The rows around the selected one.
     pub rows: Vec<TreeRow>,
     /// The position of the first of them among all rows.
     pub first: usize,
-    /// How many rows there are.
+    /// Number of rows.
     pub all: usize,
     /// True when more is open than is kept in order.
     pub cut: bool,
-    /// What became of the selected row.
+    /// The fate of the selected row.
     pub anchor: TreeAnchor,
-    /// Whose presence rows tell, in their order.
+    /// The ranks whose blocks each row marks, in that order.
     pub ranks: Vec<WorkerRank>,
     /// Their short names.
     pub aliases: Vec<String>,
-    /// How many ranks there are, told or not.
+    /// Number of ranks, listed or not.
     pub rank_count: usize,
     /// Tokens in a block, where all workers agree.
     pub block_size: Option<u32>,
-    /// What there is to say about the selected row.
+    /// Details of the selected row.
     pub detail: Option<TreeDetail>,
-    /// How blocks are shared between ranks; none while not counted yet.
+    /// Counts of blocks by the number of ranks that share them; none until they are counted.
     pub sharing: Option<TreeSharing>,
-    /// How long prompts are; none while not counted yet.
+    /// Distribution of prompt lengths; none until it is counted.
     pub depths: Option<TreeDepths>,
     /// True while more is found out from picture to picture.
     pub unfinished: bool,
-    /// What was found of the hash that was asked for.
+    /// The answer to the search for a hash.
     pub search: Option<TreeSearch>,
 }
 
 /// One row in full.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeDetail {
-    /// What it is about.
+    /// The subject.
     pub node: TreeNode,
     /// The rows from the top down to it.
     pub path: Vec<TreeNode>,
@@ -85,20 +85,20 @@ pub struct TreeDetail {
     pub touched: Option<Timestamp>,
     /// The sequence hashes of the first blocks of its run.
     pub hashes: Vec<SequenceHash>,
-    /// What each rank has of it, and what it would cost to route the prefix there.
+    /// The blocks that each rank has, and the cost of routing the prefix there.
     pub shares: Vec<TreeShare>,
-    /// How many ranks are left out of `shares`.
+    /// Number of ranks left out of `shares`.
     pub more_shares: usize,
     /// False when only a part of what is below was counted for `shares`.
     pub counted: bool,
     /// True when routers of this version are known to weigh just so: prefill by its weight, and what is
     /// decoding. From 1.6 on there is more to it, by policy.
     pub plain_cost: bool,
-    /// What routers last said of the size of their index, beside the mirror's at that time.
+    /// The index sizes that routers last logged, with the mirror's size at that time.
     pub agreement: Vec<TreeAgreement>,
 }
 
-/// What one rank has of a row, and what it would cost to route the prefix there.
+/// The blocks of a row that one rank has, and the cost of routing the prefix there.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeShare {
     /// The rank.
@@ -119,7 +119,7 @@ pub struct TreeShare {
     pub cost: Option<f64>,
 }
 
-/// What a router last said of the size of its index for one rank.
+/// The index size that a router last logged for one rank.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeAgreement {
     /// The short name of the rank.

@@ -17,7 +17,7 @@ pub enum Feed {
     Demo(DemoState),
 }
 
-/// How a replay stands.
+/// The state of a replay.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Playback {
     /// The file.
@@ -33,7 +33,7 @@ pub struct Playback {
     pub seeking: Option<u8>,
     /// The newest picture of the index, which knows the events of all that was indexed.
     pub known: Option<Arc<Snapshot>>,
-    /// How many times faster than it happened.
+    /// The speed, as a multiple of real time.
     pub speed: f64,
     /// True while it stands still.
     pub paused: bool,
@@ -45,7 +45,7 @@ pub struct Playback {
     pub torn: bool,
 }
 
-/// How a demo stands.
+/// The state of a demo.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DemoState {
     /// The scenario.
@@ -54,17 +54,17 @@ pub struct DemoState {
     pub about: String,
     /// True once its fix was applied.
     pub fixed: bool,
-    /// What the fix does, in one sentence; empty when there is nothing to fix.
+    /// The effect of the fix, in one sentence; empty when there is nothing to fix.
     pub fix: String,
-    /// How many steps of its story were taken; the first is the fix.
+    /// Number of story steps taken; the first is the fix.
     pub steps_taken: usize,
     /// Conversations that users hold at once.
     pub users: usize,
-    /// How the frontend chooses workers, as `DYN_ROUTER_MODE` has it.
+    /// The router mode of the frontend, as in `DYN_ROUTER_MODE`.
     pub mode: &'static str,
     /// Workers, those that restart included.
     pub workers: usize,
-    /// What the presenter changed last.
+    /// The presenter's last change.
     pub change: Option<DemoChange>,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong, and what was checked.
+//! Findings and checks.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub struct EvidenceRow {
     pub worker: Option<WorkerId>,
 }
 
-/// What mends a finding. Printed and copied, never applied.
+/// The fix of a finding. Printed and copied, never applied.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FixRow {
     /// The advice, in one sentence.
@@ -37,15 +37,15 @@ pub struct FixRow {
     pub yaml: Option<String>,
     /// A command that applies it, when the object to patch is known.
     pub kubectl: Option<String>,
-    /// What restarts because of it.
+    /// The restarts that follow.
     pub restarts: String,
-    /// How to see that it worked.
+    /// The check that it worked.
     pub verify: String,
-    /// How far it has come; none for a fix of which only the sentence is known.
+    /// Its progress; none for a fix of which only the sentence is known.
     pub rollout: Option<RolloutRow>,
 }
 
-/// How far a fix has come.
+/// The progress of a fix.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RolloutRow {
     /// The stage.
@@ -84,23 +84,23 @@ pub struct FindingRow {
     pub id: &'static str,
     /// Its public name, such as `block-size-mismatch`.
     pub name: &'static str,
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// How sure it is.
+    /// Its grade.
     pub grade: Grade,
     /// True when it changes nothing in effect: it is listed, and never decides how the deployment is.
     pub advisory: bool,
-    /// What is wrong, in one sentence with numbers.
+    /// The fault, in one sentence with numbers.
     pub summary: String,
-    /// What it does to requests, in one sentence.
+    /// The effect on requests, in one sentence.
     pub effect: String,
-    /// What it rests on.
+    /// Its evidence.
     pub evidence: Vec<EvidenceRow>,
-    /// What would refute it.
+    /// Observations that would disprove it.
     pub refuted_by: String,
     /// Other causes that were weighed, and why they lost.
     pub competing: Vec<String>,
-    /// What mends it.
+    /// Its fix.
     pub fix: Option<FixRow>,
     /// The workers that it is about; none when it is about the whole deployment.
     pub subjects: Vec<WorkerId>,
@@ -115,14 +115,14 @@ pub struct FindingRow {
     pub resolved: Option<Timestamp>,
 }
 
-/// What a check says.
+/// The answer of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckVerdict {
     /// Looked at and found good.
     Clear,
     /// Not known; never shown as good.
     Unknown {
-        /// What is missing to know.
+        /// The missing input.
         missing: String,
     },
     /// Something is wrong; it is among the findings.
@@ -138,15 +138,15 @@ pub struct CheckRow {
     pub name: &'static str,
     /// True when its finding may be critical.
     pub may_be_critical: bool,
-    /// How much depends on its answer.
+    /// The importance of its answer.
     pub stake: Stake,
-    /// What it says.
+    /// Its answer.
     pub verdict: CheckVerdict,
     /// A few words on how it is judged now, such as `2 of 2 workers publish`.
     pub note: String,
 }
 
-/// How much there was to judge by, over the last minutes before the last thing that happened.
+/// The amount of data behind the verdict, over the last minutes before the newest event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Set where everything could be looked at, and there was too little traffic to judge by.

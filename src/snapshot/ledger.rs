@@ -1,4 +1,4 @@
-//! What became of the messages that streams numbered.
+//! The fates of the messages of each stream.
 
 use crate::domain::{StreamLedger, Timestamp, thousands};
 
@@ -7,7 +7,7 @@ use crate::domain::{StreamLedger, Timestamp, thousands};
 pub struct Ledger {
     /// Each stream of KV events, by name.
     pub streams: Vec<StreamRow>,
-    /// What is missing, where that is so recent that verdicts rest on it.
+    /// Recent losses, on which verdicts depend.
     pub hole: Option<Hole>,
 }
 
@@ -16,7 +16,7 @@ pub struct Ledger {
 pub struct StreamRow {
     /// Its name.
     pub name: String,
-    /// What its source counted.
+    /// The counts of its source.
     pub counts: StreamLedger,
     /// Messages that its source passed on and that never came here.
     pub unseen: u64,
@@ -25,7 +25,7 @@ pub struct StreamRow {
 /// KV events that did not reach kvtop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hole {
-    /// How many, as far as they were counted; 0 where nobody could count them.
+    /// The number, as far as it is known; 0 when the loss could not be counted.
     pub messages: u64,
     /// When the last of them were found to be missing.
     pub last: Timestamp,

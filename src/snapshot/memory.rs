@@ -1,4 +1,4 @@
-//! What a worker's memory holds, and how long it keeps it.
+//! The contents of a worker's KV cache, and how long blocks stay in it.
 
 use super::Sourced;
 use crate::domain::WorkerRank;
@@ -30,7 +30,7 @@ pub struct MemoryRow {
     pub stored_per_second: Option<Sourced<f64>>,
     /// Blocks removed per second.
     pub removed_per_second: Option<Sourced<f64>>,
-    /// How long a block stays, in seconds: blocks held by blocks stored per second (Little's law).
+    /// Mean time that a block stays, in seconds: blocks held by blocks stored per second (Little's law).
     pub residency: Option<Sourced<f64>>,
     /// Different blocks that were stored in the window: the least that the working set can be.
     pub working_set: Option<Sourced<f64>>,
@@ -47,11 +47,11 @@ pub struct MemoryRow {
 pub struct MemoryFigure {
     /// Its name in reports.
     pub name: &'static str,
-    /// What it is called on a screen.
+    /// Its name on the screen.
     pub title: &'static str,
     /// `bytes`, `tokens`, `blocks`, `share`, `per_second`, `seconds`, `ratio`.
     pub unit: &'static str,
-    /// What to look at when it is not known.
+    /// The place to look when it is unknown.
     pub missing: &'static str,
     /// Takes it from a row.
     pub of: fn(&MemoryRow) -> &Option<Sourced<f64>>,

@@ -1,11 +1,11 @@
-//! What a front end wants to see, and what it gets of it beside the picture.
+//! Questions of a front end, and the answers beside the snapshot.
 
 use std::time::Duration;
 
 use super::{EventDetail, LogLine, RoutingDetail, TreePage, TreeQuery, WorkerDetail};
 use crate::domain::{Timestamp, WorkerRank};
 
-/// What a front end wants to see; it comes from the UI.
+/// The data that a front end needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ViewQuery {
     /// The time graphs cover.
@@ -22,7 +22,7 @@ pub struct ViewQuery {
     pub decisions: usize,
     /// True where a picture should hold its hottest prefixes, for later when its tree is gone.
     pub prefixes: bool,
-    /// What only the visible view needs, so that a picture costs what the screen shows.
+    /// The question of the visible view, so that a snapshot costs only what the screen shows.
     pub ask: Ask,
 }
 
@@ -41,7 +41,7 @@ impl Default for ViewQuery {
     }
 }
 
-/// What the visible view asks of the engine.
+/// A question of the visible view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ask {
     /// Nothing.
@@ -59,7 +59,7 @@ pub enum Ask {
     Lines,
 }
 
-/// What the engine answers. It may still answer an earlier question: compare what it is about.
+/// An answer of the engine. It may belong to an earlier question: compare the subjects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Answer {
     /// Nothing was asked, or there is nothing to say.

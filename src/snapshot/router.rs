@@ -1,4 +1,4 @@
-//! What routers say, and what they chose.
+//! Data from routers: their state and decisions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub struct LiveRequests {
     pub remove_warnings: Option<u64>,
 }
 
-/// What the routers say.
+/// Data from the routers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RouterSummary {
     /// Pods whose logs show that they route.
@@ -84,11 +84,11 @@ pub struct Latency {
     pub p95: f64,
     /// True when the 95 % lie beyond the last bound of the histogram.
     pub beyond: bool,
-    /// How many were measured.
+    /// Number of measurements.
     pub count: u64,
     /// The time that they are of.
     pub window: Duration,
-    /// What the 95 % should be at most, in seconds.
+    /// The objective for the 95th percentile, in seconds.
     pub objective: Option<f64>,
 }
 
@@ -121,11 +121,11 @@ pub struct TermRow {
     pub decode_blocks: f64,
     /// Cached blocks.
     pub cached_blocks: f64,
-    /// What Dynamo 1.6 adds to the cost.
+    /// The terms that Dynamo 1.6 adds to the cost.
     pub credit: Option<FormulaCredit>,
 }
 
-/// What the view of routing asks.
+/// The question of the routing view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoutingDetail {
     /// The decision that was asked for; none when it is older than those that are kept.
@@ -140,7 +140,7 @@ pub struct RoutingDetail {
     pub ttft: Series,
 }
 
-/// What a rank gets of all requests.
+/// A rank's share of all requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShareRow {
     /// The rank.

@@ -18,7 +18,7 @@ pub struct ClaimRow {
 pub struct SourceRow {
     /// Its name, such as `nats`.
     pub name: String,
-    /// How it is doing.
+    /// Its state.
     pub state: SourceState,
     /// Why, for people; empty when there is nothing to say.
     pub why: String,
@@ -48,7 +48,7 @@ pub struct SourceRow {
     pub last_frame: Option<Timestamp>,
     /// True while it is not known yet what there is of the past to be read.
     pub pending: bool,
-    /// What was read of a stream's history.
+    /// The progress of reading a stream's history.
     pub history: Option<HistoryNote>,
 }
 
@@ -59,7 +59,7 @@ pub struct CatchingUp {
     pub read: u64,
     /// Messages that there are.
     pub total: u64,
-    /// How long the rest will take; none until that can be told.
+    /// Estimated time for the rest; none until it can be estimated.
     pub left: Option<Duration>,
 }
 
@@ -73,7 +73,7 @@ impl CatchingUp {
 /// Input that could not be read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rejects {
-    /// How many.
+    /// The number.
     pub count: u64,
     /// How many happened while kvtop was watching.
     pub live: u64,
@@ -88,7 +88,7 @@ pub struct RejectRow {
     pub origin: String,
     /// Why.
     pub why: String,
-    /// How often.
+    /// The number of times.
     pub count: u64,
     /// When first.
     pub first: Timestamp,

@@ -1,4 +1,4 @@
-//! How a deployment is: the one judgement behind the screen's verdict and the exit code of `check`.
+//! The state of a deployment: one judgement for the screen's verdict and the exit code of `check`.
 
 use super::{CheckRow, CheckVerdict, FindingRow, Severity, Snapshot};
 use crate::domain::Stake;
@@ -29,7 +29,7 @@ impl Default for Limits {
     }
 }
 
-/// How a deployment is.
+/// The state of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Nothing is wrong.

@@ -8,7 +8,7 @@ use crate::domain::{RankLedger, Tier, Timestamp, WorkerRank};
 /// Events counted since kvtop attached.
 pub type Counters = crate::domain::Counters;
 
-/// What KV events tell, per second over one window.
+/// Rates of KV events per second, over one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Rates {
     /// `stored` events.
@@ -81,7 +81,7 @@ pub struct Sourced<T> {
     pub at: Timestamp,
 }
 
-/// What a router believes a rank to run, by which it weighs it.
+/// A router's estimate of the load of a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RouterLoad {
     /// Blocks decoding.
@@ -90,7 +90,7 @@ pub struct RouterLoad {
     pub prefill_tokens: u64,
 }
 
-/// Whether the blocks a rank held before kvtop attached are known.
+/// Knowledge of the blocks that a rank held before kvtop attached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Knowledge {
     /// They are not: its orphans prove nothing.
@@ -130,7 +130,7 @@ pub struct WorkerRow {
     pub gone: bool,
     /// When discovery said so; none while it is there.
     pub left: Option<Timestamp>,
-    /// Whether its earlier blocks are known.
+    /// Knowledge of its earlier blocks.
     pub knowledge: Knowledge,
     /// Blocks a router that saw every event would hold for it, device tier.
     pub accepted: u64,
@@ -177,15 +177,15 @@ pub struct WorkerRow {
     pub last_event_id: Option<u64>,
     /// Messages of its KV events that are missing by its publisher's numbers.
     pub missing: u64,
-    /// What became of its messages, by its publisher's numbers.
+    /// The fates of its messages, by its publisher's numbers.
     pub ledger: RankLedger,
     /// Stores of it that routers' logs say they refused although kvtop's mirror holds their parents.
     pub router_refused: u64,
     /// True when a router said so within the last minute.
     pub router_refuses: bool,
-    /// How often it started anew under the same id.
+    /// Number of restarts under the same id.
     pub restarts: u64,
-    /// What a router believes it runs.
+    /// A router's estimate of its load.
     pub load: Option<Sourced<RouterLoad>>,
     /// Refused stores as a share of stores over a minute, 0 to 1; none without stores.
     pub orphan_share: Option<f64>,

@@ -37,7 +37,7 @@ pub(super) trait Lead: Send + 'static {
 pub(super) struct Post<S> {
     /// The state that the composition root wants.
     pub(super) wanted: watch::Receiver<Desired>,
-    /// How the task is.
+    /// The state of the task.
     pub(super) standing: watch::Sender<S>,
     /// To be notified once that has changed.
     pub(super) changed: Arc<Notify>,

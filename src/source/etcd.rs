@@ -44,7 +44,7 @@ pub struct EtcdSpec {
     pub login: Option<(String, Secret)>,
     /// The way there.
     pub reach: Reach,
-    /// How long a watch may be silent before etcd is asked whether it is there.
+    /// Silence of a watch after which etcd is asked for a sign of life.
     pub probe: Duration,
 }
 

@@ -28,7 +28,7 @@ const NAME: &str = "indexer";
 /// Largest dump: about 600 000 blocks.
 const LARGEST: usize = 32 << 20;
 
-/// How long connecting and answering may take.
+/// Longest time for connection and answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The wait after a failure.
@@ -49,7 +49,7 @@ pub struct IndexerSpec {
     host: Arc<str>,
     port: u16,
     reach: Reach,
-    /// How long to wait before asking.
+    /// Delay before the request.
     pub settle: Duration,
 }
 

@@ -64,7 +64,7 @@ pub struct KubeSpec {
     pub name: Arc<str>,
     /// The client, with its namespace.
     pub client: KubeClient,
-    /// How long it waits.
+    /// The waiting time.
     pub pace: Pace,
 }
 

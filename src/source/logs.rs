@@ -54,7 +54,7 @@ pub enum LogStart {
     Recent,
 }
 
-/// How much is read.
+/// Limits of reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogLimits {
     /// Containers followed at the same time. Each takes a connection to the API server, and that one
@@ -63,7 +63,7 @@ pub struct LogLimits {
     /// Bytes read of a log's start. An engine says what it has found within the first few thousand
     /// lines; loading of weights may fill a megabyte with progress bars.
     pub start_bytes: u64,
-    /// How far back a log is read that has not been followed yet: two windows of the charts.
+    /// Time span that is read of a new log: two windows of the charts.
     pub recent: Duration,
     /// Lines of that at most. A router with a mismatch writes a hundred warnings a second, so this is
     /// some eight minutes of them and about 10 MB.
@@ -73,7 +73,7 @@ pub struct LogLimits {
     /// After so long without a line the log is asked for again: a connection that a laptop's sleep
     /// or a firewall has broken looks just as quiet.
     pub quiet: Duration,
-    /// How much of a line is kept.
+    /// The part of a line that enters a frame.
     pub text: LogText,
 }
 
@@ -128,7 +128,7 @@ struct Logs {
     client: KubeClient,
     emitter: Emitter,
     limits: LogLimits,
-    /// What follows counted that have ended.
+    /// Counts of follows that have ended.
     ended: Counts,
 }
 

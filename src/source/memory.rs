@@ -20,7 +20,7 @@ const FRAMES: usize = 64 << 20;
 pub struct Budget {
     used: AtomicUsize,
     limit: usize,
-    /// How often the process was found to hold more than it may.
+    /// Number of times that the process exceeded its memory limit.
     alarms: watch::Sender<u64>,
     /// Connections whose client library buffers until a message is whole.
     intakes: Mutex<Vec<Intake>>,

@@ -36,14 +36,14 @@ pub struct ScrapeTarget {
     pub path: Arc<str>,
 }
 
-/// How often and how much.
+/// Limits of scraping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricsLimits {
     /// Time between two scrapes of an endpoint.
     pub period: Duration,
-    /// How long a connection may take: a second for a direct one, then a forward.
+    /// Longest time to connect: a second for a direct connection, then a forward.
     pub connect: Duration,
-    /// How long an answer may take, its body included.
+    /// Longest time for an answer, its body included.
     pub timeout: Duration,
     /// Largest body, in bytes. That of a frontend with hundreds of workers has a few megabytes.
     pub largest: usize,
@@ -88,7 +88,7 @@ struct Metrics {
     reach: Reach,
     emitter: Emitter,
     limits: MetricsLimits,
-    /// What the emitter had dropped when the source started.
+    /// Frames that the emitter had dropped when the source started.
     dropped_before: u64,
 }
 

@@ -26,7 +26,7 @@ const DIRECT: Duration = Duration::from_secs(1);
 pub struct Reached {
     /// The host to connect to.
     pub servers: Vec<Address>,
-    /// How it was reached, for people.
+    /// The route to it, for people.
     pub provenance: String,
     /// The name of the server behind a forward, which its certificate is for.
     pub name: Option<String>,
@@ -165,7 +165,7 @@ pub(super) fn bracketed(ip: &str) -> String {
     if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() }
 }
 
-/// How to reach pods.
+/// Routes to pods.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     forwarder: Option<Forwarder>,

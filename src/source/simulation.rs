@@ -9,7 +9,7 @@ use crate::domain::{SourceNote, SourceState, Timestamp};
 use crate::simulator::{RouterMode, Simulation, Steering};
 use crate::source::{Desired, Emitter, SourceHandle};
 
-/// How often frames are emitted: often enough to look continuous.
+/// Interval between bursts of frames: short enough to look continuous.
 const STEP: Duration = Duration::from_millis(50);
 /// How much of the past is emitted at once. A second is some hundred frames, far below the room of
 /// the channel, and so is the next while the engine catches up.

@@ -2,6 +2,15 @@
 //!
 //! Owns connections and their subscriptions. Decodes nothing and publishes nothing. ZMQ keeps nothing
 //! for those who come late, so that a loss is a gap; the publishers' numbers tell how large.
+//!
+//! ZMTP 3.1 is spoken here, as a subscriber without security. The crate `zeromq` 0.7.0 reserves memory for a frame as
+//! soon as its length is declared (`codec/zmq_codec.rs`), takes parts without end, ends the connection at a heartbeat
+//! (`codec/command.rs`), sends none, and cannot connect through a port-forward. Bindings to libzmq would bring C code
+//! with threads and queues that kvtop neither bounds nor counts.
+//!
+//! Heartbeats also bound queues: each asks the publisher to drop kvtop after ten seconds of silence, so a stopped kvtop
+//! is no queue in a worker. An answer that takes more than five seconds means that messages pile up; kvtop then
+//! disconnects and reports it.
 
 mod connection;
 mod dedup;

@@ -1,4 +1,4 @@
-//! What is kept of an engine's own KV events: the tokens in a block.
+//! The part of an engine's own KV events that enters a frame: the tokens in a block.
 //!
 //! vLLM and `SGLang` publish `[topic, sequence, [time, [event…], dp_rank]]` in `MessagePack`, with events
 //! as arrays or maps; a stored one carries `block_size`, and the tokens of prompts (dynamo-kv-router
@@ -20,7 +20,7 @@ pub(super) const TOPIC: &[u8] = b"engine-events";
 /// Most events of a message that are looked at.
 const EVENTS: usize = 100_000;
 
-/// What is kept of a message.
+/// The part of a message that enters a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineBlocks {
     /// Tokens in a block.

@@ -1,4 +1,4 @@
-//! What sources report of themselves, as JSON in `health` frames.
+//! States of sources, as JSON in `health` frames.
 
 use std::sync::Arc;
 

@@ -107,7 +107,7 @@ fn plain_or_any(
     router_event(cursor, at, scope, batch, shape)
 }
 
-/// What the inner map of an event says.
+/// The content of an event's inner map.
 #[derive(Default)]
 struct Inner {
     event_id: Option<u64>,

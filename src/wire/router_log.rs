@@ -27,7 +27,7 @@ const LINE_LIMIT: usize = 64 << 10;
 /// Longest text that is kept of a line.
 const RAW_LIMIT: usize = 300;
 
-/// What makes a line worth a closer look. Most lines have none of these and cost one search.
+/// Words of lines that are decoded. Most lines have none of these and cost one search.
 type Reader = fn(&Line<'_>, &Arc<str>) -> Option<Fact>;
 
 const READERS: &[(&str, Reader)] = &[

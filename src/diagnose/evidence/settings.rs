@@ -116,7 +116,7 @@ pub struct Settings {
     pub overlap_weight: Option<Setting<f64>>,
     /// Randomness of the choice.
     pub temperature: Option<Setting<f64>>,
-    /// Whether the router follows KV events.
+    /// The switch for following KV events in the router.
     pub kv_events: Option<Setting<bool>>,
     /// Whether routers share their load (replica sync).
     pub replica_sync: Option<Setting<bool>>,

@@ -41,7 +41,7 @@ pub(in crate::lint) fn unknown_values(scene: &Scene<'_, '_>, found: &mut Vec<Fla
 struct Wrong {
     /// The fault, such as "not a number".
     is: &'static str,
-    /// What Dynamo does with the value.
+    /// Dynamo's reaction to the value.
     effect: &'static str,
     /// The fix.
     fix: String,

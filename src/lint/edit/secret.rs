@@ -13,7 +13,7 @@ const KEYS: [&str; 5] = ["api", "access", "private", "auth", "secret"];
 /// Keys that name a Secret rather than hold one.
 const REFERENCES: [&str; 2] = ["envFromSecret", "existingSecret"];
 
-/// How tokens of well-known issuers begin.
+/// Prefixes of tokens of well-known issuers.
 const PREFIXES: [&str; 8] =
     ["hf_", "sk-", "nvapi-", "ghp_", "github_pat_", "glpat-", "eyJhbGci", "AKIA"];
 

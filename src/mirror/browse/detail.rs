@@ -1,4 +1,4 @@
-//! What there is to say about one row.
+//! Details of one row.
 
 use super::Visits;
 use super::place::Spot;
@@ -16,7 +16,7 @@ const OWNERS: usize = 16_384;
 /// One row in full.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Detail {
-    /// What it is about.
+    /// The subject.
     pub node: TreeNode,
     /// The rows from the top down to it.
     pub path: Vec<TreeNode>,
@@ -28,13 +28,13 @@ pub struct Detail {
     pub touched: u32,
     /// The sequence hashes of its blocks, the first of them.
     pub hashes: Vec<SequenceHash>,
-    /// What each rank has of it, by rank.
+    /// The blocks that each rank has of it, by rank.
     pub shares: Vec<Share>,
     /// False when there is more below than was counted.
     pub counted: bool,
 }
 
-/// What one rank has of a row.
+/// The blocks of a row that one rank has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
     /// The rank.

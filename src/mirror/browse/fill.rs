@@ -1,4 +1,4 @@
-//! What stands in a row.
+//! Fills rows.
 
 use super::bare::Bare;
 use super::listing::Wish;

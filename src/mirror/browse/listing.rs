@@ -19,7 +19,7 @@ const AT_ONCE: usize = 4_096;
 /// Children that are looked at even when the picture has cost enough already.
 const LEAST: usize = 16;
 
-/// What decides about the order and what is left out.
+/// The order and the filter.
 pub(super) struct Wish<'a> {
     pub(super) sort: TreeSort,
     /// Slots of which one must have the first block of a row; none for no filter.
@@ -28,10 +28,10 @@ pub(super) struct Wish<'a> {
     pub(super) tick: u32,
 }
 
-/// Whose children are listed.
+/// The parent of the listed rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Among {
-    /// What follows this block.
+    /// The children of this block.
     Kids(u32),
     /// Missing parents, among all edges.
     Missing,
@@ -72,7 +72,7 @@ struct Pass {
 pub(super) struct Listing {
     /// The first ones, by name, in order.
     pub(super) first: Vec<TreeNode>,
-    /// How many there are.
+    /// Their number.
     pub(super) matched: usize,
     /// False while the first pass goes on: then order and number are provisional.
     pub(super) complete: bool,

@@ -1,4 +1,4 @@
-//! What some ranks alone have of the rows that are shown.
+//! The blocks of shown rows that only some ranks have.
 //!
 //! The tree adds up what anybody has. What one worker has of a branch is kept nowhere: it is counted for
 //! the rows of a page, those next to the selected one first, and only as far as a page may cost.

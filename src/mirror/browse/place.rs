@@ -17,7 +17,7 @@ const JOINED: usize = 4_096;
 /// Edges passed on the way to the root.
 const CLIMB: usize = 65_536;
 
-/// What a name stands for just now.
+/// The current meaning of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spot {
     Root,

@@ -39,7 +39,7 @@ struct Walk<'a> {
     visits: &'a mut Visits,
     /// Blocks that must be among the rows: those on the way to the anchor.
     way: HashSet<u32>,
-    /// What is open because something was found below it.
+    /// Rows opened because a search found something below them.
     way_open: Vec<TreeNode>,
     rows: Vec<Bare>,
     cut: bool,

@@ -17,7 +17,7 @@ const MATCHES: usize = 32;
 /// Names of ranks that are tried for a whole hash.
 const RANKS: usize = 4_096;
 
-/// What a typed text may mean.
+/// The possible meanings of a typed text.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     decimal: Option<u64>,

@@ -1,4 +1,4 @@
-//! What pages show, and what they cost.
+//! Tests of the contents and the cost of pages.
 
 mod bench;
 mod properties;

@@ -14,7 +14,7 @@ pub(super) enum Many {
     Bits(Vec<u64>),
 }
 
-/// What is in a large set.
+/// The members of a large set.
 pub(super) enum View<'a> {
     List(&'a [u32]),
     Bits(&'a [u64]),

@@ -6,7 +6,7 @@ use crate::domain::{RankLedger, StreamLedger};
 use crate::report::rfc3339;
 use crate::snapshot::{Hole, StreamRow};
 
-/// What became of the messages that streams numbered.
+/// The fates of the messages of each stream.
 #[derive(Serialize)]
 pub(super) struct Ledger<'a> {
     streams: Vec<Stream<'a>>,
@@ -37,7 +37,7 @@ struct Missing {
     last: String,
 }
 
-/// What became of a rank's messages, by its publisher's numbers.
+/// The fates of a rank's messages, by its publisher's numbers.
 #[derive(Serialize)]
 pub(super) struct Rank {
     published: u64,

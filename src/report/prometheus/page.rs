@@ -26,7 +26,7 @@ pub enum Kind {
 pub struct Stated {
     /// Its name in the text format; counters end in `_total`, infos in `_info`.
     pub name: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// What it means, without a full stop.
     pub help: &'static str,

@@ -34,10 +34,10 @@ const AFTER: &[u8] = b"v10";
 /// Keys in an answer. A model card has some kilobytes.
 const PAGE: u64 = 500;
 
-/// How long connecting may take: a second for a direct connection, then a forward.
+/// Longest time to connect: a second for a direct connection, then a forward.
 const CONNECT: Duration = Duration::from_secs(6);
 
-/// How long an answer may take.
+/// Longest time for an answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// A connection, and what is said on it.

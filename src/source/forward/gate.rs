@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How long a refusal is believed.
+/// Time for which a refusal is remembered.
 pub(super) const BELIEVED: Duration = Duration::from_secs(60);
 
-/// What a right is for.
+/// The purpose of a right.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) namespace: Arc<str>,
@@ -21,7 +21,7 @@ pub(super) struct Key {
     pub(super) service: bool,
 }
 
-/// What whoever wants something should do.
+/// The next step of a caller.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Turn<T> {
     /// Ask, and say how it went with [`Gate::decide`].
@@ -32,7 +32,7 @@ pub(super) enum Turn<T> {
     Refused(T, Reason),
 }
 
-/// How a question was answered.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     Granted,

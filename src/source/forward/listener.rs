@@ -24,10 +24,10 @@ const CONNECTIONS: usize = 2;
 /// nothing else; when it takes nothing for half a second, it or the machine is frozen.
 const STALLED: Duration = Duration::from_millis(500);
 
-/// How long a pod may take to accept what the client sends.
+/// Longest time for a pod to accept the client's data.
 const UNTAKEN: Duration = Duration::from_secs(10);
 
-/// How long a server is given to say something first, as NATS does, or to refuse.
+/// Time for a server to send something first, as NATS does, or to refuse.
 const GREETING: Duration = Duration::from_secs(2);
 
 /// The connection that has shown the way to be open is kept this long for the first client.

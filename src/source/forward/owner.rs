@@ -20,7 +20,7 @@ use crate::source::Desired;
 use crate::source::kube::{KubeClient, Refusal};
 use crate::source::notes::Notes;
 
-/// How long finding a pod and opening a connection may take.
+/// Longest time to find a pod and to open a connection.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// For a second or two after its start an API server answers 403 to those who may.
@@ -36,7 +36,7 @@ struct Waiting {
     reply: oneshot::Sender<Result<Forwarded, ForwardError>>,
 }
 
-/// What a task reports to the owner.
+/// A message of a task to the owner.
 enum Report {
     Opened {
         key: Key,
@@ -52,7 +52,7 @@ enum Report {
 
 pub(super) struct Owner {
     client: KubeClient,
-    /// What the listeners use.
+    /// The shared state of the listeners.
     forwarder: Forwarder,
     notes: Notes,
     shown: watch::Sender<Vec<Forward>>,

@@ -1,4 +1,4 @@
-//! How often forwards are opened: seldom to what keeps failing, and never many at once. Pure.
+//! Limits the rate of new forwards: few to destinations that keep failing, never many at once. Pure.
 //!
 //! Each costs the API server more than a request does, so a deployment whose pods do not answer must not
 //! turn into a storm of them.
@@ -25,7 +25,7 @@ const PAUSE_LAST: Duration = Duration::from_secs(60);
 /// Most destinations whose failures are remembered.
 const REMEMBERED: usize = 4_096;
 
-/// What a destination did last.
+/// The last result of a destination.
 #[derive(Debug)]
 struct Trouble {
     failures: u32,

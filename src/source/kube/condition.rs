@@ -1,4 +1,4 @@
-//! How the watches are doing, and what follows for the source as a whole.
+//! The state of the watches, and of the source as a whole.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,7 +24,7 @@ impl fmt::Display for MissingRight {
     }
 }
 
-/// How one watch is doing.
+/// The state of one watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Condition {
     /// It has not been answered yet.

@@ -19,7 +19,7 @@ pub enum KubeConfigError {
     Unreadable {
         /// The file, for people.
         file: String,
-        /// What is wrong with it.
+        /// The fault.
         source: Box<KubeconfigError>,
     },
     /// There is no such context.
@@ -39,7 +39,7 @@ pub enum KubeConfigError {
     /// kvtop runs in a pod whose service account cannot be used.
     #[error("the service account of this pod cannot be used: {why}")]
     ServiceAccount {
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// The kubeconfig names a credential plugin that is not installed.
@@ -58,13 +58,13 @@ pub enum KubeConfigError {
     PluginFailed {
         /// The command.
         command: String,
-        /// What it wrote, as a part of the sentence.
+        /// Its output, as a part of the sentence.
         said: String,
     },
     /// The credentials cannot be used.
     #[error("the credentials of the kubeconfig cannot be used: log in again and retry")]
     Credentials {
-        /// What is wrong with them.
+        /// The fault.
         source: Box<AuthError>,
     },
     /// The client cannot be made.

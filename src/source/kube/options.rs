@@ -1,4 +1,4 @@
-//! How to reach the API: kubeconfig or service account, and what the flags say.
+//! Access to the API: kubeconfig or service account, and flags.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use super::error::KubeConfigError;
 use crate::domain::Timestamp;
 use crate::source::user_agent;
 
-/// How long a request other than a watch may take by default.
+/// Default time limit of a request that is no watch.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the command line says about the cluster, with kubectl's names.
+/// The cluster options of the command line, with kubectl's names.
 #[derive(Clone, Debug, Default)]
 pub struct KubeOptions {
     /// `--context`; the current one when none.

@@ -1,4 +1,4 @@
-//! How long the source waits before it asks again.
+//! Delays of the source before it asks again.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub struct Pace {
     pub last: Duration,
     /// Before it asks again for what is forbidden or not installed.
     pub slow: Duration,
-    /// How long a 403 is taken for the start of a server, whose first answers are 403 to everyone.
+    /// Time during which a 403 counts as the start of a server, whose first answers are 403 to everyone.
     pub grace: Duration,
     /// Between two questions whether the server still answers.
     pub probe: Duration,

@@ -14,7 +14,7 @@ use text::scrub;
 
 use crate::domain::{SECRET_PARTS, SECRET_WORDS};
 
-/// What stands where a secret was.
+/// Placeholder for a secret.
 pub(super) const REDACTED: &str = "(redacted)";
 
 /// Keys that name a Secret rather than hold one.

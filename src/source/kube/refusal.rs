@@ -84,7 +84,7 @@ pub enum Refusal {
     Slow {
         /// Its address.
         server: Arc<str>,
-        /// How long was waited.
+        /// The time waited.
         limit: Duration,
     },
     /// The connection was cut in the middle of an answer.

@@ -1,4 +1,4 @@
-//! What is watched, and where the API serves it.
+//! The watched resources, with their paths in the API.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

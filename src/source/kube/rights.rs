@@ -16,7 +16,7 @@ use crate::domain::ConfigMapUse;
 /// For a second or two after its start an API server answers 403 to those who may.
 const FORBIDDEN_PAUSE: Duration = Duration::from_secs(2);
 
-/// How a request for what a right allows was answered.
+/// The answer to a request that needs a right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It was granted.
@@ -36,7 +36,7 @@ pub struct Right {
     pub right: MissingRight,
     /// The versions in which the API serves the resource; none when that could not be learned.
     pub versions: Vec<String>,
-    /// Whether it is there.
+    /// The answer.
     pub standing: Standing,
 }
 

@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// Namespaces that are named when this one has no Dynamo.
 const NAMED: usize = 5;
 
-/// What the source is told from outside, and what it shows besides frames.
+/// Inputs of the source, and its outputs besides frames.
 pub(super) struct Outside {
     pub(super) wanted: watch::Receiver<Desired>,
     pub(super) config_maps: watch::Receiver<BTreeSet<ConfigMapUse>>,
@@ -46,13 +46,13 @@ pub(super) struct Source {
     /// Watches that do not run, with what they know.
     parked: Vec<Watch>,
     running: JoinSet<Watch>,
-    /// What the running ones watch, and how to stop them.
+    /// The running watches, with handles to stop them.
     stops: BTreeMap<Arc<str>, (Resource, watch::Sender<bool>)>,
 }
 
-/// What a session waits for besides the watches.
+/// Events of a session besides those of its watches.
 enum Asked {
-    /// Whether the server answers, and how fast.
+    /// The answers of the server, and their times.
     Probe(Result<Duration, Refusal>),
     /// Which namespaces have a deployment.
     Namespaces(Vec<String>),
@@ -237,7 +237,7 @@ impl Source {
     }
 }
 
-/// What is being asked, so that it is not asked twice.
+/// Requests in progress, so that none is made twice.
 #[derive(Debug, Default)]
 struct Errands {
     missed: bool,

@@ -1,4 +1,4 @@
-//! What the source says of itself, as notes.
+//! Notes about the state of the source.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) struct Status {
     name: Arc<str>,
     emitter: Emitter,
     shown: watch::Sender<SourceState>,
-    /// What the emitter had dropped before.
+    /// Frames that the emitter had dropped before.
     dropped_before: u64,
     dropped: u64,
     lost_at: Option<Timestamp>,

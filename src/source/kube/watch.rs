@@ -68,7 +68,7 @@ pub(super) struct Watch {
     told: Option<(Condition, bool)>,
 }
 
-/// What was refused.
+/// The refused request.
 struct Refused {
     verb: &'static str,
     refusal: Refusal,
@@ -82,11 +82,11 @@ fn watching(refusal: Refusal) -> Refused {
     Refused { verb: "watch", refusal }
 }
 
-/// How a watch ended that was not refused.
+/// The end of a watch that was not refused.
 enum End {
     /// Properly; it can be resumed after this version.
     At(String),
-    /// What it was to begin with is forgotten, or it fell silent.
+    /// Its start version is forgotten, or it fell silent.
     ListAgain,
 }
 

@@ -39,7 +39,7 @@ const RETRY: Duration = Duration::from_secs(2);
 /// A log that is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile {
-    /// Whose lines these are, where a line does not say so itself.
+    /// The pod of lines that do not name theirs.
     pub name: Arc<str>,
     /// The file; none for standard input.
     pub path: Option<PathBuf>,

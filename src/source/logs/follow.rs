@@ -31,7 +31,7 @@ const FORBIDDEN_BELIEVED: u32 = 3;
 /// The wait before a refused request is repeated.
 const RETRY_FORBIDDEN: Duration = Duration::from_secs(60);
 
-/// How the follow of one container is doing.
+/// The state of following one container's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Standing {
     pub(super) phase: Phase,
@@ -41,7 +41,7 @@ pub(super) struct Standing {
     pub(super) dropped: u64,
 }
 
-/// Whether the log of one container is followed.
+/// The state of one container's log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// Not yet, and nothing went wrong.
@@ -81,7 +81,7 @@ struct Past {
     forbidden: u32,
 }
 
-/// How a connection ended.
+/// The end of a connection.
 enum End {
     /// As it should; the container ended, its node went away, or nothing came for long.
     Clean,

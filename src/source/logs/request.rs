@@ -26,9 +26,9 @@ pub(super) enum From {
     },
     /// Its last seconds, and of them at most so many lines; and what is written from now on.
     Recent {
-        /// How far back.
+        /// The time span.
         seconds: u64,
-        /// How many lines.
+        /// The number of lines.
         lines: u64,
     },
     /// A second, and what is written from now on.

@@ -32,7 +32,7 @@ pub(super) const PACKED: [&[u8]; 2] = [&[0x1F, 0x8B], &[0x28, 0xB5, 0x2F, 0xFD]]
 /// A saved log that is being read, line by line.
 pub struct SavedLog {
     input: Box<dyn Read>,
-    /// Whose lines these are, where a line does not say so itself.
+    /// The pod of lines that do not name theirs.
     name: Arc<str>,
     /// The time of reading; no line is younger.
     read_at: Timestamp,
@@ -43,7 +43,7 @@ pub struct SavedLog {
     ended: bool,
     /// The time of the last line that had one.
     last: Option<Timestamp>,
-    /// Whose line the last one was.
+    /// The pod of the last line.
     origin: Option<Origin>,
 }
 

@@ -1,11 +1,11 @@
-//! How much of a log line enters a frame.
+//! The part of a log line that enters a frame.
 
 use bytes::Bytes;
 
 use crate::source::kube::redacted_line;
 use crate::wire::{begins_log_entry, described_log_line, kept_of_log_line};
 
-/// How much of a log line is kept.
+/// The part of a log line that enters a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogText {
     /// The parts that a decoder reads; of other lines level, target, length and a digest of the shape.

@@ -20,7 +20,7 @@ use crate::source::reach::{Reach, bracketed};
 use crate::source::{Desired, Emitter, user_agent};
 use crate::wire::kept_of_scrape;
 
-/// How the scrapes of one endpoint are doing.
+/// The state of the scrapes of one endpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Standing {
     /// None has ended yet.

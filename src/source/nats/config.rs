@@ -20,7 +20,7 @@ pub struct Resolved {
     pub tls: Tls,
     /// Who named the address and the credentials, for the status bar.
     pub provenance: String,
-    /// Whose address carries a login that was not kept, for people.
+    /// The origin of an address whose login was dropped, for people.
     pub withheld: Option<String>,
 }
 

@@ -70,10 +70,10 @@ pub(super) struct Feed {
     phase: Phase,
     held: VecDeque<Held>,
     held_bytes: usize,
-    /// How many of them came over a connection that is gone.
+    /// Number that came over a connection that is gone.
     stale: usize,
     suspect: bool,
-    /// Whether history reaches the live messages of this subscription.
+    /// True when history reaches the live messages of this subscription.
     reach: Reach,
     /// Messages were lost among those held.
     torn: bool,

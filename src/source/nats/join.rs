@@ -98,14 +98,14 @@ fn fallbacks(pattern: &[Mark]) -> Vec<usize> {
     fallback
 }
 
-/// How the messages of one lane that were delivered live compare with those that are stored.
+/// Comparison of one lane's live messages with its stored ones.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Alignment {
     /// For each stored message, whether it was delivered.
     pub(super) delivered: Vec<bool>,
     /// For each delivered message, whether it is stored.
     pub(super) stored: Vec<bool>,
-    /// How many at the end of the delivered ones are not stored (yet).
+    /// Number of delivered messages at the end that are not stored (yet).
     pub(super) not_stored: usize,
 }
 

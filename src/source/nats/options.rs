@@ -37,7 +37,7 @@ pub struct FilePlace {
     pub context: Option<String>,
 }
 
-/// How to trust the server, and how to be trusted by it.
+/// TLS certificates: the server's authorities and kvtop's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tls {
     /// Certificates of authorities to trust instead of the system's.

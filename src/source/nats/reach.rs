@@ -1,4 +1,4 @@
-//! Whether history reaches the live messages of a subscription.
+//! Detects that history reaches the live messages of a subscription.
 //!
 //! A server looks for subscribers first and stores a little later; how much later depends on its
 //! load. So a message published just before a subscription is not live, and for a while no read of
@@ -13,7 +13,7 @@ use super::join::Lane;
 /// holds up the others for so long.
 pub(super) const LOOKS: u32 = 40;
 
-/// What is known of one subscription.
+/// The state of one subscription.
 #[derive(Debug, Default)]
 pub(super) struct Reach {
     proven: bool,

@@ -41,23 +41,23 @@ const STREAMS: &str = plane::STREAM_SUBJECTS;
 /// Messages taken at a time.
 const CHUNK: usize = 1024;
 
-/// How often streams are looked for and compared with what came live.
+/// Interval at which streams are listed and compared with live messages.
 const SURVEY_EVERY: Duration = Duration::from_secs(5);
 
-/// How often to ask a server that refused: each refusal is a line in its log.
+/// Interval of requests to a server that refused: each refusal is a line in its log.
 const SURVEY_REFUSED: Duration = Duration::from_secs(60);
 
-/// How soon to look again when something seems to be missing, or a question went unanswered.
+/// Delay before the next look when messages seem to be missing, or a request was not answered.
 const SURVEY_SOON: Duration = Duration::from_millis(300);
 
 /// How long live messages are held for streams that nobody tells of. A cluster elects a leader within
 /// seconds, and what is passed on before history comes in the wrong order.
 const SURVEY_PATIENCE: Duration = Duration::from_secs(15);
 
-/// How soon to look again for live messages that a stream is about to store.
+/// Delay before the next look for live messages that a stream is about to store.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
-/// How often to look whether there is room again, while something waits for it.
+/// Interval of checks for room, while messages wait for it.
 const ROOM_CHECK: Duration = Duration::from_millis(2);
 
 /// The longest wait of the loop.

@@ -30,7 +30,7 @@ const ANSWERS: usize = 32;
 /// Streams whose names are read. A list that claims to go on must not be followed for ever.
 const MOST_STREAMS: usize = 100_000;
 
-/// How often an unanswered request for one message is repeated before the read is given up.
+/// Number of times that an unanswered request for one message is repeated.
 const ATTEMPTS: u32 = 3;
 
 /// Error codes of the server (nats-server `errors.json`).

@@ -32,7 +32,7 @@ const ENGINE_PARTS: usize = 3;
 /// How long, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZmqLimits {
-    /// How long connecting may take: a second for a direct connection, then a forward.
+    /// Longest time to connect: a second for a direct connection, then a forward.
     pub connect: Duration,
     /// How long the handshake may take.
     pub handshake: Duration,
@@ -248,7 +248,7 @@ impl Connection<'_> {
 
 /// What a connection remembers.
 struct State {
-    /// What waits to be written.
+    /// Bytes that wait to be written.
     out: BytesMut,
     decoder: Decoder,
     /// When the heartbeat that is not answered yet was sent.

@@ -17,7 +17,7 @@ const PUBLISHERS: usize = 16_384;
 /// Longest topic that is followed.
 const TOPIC: usize = 512;
 
-/// What passed, of one publisher on one topic.
+/// The messages of one publisher on one topic that were passed on.
 struct Lane {
     /// Times that the publisher numbered from the start again.
     epoch: u64,

@@ -13,7 +13,7 @@ pub struct Endpoint {
     port: u16,
 }
 
-/// What is wrong with an address.
+/// The fault of an address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no address of a ZMQ socket that kvtop can reach; expected tcp://host:port")]
 pub struct BadEndpoint(String);

@@ -15,7 +15,7 @@ use crate::source::Emitter;
 use crate::source::forward::PodPort;
 use crate::source::reach::{Line, Reach};
 
-/// How one publisher is doing.
+/// The state of one publisher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Standing {
     /// True while it is subscribed to.
@@ -24,7 +24,7 @@ pub(super) struct Standing {
     pub(super) trouble: Option<Reason>,
     /// Times that it was lost after it had been live.
     pub(super) interruptions: u64,
-    /// How long the last heartbeat took.
+    /// The time that the last heartbeat took.
     pub(super) round_trip: Option<Duration>,
 }
 

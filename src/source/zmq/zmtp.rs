@@ -29,7 +29,7 @@ const LONG: u8 = 0b010;
 /// It is a command.
 const COMMAND: u8 = 0b100;
 
-/// What a peer did that ends the connection.
+/// A peer's mistake that ends the connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Violation {
     #[error("it does not speak ZMTP, so that it is no ZMQ socket")]
@@ -193,7 +193,7 @@ fn write(flags: u8, body: &[u8], out: &mut BytesMut) {
     out.put_slice(body);
 }
 
-/// What comes after the greeting.
+/// Data after the greeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     /// The parts of a message.

@@ -59,7 +59,7 @@ pub struct State {
     pub closed: HashSet<TreeNode>,
     /// The order of siblings.
     pub sort: TreeSort,
-    /// Whose blocks are shown; none for everybody's.
+    /// The ranks whose blocks are shown; none for all.
     pub worker: Option<WorkerId>,
     /// Names that people gave to blocks.
     pub labels: Arc<Labels>,

@@ -6,7 +6,7 @@ use super::Family;
 use super::pack::Pack;
 use crate::domain::{Block, SequenceHash, Tier, WorkerRank};
 
-/// What an event changes.
+/// The change that an event describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change<'a> {
     /// Blocks were stored under a parent.
@@ -25,13 +25,13 @@ pub enum Change<'a> {
 /// One event as workers publish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouterEvent<'a> {
-    /// Whose blocks change.
+    /// The worker whose blocks change.
     pub rank: WorkerRank,
     /// In which memory; not on the wire before 1.1.
     pub tier: Tier,
     /// The publisher's number for it.
     pub event_id: u64,
-    /// What changes.
+    /// The change.
     pub change: Change<'a>,
 }
 

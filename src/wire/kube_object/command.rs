@@ -1,4 +1,4 @@
-//! What a container runs: Dynamo's modules, their flags and their environment.
+//! The command of a container: Dynamo's modules, their flags and their environment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ pub(super) struct Command {
     files: BTreeMap<String, Option<Arc<str>>>,
 }
 
-/// How a setting was written.
+/// The form of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     /// `--flag=value`.
@@ -71,13 +71,13 @@ pub(super) struct Found<'a> {
     pub(super) name: String,
     /// Its value; none for a flag without one.
     pub(super) value: Option<&'a str>,
-    /// How it was written.
+    /// Its form.
     pub(super) form: Form,
     /// The key of a `ConfigMap` that its value is of.
     pub(super) lender: Option<&'a Lender>,
 }
 
-/// What is known of a setting.
+/// The reading of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reading<'a> {
     Set(Found<'a>),
@@ -115,7 +115,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What a script wrote to a file.
+/// The content that a script wrote to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written<'a> {
     Nothing,

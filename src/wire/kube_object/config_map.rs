@@ -18,7 +18,7 @@ const VALUE_LIMIT: usize = 4096;
 /// Longest file whose text is kept; a command that changes it holds it twice.
 const TEXT_LIMIT: usize = 8192;
 
-/// What stands where whoever watched took out a secret.
+/// The placeholder that the source leaves for a secret.
 const REDACTED: &str = "(redacted)";
 
 /// How the note ends that stands in the place of what is too much, or nothing that is read.

@@ -11,7 +11,7 @@ use super::{raw, shared};
 use crate::domain::{Backend, ConfigSource, Setting};
 use crate::dynamo::engine;
 
-/// What is known of the file.
+/// The reading of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum EngineConfig {
     /// There is none.

@@ -15,7 +15,7 @@ use crate::domain::{ConfigMapUse, ConfigMaps, SECRET_PARTS, SecretRef, VariableK
 /// Most `ConfigMap`s that are followed for one container, most keys of one, and most Secrets named.
 const SOURCE_LIMIT: usize = 64;
 
-/// What variables may add up to is as bounded as a script.
+/// Limit of all variables together: that of a script.
 const TEXT_LIMIT: usize = 64 << 10;
 
 /// The value of an environment variable.

@@ -41,7 +41,7 @@ pub fn kept_of_processes(object: &mut Value) {
     keeper.commands(object);
 }
 
-/// What is known of the words of one object.
+/// The reading of the words of one object.
 #[derive(Debug, Default)]
 struct Keeper {
     /// Variables that are values of flags that kvtop reads.
@@ -53,7 +53,7 @@ struct Keeper {
     replaced: BTreeMap<String, usize>,
 }
 
-/// How deep objects are looked at; `serde_json` reads no deeper ones.
+/// Greatest depth of objects; `serde_json` reads no deeper ones.
 const DEPTH: usize = 128;
 
 /// Calls `visit` with every object inside `value`.
@@ -234,7 +234,7 @@ impl Keeper {
     }
 }
 
-/// What came before a word.
+/// The context of a word: the word before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// Nothing.

@@ -21,7 +21,7 @@ pub(super) struct Process<'a> {
     pub(super) subject: Subject,
     /// Where its settings were read, such as `pod a`.
     pub(super) place: String,
-    /// How its settings are known.
+    /// The basis of its settings.
     pub(super) basis: Basis,
     /// Its role in the deployment.
     pub(super) role: Role,
@@ -29,13 +29,13 @@ pub(super) struct Process<'a> {
     pub(super) backend: Option<Backend>,
     /// Dynamo's version, when it is known.
     pub(super) version: Option<Release>,
-    /// What it runs.
+    /// Its command.
     pub(super) command: &'a Command,
     /// The configuration file of its engine.
     pub(super) config: &'a EngineConfig,
 }
 
-/// What the settings of a process say.
+/// The claims of a process's settings.
 #[derive(Default)]
 pub(super) struct Said {
     pub(super) claims: Vec<Claim>,
@@ -45,7 +45,7 @@ pub(super) struct Said {
     pub(super) engine_file: Option<EngineFile>,
 }
 
-/// What an engine's configuration says, given with the command.
+/// The claims of an engine's configuration in the command.
 enum Overrides {
     Known(Vec<Setting>),
     Hidden(Arc<str>),
@@ -450,7 +450,7 @@ impl Found<'_> {
     }
 }
 
-/// How values of settings are read.
+/// The parsers of settings.
 trait Read {
     fn given_as_text(self, value: Option<&str>) -> Option<ClaimValue>;
 

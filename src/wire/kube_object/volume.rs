@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::shell::absolute;
 use super::{list, string};
 
-/// What a mounted file is of.
+/// The origin of a mounted file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mounted<'a> {
     /// A key of a `ConfigMap`.

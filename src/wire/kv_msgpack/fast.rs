@@ -14,7 +14,7 @@ use crate::wire::Shape;
 
 /// Bytes of a block whose hashes are written in full width.
 const BLOCK: usize = 57;
-/// What stands between the worker and the number of an event from Dynamo 1.5 on, mostly.
+/// The usual bytes between the worker and the event number from Dynamo 1.5 on.
 const OF_DEVICE: &[u8; 60] =
     b"\xACstorage_tier\xA6device\xB0residency_domain\xA6worker\xA5event\x83\xA8event_id";
 /// Bytes of a hash in full width.

@@ -1,4 +1,4 @@
-//! What takes several samples of one scrape to tell.
+//! Quantities that need several samples of one scrape.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ type Pair = [Option<f64>; 2];
 pub(super) struct Pairs<'a> {
     /// Hits and queries of the engine's cache.
     cache: BTreeMap<(Option<WorkerId>, Option<DpRank>), Pair>,
-    /// What a router believes a rank to run: blocks, tokens.
+    /// A router's estimate of a rank's load: blocks, tokens.
     load: BTreeMap<(WorkerId, DpRank), Pair>,
     /// Blocks of a worker, by model.
     model: Vec<(&'a Sample<'a>, f64)>,

@@ -1,4 +1,4 @@
-//! How much of a log line enters a frame: the parts that a decoder reads.
+//! The parts of a log line that a decoder reads, which alone enter a frame.
 //!
 //! Logs of engines and frontends may hold prompts and secrets in any form, so kvtop keeps what it knows to
 //! be harmless instead of removing what it knows to be harmful. A line that no decoder reads is described by

@@ -26,7 +26,7 @@ const fn engine(mark: &'static str, what: ClaimWhat) -> Number {
     Number { mark, what, of: ClaimOf::Engine }
 }
 
-/// What makes a line one of these, and the numbers that are in it.
+/// Words that identify such a line, and the numbers in it.
 const LINES: &[(&str, &[Number])] = &[
     ("Number of tokens per block: ", &[engine("Number of tokens per block: ", What::BlockSize)]),
     (

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Depth, REDACTED, is_secret_constant, is_secret_key, redact_at};
 
-/// How tokens of well-known issuers begin.
+/// Prefixes of tokens of well-known issuers.
 const PREFIXES: [&str; 24] = [
     "hf_",
     "sk-",

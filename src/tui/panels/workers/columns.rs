@@ -60,7 +60,7 @@ struct Spec {
     about: &'static str,
     shown: Shown,
     width: Width,
-    /// How long the column stays when room is short: the lowest goes first.
+    /// Priority when room is short: the lowest goes first.
     rank: u8,
     align: Align,
     /// True for values measured while a worker is present; a worker that left has none.

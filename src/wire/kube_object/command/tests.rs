@@ -11,7 +11,7 @@ fn all(container: &Value) -> Vec<Command> {
     Command::all_of(container, &env)
 }
 
-/// What a flag is set to, `unset` or `hidden`.
+/// The value of a flag, `unset` or `hidden`.
 fn size(container: &Value) -> String {
     match all(container).remove(0).flag(&["--kv-block-size"]) {
         Reading::Set(found) => found.value.unwrap_or("no value").to_owned(),

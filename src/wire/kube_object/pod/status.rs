@@ -1,4 +1,4 @@
-//! How a pod is doing.
+//! The status of a pod.
 
 use serde_json::Value;
 

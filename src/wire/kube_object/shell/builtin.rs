@@ -7,13 +7,13 @@ use super::run::{Runner, Simple};
 use super::vars::{DIRECTORY, Known, PARAMETERS, Value};
 use super::{Arg, HIDDEN_MARK, Script, Variable, absolute, run};
 
-/// How many scripts may be nested in one another.
+/// Deepest nesting of scripts.
 const NESTING: usize = 4;
 
 /// Most words of a command.
 const WORD_LIMIT: usize = 4096;
 
-/// What a command did.
+/// The result of a command.
 pub(super) enum Effect {
     /// It ended, with this status where it is known.
     Status(Option<bool>),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Arg, Variable};
 
-/// What `env` before a program changes.
+/// Changes that `env` makes before a program.
 #[derive(Default)]
 pub(in crate::wire::kube_object) struct Own {
     variables: Vec<(String, Variable)>,

@@ -9,7 +9,7 @@ use super::vars::{Known, PARAMETERS, Value, Vars};
 /// Longest text that the expansions of one script add up to.
 const TEXT_LIMIT: usize = 256 << 10;
 
-/// How deep defaults may hold defaults.
+/// Deepest nesting of defaults in defaults.
 const DEPTH_LIMIT: usize = 8;
 
 /// Variables that a shell sets by itself, whatever its environment.
@@ -52,7 +52,7 @@ const OF_SHELL: [&str; 36] = [
     "UID",
 ];
 
-/// What a part of a word expands to.
+/// The expansion of a part of a word.
 enum Expanded {
     Text(String),
     /// `each` when every one is a word of its own in quotes too.

@@ -15,7 +15,7 @@ const DEPTH_LIMIT: usize = 48;
 /// Most processes of one script.
 const STARTED_LIMIT: usize = 32;
 
-/// Whether a command runs.
+/// The certainty that a command runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     Never,
@@ -34,17 +34,17 @@ enum Kind {
     Case,
 }
 
-/// What ran in a list of commands so far.
+/// The progress through a list of commands.
 #[expect(clippy::struct_excessive_bools, reason = "independent marks, none of them a state")]
 #[derive(Clone, Copy, Debug, Default)]
 struct List {
-    /// Whether it succeeded.
+    /// Its success.
     status: Option<bool>,
     /// A branch is open because of an operator whose left side is not known.
     branch: Option<Op>,
     /// The branch does not go on.
     dead: bool,
-    /// What comes next is known not to run.
+    /// The next command is known not to run.
     skip: bool,
     /// `!` stands before it.
     negated: bool,
@@ -57,7 +57,7 @@ struct List {
 #[expect(clippy::struct_excessive_bools, reason = "independent marks, none of them a state")]
 struct Frame {
     kind: Kind,
-    /// How it was reached.
+    /// The path to it.
     entry: Reach,
     /// The reach around it.
     outer: Reach,
@@ -89,7 +89,7 @@ pub(super) struct Runner<'a> {
     last: Option<bool>,
     pub(super) started: Vec<Started>,
     pub(super) wanted: &'a dyn Fn(&[Arg]) -> bool,
-    /// How many scripts are around this one.
+    /// Number of scripts around this one.
     pub(super) depth: usize,
 }
 

@@ -3,7 +3,7 @@
 /// Deepest nesting that is followed.
 const DEPTH_LIMIT: usize = 64;
 
-/// How a substitution was opened.
+/// The opening of a substitution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opening {
     Paren,

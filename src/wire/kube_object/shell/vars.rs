@@ -1,4 +1,4 @@
-//! What a script knows at a moment: variables, parameters, the working directory and files it wrote.
+//! The state of a script: variables, parameters, the working directory and files it wrote.
 //!
 //! All are entries of one map, so that a branch that may or may not run is undone or merged as a whole.
 
@@ -27,7 +27,7 @@ pub(super) enum Value {
     },
 }
 
-/// Whether the environment of processes has a variable.
+/// The export of a variable to processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Export {
     No,
@@ -57,7 +57,7 @@ struct Merged {
     /// In how many branches it was set, and to what when that is the same in all.
     count: usize,
     value: Option<Entry>,
-    /// Whether it is exported behind each of them; none when that differs.
+    /// True when it is exported behind each of them; none when that differs.
     exported: Option<Export>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Vars {
     lost: Option<(u64, Arc<str>)>,
 }
 
-/// What the map says of a name.
+/// The entry of a name in the map.
 pub(super) enum Known<'a> {
     Value(&'a Value),
     /// It has no entry, and nothing happened that could have set it.
