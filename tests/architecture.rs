@@ -1,4 +1,4 @@
-//! Who may import whom: the table of docs/ARCHITECTURE.md, held by parsing the sources.
+//! Layers import only what the table in `architecture/layers.rs` allows; the sources are parsed to see it.
 
 mod layers;
 mod modules;

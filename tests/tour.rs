@@ -7,18 +7,18 @@ use crate::support::pty::Pty;
 const SIMULATED: &str = "\
 ## The simulated deployment beside a measured one
 
-The service model simulates three H200 that serve Llama 3.1 70B in FP8: iterations of batched decode and
+The service model simulates three H200 GPUs that serve Llama 3.1 70B in FP8: iterations of batched decode and
 chunked prefill, a batch limit of 64, 348,304 tokens of cache with LRU eviction, a router that weighs costs
 as Dynamo 0.9.0 does, and users in a closed loop (five turns about one of ten passages, the whole history
 in every prompt). The measurements are means of six sweeps on the real deployment, in
 `tests/bench/twin/measured.tsv`. `cargo bench --bench twin -- --write` runs the same sweeps and rewrites
 everything below; ✗ marks cells that are off by more than 15 %.
 
-Known misses: TTFT p95 with round-robin is too low below 70 users and too high around 130; cache hits with
+Known deviations: TTFT p95 with round-robin is too low below 70 users and too high around 130; cache hits with
 round-robin are too low at 40 users; TTFT p95 at 170 and 180 users with KV-aware routing rises less than
-measured and varies much between seeds. The knee there has the cause that was found by hand:
-conversations stick to workers, so requests in flight vary more from moment to moment, and a worker
-reaches its batch limit while the others have room.
+measured and varies much between seeds. The steep rise there has the cause that the investigation found:
+conversations stay on one worker, so the number of requests in flight varies more, and one worker reaches
+its batch limit while the others have free capacity.
 ";
 
 #[test]

@@ -340,10 +340,10 @@ pub fn script() -> String {
          Generated from the steps of the tour (`tests/bless` rewrites it).\n\n\
          ```\nkvtop demo --tour              # three workers and 80 users, with block sizes that differ\n\
          kvtop demo fleet-16 --tour     # the same tour of any other scenario\n```\n\n\
-         A strip beside the view tells what this page tells. `N` goes on, `B` goes back, `Q` ends the \
-         tour and\nbegins it again; every other key works as usual, so that questions can be followed. \
-         No cluster, no server\nand no network are needed, and `--seed` gives the same events each \
-         time.\n\n\
+         A strip beside the view shows the text of this page. `N` goes on, `B` goes back, `Q` closes the \
+         tour and\nopens it again; all other keys work as usual, so you can follow up on audience \
+         questions. No cluster, no\nserver and no network are needed, and `--seed` gives the same events \
+         each time.\n\n\
          | | step | key | when | say |\n|---|---|---|---|---|\n",
     );
     let usual = Keymap::default();
