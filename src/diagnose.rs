@@ -34,7 +34,7 @@ pub use rules::{RULES, frontend_size_only};
 pub use thresholds::{Key, ThresholdError, Thresholds};
 pub use verdict::{Finding, Verdict, workers_of};
 
-use crate::domain::Stake;
+use crate::domain::{Stake, Topic};
 
 /// A rule. Must depend on nothing but the evidence, the time included.
 pub trait Rule: Sync {
@@ -81,6 +81,17 @@ pub trait Rule: Sync {
     /// Returns true for rules whose findings may be critical.
     fn may_be_critical(&self) -> bool {
         false
+    }
+
+    /// Returns the subject of the rule's findings, where the screen marks what they concern.
+    fn topic(&self) -> Topic {
+        Topic::Other
+    }
+
+    /// Returns how the finding depends on the release, with placeholders as in [`Rule::about`]; empty when it does
+    /// not.
+    fn versions(&self) -> &'static str {
+        ""
     }
 
     /// Returns how much depends on the rule's answer.

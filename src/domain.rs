@@ -8,6 +8,7 @@ mod cluster;
 mod count;
 mod fact;
 mod finding;
+mod gauge;
 mod id;
 mod kv;
 mod manifest;
@@ -29,10 +30,11 @@ pub use cluster::{
 pub use count::Counters;
 pub use fact::{
     ActiveLoad, Advertised, BlockSizeNotice, Channel, Decision, Fact, FormulaCredit, FormulaTerm,
-    Gauge, GaugeName, Histogram, HitRate, LatencyName, LogWarning, Membership, Overlap, Prompt,
+    Gauge, Histogram, HitRate, LatencyName, LogWarning, Membership, Overlap, Prompt,
     RegistrationRefused, RequestEvent, RequestPhase, RouterStart, Transport, WarningKind,
 };
-pub use finding::{Grade, RESOLVED_AFTER, Severity, Stake};
+pub use finding::{Grade, RESOLVED_AFTER, Severity, Stake, Topic};
+pub use gauge::GaugeName;
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};
 pub use kv::{Block, ClearScope, Envelope, KvBatch, KvEvent, KvHead, KvKind, Tier};
 pub use manifest::{GraphApi, ManifestList, ManifestPart};

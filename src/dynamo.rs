@@ -18,9 +18,11 @@ macro_rules! names {
 pub mod engine;
 pub mod flag;
 pub mod label;
+pub mod metric;
 mod name;
 pub mod plane;
 mod reference;
+pub mod release;
 pub mod router;
 mod setting;
 pub mod settings;
@@ -39,7 +41,8 @@ pub fn named(placeholder: &str) -> Option<&'static str> {
     names.iter().find(|(name, ..)| *name == constant).map(|(_, name, _)| *name)
 }
 
-/// Returns `text` with `{variable::NAME}`, `{flag::NAME}` and `{label::NAME}` replaced by the names meant.
+/// Returns `text` with `{variable::NAME}`, `{flag::NAME}` and `{label::NAME}` replaced by the names meant, and
+/// `{release::span}` by the known releases.
 ///
 /// Texts that cannot be formatted where they stand, such as the descriptions of findings, name settings so.
 /// A placeholder without a name stays as it is; tests of the descriptions fail for one.
@@ -54,7 +57,7 @@ pub fn fill(text: &str) -> String {
             filled = filled.replace(&format!("{{{family}::{constant}}}"), name);
         }
     }
-    filled
+    filled.replace("{release::span}", &release::span())
 }
 
 #[cfg(test)]

@@ -13,15 +13,17 @@
 //! - [`lint`] judges manifests with the same decoders and rules;
 //! - [`draw`] draws screens into files, [`player`] plays recordings;
 //! - [`config`] says what the user set, [`cli`] what was typed;
-//! - [`attach`] says which sources are worth having, from what Kubernetes shows.
+//! - [`attach`] says which sources are worth having, from what Kubernetes shows; [`doctor`] checks what sources
+//!   can see.
 //!
-//! docs/ARCHITECTURE.md says who may import whom; `tests/architecture.rs` holds it.
+//! docs/ARCHITECTURE.md describes the layers; `tests/architecture.rs` checks their imports.
 
 pub mod attach;
 pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod diagnose;
+pub mod doctor;
 pub mod domain;
 pub mod draw;
 pub mod dynamo;

@@ -22,8 +22,8 @@ mod router_log;
 mod text;
 mod version_sign;
 
-use crate::domain::{ConfigMaps, Fact, KvBatch, Release, Releases};
-use crate::dynamo::plane;
+use crate::domain::{ConfigMaps, Fact, KvBatch, Releases};
+use crate::dynamo::{plane, release};
 use crate::frame::{Body, Frame, Origin};
 
 pub use kube_object::{backend_of_image, kept_of_processes};
@@ -75,18 +75,21 @@ pub enum Shape {
     Domained,
 }
 
-/// The last release that sends one event in a message.
-const LAST_SINGLE: Release = Release::new(1, 3);
-
 impl Shape {
     /// Returns the releases that send it.
     pub const fn releases(self) -> Releases {
         match self {
-            Self::Plain => Releases::up_to(1, 0),
-            Self::Tiered => Releases::between(Release::new(1, 1), LAST_SINGLE),
-            Self::Positioned => Releases::between(Release::new(1, 2), LAST_SINGLE),
-            Self::Batched => Releases::only(Release::new(1, 4)),
-            Self::Domained => Releases::from(1, 5),
+            Self::Plain => Releases::before(release::EVENTS_NAME_TIERS),
+            Self::Tiered => {
+                Releases::since(release::EVENTS_NAME_TIERS).until(release::EVENTS_IN_BATCHES)
+            }
+            Self::Positioned => {
+                Releases::since(release::EVENTS_NAME_POSITIONS).until(release::EVENTS_IN_BATCHES)
+            }
+            Self::Batched => {
+                Releases::since(release::EVENTS_IN_BATCHES).until(release::EVENTS_NAME_DOMAINS)
+            }
+            Self::Domained => Releases::since(release::EVENTS_NAME_DOMAINS),
         }
     }
 }

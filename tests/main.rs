@@ -37,6 +37,7 @@ mod metrics;
 mod names;
 mod nats;
 mod prometheus;
+mod recipes;
 mod recordings;
 mod scenarios;
 mod screens;

@@ -1,11 +1,10 @@
 //! Dynamo's names stand in `src/dynamo` and nowhere else, and the reference lists them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use syn::visit::{self, Visit};
 
-use crate::support::bless;
+use crate::support::{bless, sources};
 
 /// Parts of literals that only `src/dynamo` may hold.
 const MARKS: [&str; 7] =
@@ -100,19 +99,8 @@ fn own_flags() -> BTreeSet<String> {
     flags
 }
 
-fn sources(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 fn literals_of(file: &str, text: &str) -> Vec<String> {
-    let known = kvtop::dynamo::flag::ALL.iter().map(|(_, name, _)| *name).collect();
+    let known = kvtop::dynamo::settings::flags().clone();
     let mut literals =
         Literals { file: file.to_owned(), own: own_flags(), known, found: Vec::new() };
     literals.visit_file(&syn::parse_file(text).unwrap());
@@ -121,17 +109,13 @@ fn literals_of(file: &str, text: &str) -> Vec<String> {
 
 #[test]
 fn names_of_dynamo_stand_only_in_its_own_layer() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = Vec::new();
-    sources(&root.join("src"), &mut files);
     let mut found = Vec::new();
-    for path in files {
-        let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+    for (name, text) in sources::files("src") {
         let tests = ["/tests.rs", "/tests/", "against_bash.rs"];
         if name.starts_with("src/dynamo") || tests.iter().any(|part| name.contains(part)) {
             continue;
         }
-        found.extend(literals_of(&name, &std::fs::read_to_string(&path).unwrap()));
+        found.extend(literals_of(&name, &text));
     }
     assert!(found.is_empty(), "\n{}", found.join("\n"));
 }

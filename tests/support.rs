@@ -16,6 +16,7 @@ pub(crate) mod pictures;
 pub(crate) mod prometheus;
 pub(crate) mod proxy;
 pub(crate) mod pty;
+pub(crate) mod sources;
 pub(crate) mod users_cluster;
 pub(crate) mod wire_cut;
 

@@ -6,7 +6,7 @@ use super::evidence::Evidence;
 use super::fix::{Change, Part};
 use crate::domain::{Backend, Release};
 use crate::dynamo::settings::{self, Knob};
-use crate::dynamo::{engine, flag};
+use crate::dynamo::{engine, flag, release};
 
 /// The flags of the overlap's weight and credit, of every version.
 pub(super) const OVERLAP_FLAGS: &[&str] = &[
@@ -14,9 +14,6 @@ pub(super) const OVERLAP_FLAGS: &[&str] = &[
     flag::ROUTER_KV_OVERLAP_SCORE_WEIGHT,
     flag::ROUTER_KV_OVERLAP_SCORE_CREDIT,
 ];
-
-/// From this release on a router rebuilds its index from the workers.
-const FIRST_OF_WORKERS: Release = Release::new(1, 0);
 
 impl Evidence {
     /// Returns the name of a setting in the version in use; none while several names are possible.
@@ -76,12 +73,12 @@ impl Evidence {
     /// Returns true for versions whose frontend loses its index at a restart: up to 0.9, unless workers keep
     /// their own index.
     pub(super) fn forgets(&self) -> bool {
-        self.releases.least.is_none_or(|least| least < FIRST_OF_WORKERS)
+        self.releases.least.is_none_or(|least| least < release::ROUTERS_ASK_WORKERS)
     }
 
     /// Returns the restarts after a change of a frontend setting.
     pub(super) fn frontend_restarts(&self) -> String {
-        if self.releases.most.is_some_and(|most| most < FIRST_OF_WORKERS) {
+        if self.releases.most.is_some_and(|most| most < release::ROUTERS_ASK_WORKERS) {
             return "restart of the frontend; on Dynamo 0.9 its router may lose its history (KVT007)"
                 .to_owned();
         }
@@ -157,20 +154,19 @@ impl Evidence {
         let (buffer, json) = (engine::TRTLLM_EVENT_BUFFER, flag::OVERRIDE_ENGINE_ARGS);
         let config = flag::KV_EVENTS_CONFIG;
         let trtllm = || {
+            let (settable, large) = (release::TRTLLM_BUFFER_SETTABLE, release::TRTLLM_BUFFER_LARGE);
             match self.releases.single() {
-            Some(release) if release < Release::new(1, 2) => {
-                "Upgrade to Dynamo 1.3 (up to 1.1 the engine's event buffer is fixed at 1024 events)"
-                    .to_owned()
+                Some(release) if release < settable => format!(
+                    "Upgrade to Dynamo {large} (before {settable} the engine's event buffer is fixed at 1024 \
+                     events)"
+                ),
+                Some(release) if release < large => format!("Raise {buffer} to 65536 in {json}"),
+                Some(_) => format!("Raise {buffer} above its default of 100000"),
+                None => format!(
+                    "TensorRT-LLM: upgrade to Dynamo {large}, or from {settable} on raise {buffer}. vLLM and \
+                     SGLang: raise max_queue_size in {config}"
+                ),
             }
-            Some(release) if release == Release::new(1, 2) => {
-                format!("Raise {buffer} to 65536 in {json}")
-            }
-            Some(_) => format!("Raise {buffer} above its default of 100000"),
-            None => format!(
-                "TensorRT-LLM: upgrade to Dynamo 1.3, or from 1.2 on raise {buffer}. vLLM and SGLang: raise \
-                 max_queue_size in {config}"
-            ),
-        }
         };
         match self.backend() {
             Some(Backend::Vllm | Backend::SgLang) => format!("Raise max_queue_size in {config}"),

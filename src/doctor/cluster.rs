@@ -6,7 +6,7 @@ use super::{Seen, row};
 use crate::domain::{Role, SourceState, Trouble};
 use crate::report::doctor::{Check, Verdict};
 use crate::snapshot::PodRow;
-use crate::source::kube::{KubeClient, Refusal, Right, Standing, log_right, rights};
+use crate::source::kube::{Refusal, Right, Standing};
 
 const AREA: &str = "kubernetes";
 const RIGHTS: &str = "rights";
@@ -28,33 +28,42 @@ const LESS: [(&str, &str); 6] = [
     ),
 ];
 
-pub(super) async fn checks(client: &KubeClient, seen: &Seen) -> Vec<Check> {
-    let mut checks = vec![Check::new(AREA, "configuration", Verdict::Ok, client.origin().as_ref())];
-    let server = Check::new(AREA, "API server", Verdict::Ok, client.server().as_ref());
-    match client.version().await {
+/// The answers of a cluster's API server.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The place of its address and credentials, such as a context of a kubeconfig.
+    pub origin: String,
+    /// Its address.
+    pub server: String,
+    /// The namespace of the deployment.
+    pub namespace: String,
+    /// Its version, or why it did not answer.
+    pub version: Result<String, String>,
+    /// The rights that sources need; empty when it did not answer.
+    pub rights: Vec<Right>,
+}
+
+pub(super) fn checks(cluster: &Cluster, seen: &Seen) -> Vec<Check> {
+    let mut checks = vec![Check::new(AREA, "configuration", Verdict::Ok, cluster.origin.as_str())];
+    let server = Check::new(AREA, "API server", Verdict::Ok, cluster.server.as_str());
+    match &cluster.version {
         Ok(version) => {
-            checks.push(Check { seen: format!("{}, {version}", client.server()), ..server });
+            checks.push(Check { seen: format!("{}, {version}", cluster.server), ..server });
         }
         Err(refusal) => {
-            let seen = refusal.to_string();
-            checks.push(Check { verdict: Verdict::Failed, seen, ..server });
-            // Without the server there is nothing to be learned of anything else.
+            checks.push(Check { verdict: Verdict::Failed, seen: refusal.clone(), ..server });
             return checks;
         }
     }
-    let wanted = seen.wanted.clone().unwrap_or_default();
-    let mut all = rights(client, &wanted.config_maps).await;
-    if let Some(target) = wanted.logs.first() {
-        all.push(log_right(client, &target.namespace, &target.pod, &target.container).await);
-    }
-    if let Some(why) = refused_credentials(&all) {
+    let all = &cluster.rights;
+    if let Some(why) = refused_credentials(all) {
         checks.push(Check::new(AREA, "credentials", Verdict::Failed, why));
         return checks;
     }
-    checks.extend(installed(&all));
+    checks.extend(installed(all));
     checks.extend(all.iter().filter_map(of_right));
-    checks.extend(unasked(seen, &all, client.namespace()));
-    checks.extend(deployment(client, seen, &all));
+    checks.extend(unasked(seen, all, &cluster.namespace));
+    checks.extend(deployment(cluster, seen));
     checks
 }
 
@@ -182,7 +191,7 @@ fn role_for(place: Option<&str>, home: &str) -> String {
     }
 }
 
-fn deployment(client: &KubeClient, seen: &Seen, all: &[Right]) -> Vec<Check> {
+fn deployment(cluster: &Cluster, seen: &Seen) -> Vec<Check> {
     let mut checks = Vec::new();
     let graphs: Vec<&str> =
         seen.snapshot.deployment.graphs.iter().map(|graph| graph.name.as_str()).collect();
@@ -193,15 +202,15 @@ fn deployment(client: &KubeClient, seen: &Seen, all: &[Right]) -> Vec<Check> {
         some => Check::new(DEPLOYMENT, name, Verdict::Ok, some.join(", ")),
     });
     let name = "Dynamo pods";
-    let hidden = all.iter().any(|it| {
+    let hidden = cluster.rights.iter().any(|it| {
         it.standing == Standing::Missing && (it.right.verb, &*it.right.resource) == ("list", "pods")
     });
     checks.push(if pods.is_empty() && hidden {
         Check::new(DEPLOYMENT, name, Verdict::Unknown, "no permission to list pods")
     } else if pods.is_empty() {
-        let cluster = row(&seen.snapshot, "kubernetes");
-        let named = cluster.filter(|row| row.troubles.contains(&Trouble::NoDeployment));
-        let none = format!("none in namespace {}", client.namespace());
+        let source = row(&seen.snapshot, "kubernetes");
+        let named = source.filter(|row| row.troubles.contains(&Trouble::NoDeployment));
+        let none = format!("none in namespace {}", cluster.namespace);
         let why = named.map_or(none.as_str(), |row| &row.why);
         Check::new(DEPLOYMENT, name, Verdict::Failed, why)
     } else {

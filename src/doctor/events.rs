@@ -1,4 +1,4 @@
-//! Whether events, logs and metrics arrive.
+//! Checks of the sources: events, logs and metrics arrive, and none are missing.
 
 use super::{PLANES, Seen, row};
 use crate::domain::{RankLedger, SourceState, thousands};

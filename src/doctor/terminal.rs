@@ -1,72 +1,63 @@
 //! Checks of the terminal's capabilities.
 
-use std::io::{self, IsTerminal};
-
-use crate::config::Config;
 use crate::report::doctor::{Check, Verdict};
-use crate::run::screen;
-use crate::tui::theme::Level;
 
 const AREA: &str = "terminal";
 
 /// The smallest size at which tables are whole.
 const USEFUL: (u16, u16) = (80, 24);
 
-/// Returns how many columns a report may have: those of the terminal that it goes to.
-pub(super) fn columns() -> usize {
-    let terminal = io::stdout().is_terminal().then(crossterm::terminal::size);
-    match terminal {
-        Some(Ok((columns, _))) if columns > 0 => usize::from(columns),
-        _ => super::COLUMNS,
-    }
+/// The terminal that kvtop would draw on.
+#[derive(Debug)]
+pub struct Terminal {
+    /// Columns and rows, or why they are unknown; none where the output is not a terminal.
+    pub size: Option<Result<(u16, u16), String>>,
+    /// The number of colours, for people.
+    pub colours: &'static str,
+    /// The value of `TERM`.
+    pub term: String,
+    /// True when the locale is UTF-8.
+    pub unicode: bool,
+    /// True inside tmux, which takes copies itself.
+    pub in_tmux: bool,
+    /// True for terminals known not to take copies by OSC 52. Others cannot be asked.
+    pub refuses_copies: bool,
 }
 
-pub(super) fn checks(config: &Config) -> Vec<Check> {
-    let env = |name: &str| std::env::var(name).unwrap_or_default();
-    let options = match screen::described(config) {
-        Ok(options) => options,
-        Err(error) => {
-            return vec![Check::new(AREA, "settings", Verdict::Failed, crate::exit::chain(&error))];
-        }
-    };
-    let mut checks = vec![output(), colours(options.level, &env("TERM"))];
-    checks.push(if options.glyphs.braille {
+/// Returns the checks of a terminal.
+pub fn checks(terminal: &Terminal) -> Vec<Check> {
+    let characters = if terminal.unicode {
         Check::new(AREA, "characters", Verdict::Ok, "UTF-8 (from the locale)")
     } else {
         Check::new(AREA, "characters", Verdict::Warning, "ASCII: the locale is not UTF-8")
             .advise("set LC_ALL to a UTF-8 locale, or pass --glyphs unicode")
-    });
-    checks.push(clipboard(&env));
-    checks
+    };
+    vec![size(terminal), colours(terminal), characters, clipboard(terminal)]
 }
 
-fn output() -> Check {
-    if !io::stdout().is_terminal() {
-        let seen = "the output is not a terminal, which the screen needs";
-        return Check::new(AREA, "size", Verdict::Unknown, seen);
-    }
-    match crossterm::terminal::size() {
-        Ok((columns, rows)) => {
+fn size(terminal: &Terminal) -> Check {
+    let check = |verdict, seen: String| Check::new(AREA, "size", verdict, seen);
+    match &terminal.size {
+        None => {
+            let seen = "the output is not a terminal, which the screen needs";
+            check(Verdict::Unknown, seen.to_owned())
+        }
+        Some(Err(error)) => check(Verdict::Unknown, error.clone()),
+        Some(Ok((columns, rows))) => {
             let seen = format!("{columns}x{rows}");
-            if columns < USEFUL.0 || rows < USEFUL.1 {
-                Check::new(AREA, "size", Verdict::Warning, seen)
+            if *columns < USEFUL.0 || *rows < USEFUL.1 {
+                check(Verdict::Warning, seen)
                     .advise("use at least 80x24 for complete tables, 120x36 for charts as well")
             } else {
-                Check::new(AREA, "size", Verdict::Ok, seen)
+                check(Verdict::Ok, seen)
             }
         }
-        Err(error) => Check::new(AREA, "size", Verdict::Unknown, error.to_string()),
     }
 }
 
-fn colours(level: Level, term: &str) -> Check {
-    let seen = match level {
-        Level::Mono => "none",
-        Level::Sixteen => "16",
-        Level::TwoHundred => "256",
-        Level::True => "all",
-    };
-    let check = Check::new(AREA, "colours", Verdict::Ok, format!("{seen} (TERM={term})"));
+fn colours(terminal: &Terminal) -> Check {
+    let Terminal { colours, term, .. } = terminal;
+    let check = Check::new(AREA, "colours", Verdict::Ok, format!("{colours} (TERM={term})"));
     if term.is_empty() || term == "dumb" {
         let advice = "set TERM to your terminal's type, such as xterm-256color";
         return Check { verdict: Verdict::Warning, ..check }.advise(advice);
@@ -74,14 +65,13 @@ fn colours(level: Level, term: &str) -> Check {
     check
 }
 
-/// Whether the terminal takes OSC 52 cannot be asked; some are known not to.
-fn clipboard(env: &dyn Fn(&str) -> String) -> Check {
+fn clipboard(terminal: &Terminal) -> Check {
     let check = |verdict, seen: &str| Check::new(AREA, "clipboard", verdict, seen);
     let file = "each copy is also saved to kvtop/clip.txt in the state directory";
-    if !env("TMUX").is_empty() {
+    if terminal.in_tmux {
         return check(Verdict::Ok, "by tmux");
     }
-    if env("TERM_PROGRAM") == "Apple_Terminal" || !env("VTE_VERSION").is_empty() {
+    if terminal.refuses_copies {
         return check(Verdict::Warning, "this terminal may not support copying (OSC 52)")
             .advise(file);
     }

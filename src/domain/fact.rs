@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::gauge::GaugeName;
 use super::{
     BlockSize, Claim, ConfigFile, ConfigMap, DpRank, Endpoints, Envelope, Graph, InstanceId,
     Placement, Pod, SequenceHash, SourceNote, VersionSign, WorkerId, WorkerRank,
@@ -352,89 +353,6 @@ pub struct Advertised {
     pub pod: Option<Arc<str>>,
     /// Its channels; none when it was withdrawn.
     pub channels: Vec<Channel>,
-}
-
-/// A metric that kvtop uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum GaugeName {
-    /// Share of the engine's KV blocks in use, 0 to 1.
-    KvUtilization,
-    /// Share of prompt tokens found in the engine's cache, 0 to 1.
-    PrefixHitRate,
-    /// KV blocks that the engine has room for.
-    TotalBlocks,
-    /// KV blocks that the engine's cache is configured with; a hybrid model cuts them otherwise than KV
-    /// events do.
-    ConfiguredBlocks,
-    /// Tokens whose KV the engine has room for.
-    TotalTokens,
-    /// Tokens whose KV is in use.
-    UsedTokens,
-    /// Sum of times to first token, in seconds.
-    TtftSum,
-    /// Number of times to first token.
-    TtftCount,
-    /// Requests waiting.
-    Queued,
-    /// Requests that a worker process has accepted and not yet answered.
-    InFlight,
-    /// Sum of the shares of prompts that a router found cached.
-    RouterHitSum,
-    /// Number of these shares.
-    RouterHitCount,
-    /// Sum of the prompts' lengths, in tokens.
-    InputTokenSum,
-    /// Number of these prompts.
-    InputTokenCount,
-    /// Sum of the prompt tokens that engines had cached.
-    CachedTokenSum,
-    /// Sum of the answers' lengths, in tokens.
-    OutputTokenSum,
-    /// Number of these answers.
-    OutputTokenCount,
-    /// Stores that a router's index took in.
-    StoresApplied,
-    /// Stores that it refused for want of a parent.
-    StoresOrphaned,
-    /// Stores that it refused for any other reason.
-    StoresInvalid,
-    /// Removals that it followed.
-    RemovalsApplied,
-    /// Removals of blocks that it did not have.
-    RemovalsMissing,
-    /// Workers that serve, and whose KV events a router expects and has no source for.
-    SourcelessWorkers,
-}
-
-impl GaugeName {
-    /// Returns true for what an engine says of one rank; the others are summed over a router's labels.
-    pub const fn is_of_rank(self) -> bool {
-        match self {
-            Self::KvUtilization
-            | Self::PrefixHitRate
-            | Self::TotalBlocks
-            | Self::ConfiguredBlocks
-            | Self::TotalTokens
-            | Self::UsedTokens
-            | Self::InFlight => true,
-            Self::TtftSum
-            | Self::TtftCount
-            | Self::Queued
-            | Self::RouterHitSum
-            | Self::RouterHitCount
-            | Self::InputTokenSum
-            | Self::InputTokenCount
-            | Self::CachedTokenSum
-            | Self::OutputTokenSum
-            | Self::OutputTokenCount
-            | Self::StoresApplied
-            | Self::StoresOrphaned
-            | Self::StoresInvalid
-            | Self::RemovalsApplied
-            | Self::RemovalsMissing
-            | Self::SourcelessWorkers => false,
-        }
-    }
 }
 
 /// A latency that frontends measure.

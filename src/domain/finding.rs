@@ -16,6 +16,27 @@ pub enum Stake {
     Sight,
 }
 
+/// The subject of a rule, where the screen marks what findings about it concern.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Topic {
+    /// Anything else.
+    #[default]
+    Other,
+    /// Block sizes that differ.
+    BlockSizes,
+    /// A block size that is declared and not read.
+    DeclaredSize,
+    /// Full KV caches.
+    Pressure,
+}
+
+impl Topic {
+    /// Returns true for rules that compare block sizes.
+    pub const fn is_of_sizes(self) -> bool {
+        matches!(self, Self::BlockSizes | Self::DeclaredSize)
+    }
+}
+
 /// How long nothing may show a finding before it counts as resolved.
 pub const RESOLVED_AFTER: Duration = Duration::from_secs(30);
 

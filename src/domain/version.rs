@@ -58,6 +58,22 @@ impl Releases {
         Self { least: Some(least), most: Some(most) }
     }
 
+    /// Returns `release` and all that follow.
+    pub const fn since(release: Release) -> Self {
+        Self { least: Some(release), most: None }
+    }
+
+    /// Returns all before `release`, which is not the first of its major version.
+    pub const fn before(release: Release) -> Self {
+        Self { least: None, most: Some(Release::new(release.major, release.minor - 1)) }
+    }
+
+    /// Returns those of the range that come before `release`.
+    #[must_use]
+    pub const fn until(self, release: Release) -> Self {
+        Self { most: Self::before(release).most, ..self }
+    }
+
     /// Returns one release.
     pub const fn only(release: Release) -> Self {
         Self::between(release, release)

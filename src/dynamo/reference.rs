@@ -3,19 +3,8 @@
 use std::fmt::Write as _;
 
 use super::setting::{Default, Setting};
-use super::{Name, flag, label, plane, router, settings, variable};
-use crate::domain::{Backend, Role};
-
-/// The processes whose settings are listed.
-const PROCESSES: &[(&str, Role, Option<Backend>)] = &[
-    ("Frontend", Role::Frontend, None),
-    ("Standalone router", Role::StandaloneRouter, None),
-    ("Gateway plugin", Role::GatewayPlugin, None),
-    ("TensorRT-LLM worker", Role::Worker, Some(Backend::TrtLlm)),
-    ("vLLM worker", Role::Worker, Some(Backend::Vllm)),
-    ("SGLang worker", Role::Worker, Some(Backend::SgLang)),
-    ("Mocker", Role::Worker, Some(Backend::Mocker)),
-];
+use super::{Name, flag, label, metric, plane, release, router, settings, variable};
+use crate::domain::GaugeName;
 
 /// Returns `docs/reference/dynamo.md`.
 pub fn reference() -> String {
@@ -28,16 +17,18 @@ pub fn reference() -> String {
 }
 
 fn write(page: &mut String) -> std::fmt::Result {
-    page.push_str(
-        "# Dynamo's names\n\nThe names that kvtop reads and proposes, by release of Dynamo (0.9 to 1.6). \
-                    They stand in `src/dynamo`,\nfrom which `tests/bless names` writes this page.\n",
-    );
-    for (title, role, backend) in PROCESSES {
+    write!(
+        page,
+        "# Dynamo's names\n\nThe names that kvtop reads and proposes, by release of Dynamo ({}). \
+         They stand in `src/dynamo`,\nfrom which `tests/bless names` writes this page.\n",
+        release::span()
+    )?;
+    for (title, role, backend) in settings::PROCESSES {
         write!(
             page,
             "\n## {title}\n\n| setting | flags | variables | default |\n|---|---|---|---|\n"
         )?;
-        for setting in settings::rows(*role, *backend).into_iter().flatten() {
+        for setting in settings::rows(role, backend).into_iter().flatten() {
             let off = setting.off.iter().map(|name| format!("`{name}` (off)"));
             let flags = setting.flags.iter().map(named).chain(off);
             writeln!(
@@ -63,9 +54,17 @@ fn write(page: &mut String) -> std::fmt::Result {
         plane::STREAM_END,
         quoted(&plane::RECORD_KINDS)
     )?;
-    for (title, names) in
-        [("Variables", variable::ALL), ("Flags", flag::ALL), ("Labels and annotations", label::ALL)]
-    {
+    page.push_str(
+        "\n## Metrics\n\nA `:` in a name is written as `_`.\n\n| metric | quantity |\n|---|---|\n",
+    );
+    for (name, gauge) in metric::GAUGES {
+        writeln!(page, "| `{name}` | {} |", GaugeName::about(*gauge))?;
+    }
+    for (title, names) in [
+        ("Variables", variable::ALL),
+        ("Flags of several processes", flag::ALL),
+        ("Labels and annotations", label::ALL),
+    ] {
         write!(page, "\n## {title}\n\n| name | meaning |\n|---|---|\n")?;
         for (_, name, about) in names {
             writeln!(page, "| `{name}` | {about} |")?;

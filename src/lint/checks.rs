@@ -8,9 +8,10 @@ use super::judge::Scene;
 use super::manifest::Part;
 use super::plan::{Plan, set};
 use super::{Edit, Flaw};
+use crate::diagnose::{self, Rule};
 use crate::domain::{ClaimOf, ClaimValue, ClaimWhat, Release, Severity};
 use crate::dynamo::settings::{self, OF_WORKERS};
-use crate::dynamo::{Name, Setting, fill, variable};
+use crate::dynamo::{Name, Setting, fill, release, variable};
 
 /// A check of manifests alone.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +22,8 @@ pub struct ManifestCheck {
     pub name: &'static str,
     /// The description, with placeholders for Dynamo's names.
     about: &'static str,
+    /// Differences between releases, with placeholders for Dynamo's names.
+    versions: &'static str,
 }
 
 impl ManifestCheck {
@@ -41,6 +44,7 @@ const MISPLACED: ManifestCheck = ManifestCheck {
             as {variable::TRTLLM_KV_BLOCK_SIZE}, is on the frontend. Dynamo logs no warning.\nDetected by kvtop lint. \
             Variables of the whole graph (spec.envs, spec.env) reach every component and are fine.\nMove the \
             setting.",
+    versions: "Every version.",
 };
 
 const NOT_READ: ManifestCheck = ManifestCheck {
@@ -51,6 +55,7 @@ const NOT_READ: ManifestCheck = ManifestCheck {
             {variable::ROUTER_KV_OVERLAP_SCORE_WEIGHT}). In 1.6 the weight scales the prefill load, and the credit is \
             the weight of cached blocks.\nDetected by kvtop lint if the image tag names the version.\nUse the \
             name of that version.",
+    versions: "The router's variables were renamed in 1.0; the weight changed its meaning in 1.6.",
 };
 
 const NO_TEXT: ManifestCheck = ManifestCheck {
@@ -59,6 +64,7 @@ const NO_TEXT: ManifestCheck = ManifestCheck {
     about: "The value of an environment variable is a YAML number or boolean, but Kubernetes accepts only \
             strings: the API server rejects the object (\"cannot unmarshal number into Go struct field … of \
             type string\").\nDetected by kvtop lint.\nPut the value in quotes.",
+    versions: "Kubernetes; independent of the Dynamo version.",
 };
 
 const NOT_KNOWN: ManifestCheck = ManifestCheck {
@@ -69,42 +75,14 @@ const NOT_KNOWN: ManifestCheck = ManifestCheck {
             it is rejected. An invalid number keeps the process from starting. From Dynamo 1.0 a boolean \
             variable is true for true, 1, yes and on, and false for everything else.\nDetected by kvtop lint. \
             Values with a $ or braces are skipped, because a template fills them in.\nUse a known value.",
+    versions: "Every version; booleans from 1.0.",
 };
 
-/// Returns how a finding depends on the Dynamo version.
-pub(super) fn versions(id: &str) -> &'static str {
-    match id {
-        "KVT001" => {
-            "TensorRT-LLM: up to 1.3 nothing compares the two sizes; from 1.4 the publisher uses the engine's. \
-             dynamo.router and gateway plugins hash with their own size in every version; frontends with \
-             {flag::CHAT_PROCESSOR} do so from 1.0 to 1.2."
-        }
-        "KVT002" => {
-            "Every version rejects, or never matches, workers with another size. Up to 1.4 a prefill router \
-             uses the decode workers' size; from 1.5 it uses the prefill workers', which may differ."
-        }
-        "KVT005" => "Every version; the default is round-robin.",
-        "KVT006" => {
-            "0.9: {variable::KV_EVENTS}, {flag::NO_KV_EVENTS}. From 1.0: {variable::ROUTER_USE_KV_EVENTS}, \
-             {flag::NO_ROUTER_KV_EVENTS}."
-        }
-        "KVT013" => {
-            "0.9: {flag::ROUTER_REPLICA_SYNC}. From 1.0 also {variable::ROUTER_REPLICA_SYNC}."
-        }
-        "KVT016" => {
-            "0.9 to 1.6: the router inside dynamo.frontend hashes with the size in the workers' model card, not \
-             with this one. Exception: 1.0 to 1.2 with {flag::CHAT_PROCESSOR}. dynamo.router \
-             ({flag::ROUTER_BLOCK_SIZE}, default 128) and gateway plugins use their own size."
-        }
-        "KVT017" => "Every version; vLLM without prefix caching publishes no events either.",
-        "KVT101" => "Every version.",
-        "KVT102" => {
-            "The router's variables were renamed in 1.0; the weight changed its meaning in 1.6."
-        }
-        "KVT104" => "Every version; booleans from 1.0.",
-        "KVT103" => "Kubernetes; independent of the Dynamo version.",
-        _ => "",
-    }
+/// Returns how the finding of a rule or check depends on the Dynamo version; empty when it does not.
+pub(super) fn versions(id: &str) -> String {
+    let check = || CHECKS.iter().find(|check| check.id == id).map(|check| check.versions);
+    let versions = diagnose::rule(id).map(Rule::versions).or_else(check);
+    versions.map(fill).unwrap_or_default()
 }
 
 pub(super) use unknown::unknown_values;
@@ -260,7 +238,7 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
         });
     }
     let weight = set(part, ClaimWhat::OverlapWeight);
-    if weight.is_some() && release >= Release::new(1, 6) {
+    if weight.is_some() && release >= release::COST_HAS_CREDITS {
         let mut flaw = Flaw {
             name: NOT_READ.name,
             severity: Severity::Info,
@@ -269,7 +247,10 @@ fn renamed(scene: &Scene<'_, '_>, part: &Part<'_>, found: &mut Vec<Flaw>) {
                 "In Dynamo {release} the overlap weight scales the prefill load; the overlap credit weighs \
                  cached blocks."
             ),
-            effect: "A weight chosen before 1.6 now has another effect.".to_owned(),
+            effect: format!(
+                "A weight chosen before {} now has another effect.",
+                release::COST_HAS_CREDITS
+            ),
             fix: format!(
                 "Set {} instead, or {} to scale the prefill load.",
                 variable::ROUTER_KV_OVERLAP_SCORE_CREDIT,

@@ -181,7 +181,7 @@ impl<'a, 'b> Scene<'a, 'b> {
             component: String::new(),
             summary: String::new(),
             effect: String::new(),
-            versions: crate::dynamo::fill(checks::versions(id)),
+            versions: checks::versions(id),
             dynamo: oldest.map(|(major, minor)| format!("{major}.{minor}")),
             template: None,
             spots: Vec::new(),

@@ -165,14 +165,7 @@ impl Router {
             GaugeName::StoresInvalid => grown.stores_invalid = scraped.invalid.follow(value),
             GaugeName::RemovalsApplied => grown.removals_applied = scraped.removed.follow(value),
             GaugeName::RemovalsMissing => grown.removals_missing = scraped.unknown.follow(value),
-            GaugeName::CachedTokenSum
-            | GaugeName::KvUtilization
-            | GaugeName::PrefixHitRate
-            | GaugeName::TotalBlocks
-            | GaugeName::ConfiguredBlocks
-            | GaugeName::TotalTokens
-            | GaugeName::UsedTokens
-            | GaugeName::InFlight => {}
+            _ => {}
         }
         grown
     }

@@ -1,9 +1,6 @@
-//! `kvtop doctor`: does for some seconds what the screen would do, and says what came of it.
+//! `kvtop doctor`: runs the sources for some seconds, asks the API server and the terminal, and prints the checks.
 
-mod cluster;
-mod events;
-mod terminal;
-
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use super::RunError;
@@ -11,16 +8,18 @@ use super::ending;
 use super::headless::{ended, take};
 use super::live::{self, Live};
 use super::output::print;
+use super::screen;
 use crate::attach::Wanted;
 use crate::cli::{DoctorArgs, DoctorFormat, SourceArgs};
 use crate::clock;
 use crate::config::Config;
-use crate::domain::SourceState;
+use crate::doctor::{self, Cluster, Seen, Terminal};
 use crate::engine::Engine;
 use crate::exit::{Exit, chain};
 use crate::report::doctor::{self as report, Check, Verdict};
-use crate::snapshot::{Snapshot, SourceRow, ViewQuery};
-use crate::tui;
+use crate::snapshot::{Snapshot, ViewQuery};
+use crate::source::kube::{KubeClient, log_right, rights};
+use crate::tui::{self, theme::Level};
 
 /// How long sources are given: a direct connection and a port-forward take some seconds each.
 const LOOK: Duration = Duration::from_secs(15);
@@ -30,15 +29,6 @@ const MORE: Duration = Duration::from_millis(1500);
 
 /// Columns of a report that no terminal shows.
 pub(super) const COLUMNS: usize = 100;
-
-/// The sources of events.
-const PLANES: [&str; 2] = ["nats", "zmq"];
-
-/// Observations of a running deployment.
-struct Seen {
-    snapshot: Snapshot,
-    wanted: Option<Wanted>,
-}
 
 pub(super) async fn doctor(
     args: &DoctorArgs,
@@ -50,7 +40,7 @@ pub(super) async fn doctor(
         checks = examine(source, config) => checks,
     };
     print(&match args.output {
-        DoctorFormat::Text => report::text(&checks, terminal::columns(), tui::text::wrap),
+        DoctorFormat::Text => report::text(&checks, columns(), tui::text::wrap),
         DoctorFormat::Json => report::json(&checks) + "\n",
     })?;
     Ok(if report::exit(&checks) == 0 { Exit::Clean } else { Exit::Failed })
@@ -63,28 +53,79 @@ async fn examine(source: &SourceArgs, config: &Config) -> Vec<Check> {
             checks.push(Check::new("sources", "start", Verdict::Failed, chain(&error)));
         }
         Ok(mut live) => {
-            let seen = look(&mut live).await;
-            checks.extend(of_deployment(&live, &seen).await);
+            let snapshot = look(&mut live).await;
+            checks.extend(found(&live, &snapshot).await);
             ending::stop(&live.sources).await;
         }
     }
-    checks.extend(terminal::checks(config));
-    checks.into_iter().map(printable).collect()
+    match terminal(config) {
+        Ok(terminal) => checks.extend(doctor::of_terminal(&terminal)),
+        Err(error) => {
+            checks.push(Check::new("terminal", "settings", Verdict::Failed, chain(&error)));
+        }
+    }
+    checks.into_iter().map(doctor::printable).collect()
 }
 
 /// Returns the checks of running sources, given their `snapshot`.
 pub(super) async fn found(live: &Live, snapshot: &Snapshot) -> Vec<Check> {
-    let seen = Seen { snapshot: snapshot.clone(), wanted: wanted(live) };
-    of_deployment(live, &seen).await.into_iter().map(printable).collect()
+    let wanted = wanted(live);
+    let cluster = match &live.client {
+        Some(client) => Some(cluster(client, &wanted.clone().unwrap_or_default()).await),
+        None => None,
+    };
+    doctor::of_deployment(&Seen { snapshot: snapshot.clone(), wanted, cluster })
 }
 
-async fn of_deployment(live: &Live, seen: &Seen) -> Vec<Check> {
-    let mut checks = match &live.client {
-        Some(client) => cluster::checks(client, seen).await,
-        None => Vec::new(),
-    };
-    checks.extend(events::checks(seen));
-    checks
+/// Asks the API server for its version and for every right that the sources need.
+async fn cluster(client: &KubeClient, wanted: &Wanted) -> Cluster {
+    let version = client.version().await.map_err(|refusal| refusal.to_string());
+    let mut all = Vec::new();
+    // Without the server there is nothing to be learned of anything else.
+    if version.is_ok() {
+        all = rights(client, &wanted.config_maps).await;
+        if let Some(target) = wanted.logs.first() {
+            all.push(log_right(client, &target.namespace, &target.pod, &target.container).await);
+        }
+    }
+    Cluster {
+        origin: client.origin().to_string(),
+        server: client.server().to_string(),
+        namespace: client.namespace().to_string(),
+        version,
+        rights: all,
+    }
+}
+
+/// Returns how many columns a report may have: those of the terminal that it goes to.
+fn columns() -> usize {
+    match size() {
+        Some(Ok((columns, _))) if columns > 0 => usize::from(columns),
+        _ => COLUMNS,
+    }
+}
+
+/// Returns the size of the terminal; none where the output is not a terminal.
+fn size() -> Option<io::Result<(u16, u16)>> {
+    io::stdout().is_terminal().then(crossterm::terminal::size)
+}
+
+fn terminal(config: &Config) -> Result<Terminal, RunError> {
+    let env = |name: &str| std::env::var(name).unwrap_or_default();
+    let options = screen::described(config)?;
+    Ok(Terminal {
+        size: size().map(|size| size.map_err(|error| error.to_string())),
+        colours: match options.level {
+            Level::Mono => "none",
+            Level::Sixteen => "16",
+            Level::TwoHundred => "256",
+            Level::True => "all",
+        },
+        term: env("TERM"),
+        unicode: options.glyphs.braille,
+        in_tmux: !env("TMUX").is_empty(),
+        refuses_copies: env("TERM_PROGRAM") == "Apple_Terminal" || !env("VTE_VERSION").is_empty(),
+    })
 }
 
 /// Returns the wanted sources of a cluster; none without a cluster.
@@ -94,7 +135,7 @@ fn wanted(live: &Live) -> Option<Wanted> {
 }
 
 /// Runs the sources until each has said how it is, and a moment longer.
-async fn look(live: &mut Live) -> Seen {
+async fn look(live: &mut Live) -> Snapshot {
     let mut engine = Engine::new(live.target.engine_options());
     let started = clock::now();
     let mut settled = None;
@@ -106,44 +147,12 @@ async fn look(live: &mut Live) -> Seen {
         let now = clock::now();
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
         let wanted = wanted(live);
-        if settled.is_none() && is_settled(&snapshot, wanted.as_ref()) {
+        if settled.is_none() && doctor::is_settled(&snapshot, wanted.as_ref()) {
             settled = Some(now);
         }
         let enough = settled.is_some_and(|at| now.since(at) >= MORE);
         if enough || now.since(started) >= LOOK {
-            return Seen { snapshot, wanted };
+            return snapshot;
         }
     }
-}
-
-/// Returns true once every source that is wanted has worked or failed.
-fn is_settled(snapshot: &Snapshot, wanted: Option<&Wanted>) -> bool {
-    let told = |name: &str| {
-        let row = row(snapshot, name);
-        row.is_some_and(|row| row.state != SourceState::Connecting)
-    };
-    let Some(wanted) = wanted else { return PLANES.iter().any(|plane| told(plane)) };
-    // Unreachable or refused: nothing else can follow.
-    let lost = row(snapshot, "kubernetes").is_some_and(|row| row.state == SourceState::Down);
-    let named = row(snapshot, "nats").is_some() || wanted.nats.is_some();
-    lost || told("kubernetes")
-        && (told("nats") || !named)
-        && (told("zmq") || wanted.zmq.is_empty())
-        && (told("logs") || wanted.logs.is_empty())
-        && (told("metrics") || wanted.scrapes.is_empty())
-}
-
-fn row<'a>(snapshot: &'a Snapshot, name: &str) -> Option<&'a SourceRow> {
-    snapshot.sources.iter().find(|row| row.name == name)
-}
-
-/// Longest text of one field.
-const LONGEST: usize = 600;
-
-/// Messages of servers are untrusted text.
-fn printable(mut check: Check) -> Check {
-    for text in [&mut check.name, &mut check.seen, &mut check.advice] {
-        *text = crate::wire::printable(text, LONGEST).into_owned();
-    }
-    check
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Grade, Medium, RolloutStage, Severity, Stake, Timestamp, WorkerId};
+use crate::domain::{Grade, Medium, RolloutStage, Severity, Stake, Timestamp, Topic, WorkerId};
 
 /// One piece of evidence.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +90,8 @@ pub struct FindingRow {
     pub grade: Grade,
     /// True when it changes nothing in effect: it is listed, and never decides how the deployment is.
     pub advisory: bool,
+    /// The subject of its rule.
+    pub topic: Topic,
     /// The fault, in one sentence with numbers.
     pub summary: String,
     /// The effect on requests, in one sentence.
@@ -136,6 +138,8 @@ pub struct CheckRow {
     pub id: &'static str,
     /// Its public name.
     pub name: &'static str,
+    /// The subject of its rule.
+    pub topic: Topic,
     /// True when its finding may be critical.
     pub may_be_critical: bool,
     /// The importance of its answer.

@@ -152,6 +152,7 @@ mod tests {
             severity,
             grade: Grade::Likely,
             advisory: false,
+            topic: crate::domain::Topic::Other,
             summary: String::new(),
             effect: String::new(),
             evidence: Vec::new(),

@@ -5,19 +5,15 @@
 
 mod named;
 
-use crate::domain::{SourceState, Trouble};
+use crate::domain::{SourceState, Topic, Trouble};
 use crate::snapshot::{
     BlockSizes, CheckVerdict, FindingRow, Knowledge, Limits, Severity, Snapshot, SourceRow,
     WorkerRow,
 };
 
 pub use named::Named;
-use named::SIZES;
 
 use super::theme::{Glyphs, Role};
-
-/// The check for KV pressure.
-const PRESSURE: &str = "KVT010";
 
 /// A state, ordered from the best to the worst that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -129,7 +125,7 @@ pub fn deployment(snapshot: &Snapshot) -> State {
 /// Returns the state of block sizes as findings say.
 pub fn sizes_found(snapshot: &Snapshot) -> State {
     let open = snapshot.findings.iter().filter(|row| row.resolved.is_none() && row.counts());
-    open.filter(|row| SIZES.contains(&row.id))
+    open.filter(|row| row.topic.is_of_sizes())
         .map(|row| of(row.severity))
         .max()
         .unwrap_or(State::Ok)
@@ -141,11 +137,11 @@ pub fn usage(snapshot: &Snapshot, worker: Option<&WorkerRow>, share: f64) -> Rol
     if share < snapshot.limits.pressure {
         return Role::GaugeLow;
     }
-    let check = snapshot.checks.iter().find(|check| check.id == PRESSURE);
+    let check = snapshot.checks.iter().find(|check| check.topic == Topic::Pressure);
     let about = |row: &FindingRow| worker.is_none_or(|worker| is_about(row, worker));
     let mut open = snapshot.findings.iter().filter(|row| row.resolved.is_none());
     match check.map(|check| &check.verdict) {
-        _ if open.any(|row| row.id == PRESSURE && about(row)) => Role::GaugeHigh,
+        _ if open.any(|row| row.topic == Topic::Pressure && about(row)) => Role::GaugeHigh,
         Some(CheckVerdict::Unknown { .. }) | None => Role::GaugeMid,
         Some(CheckVerdict::Clear | CheckVerdict::Found) => Role::GaugeLow,
     }

@@ -21,10 +21,8 @@ use crate::domain::{
     Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, DpRank, Fact, Gauge, GaugeName, Medium, Subject,
     WorkerId,
 };
+use crate::dynamo::metric;
 use crate::frame::{Frame, Origin};
-
-/// The block size of the card that a frontend adopted.
-const ADOPTED_SIZE: &str = "dynamo_frontend_model_kv_cache_block_size";
 
 /// Largest scrape that is parsed; real ones are some 100 KB.
 const SCRAPE_LIMIT: usize = 16 << 20;
@@ -45,7 +43,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let mut histograms = Histograms::default();
     for sample in &samples {
         let value = sample.value;
-        if sample.metric == ADOPTED_SIZE {
+        if sample.metric == metric::ADOPTED_SIZE {
             facts.other.extend(adopted(ClaimWhat::BlockSize, pod, sample, value));
         } else if pairs.take(sample, value) || histograms.take(sample, value) {
         } else if let Some(name) = applied(sample) {
@@ -83,64 +81,23 @@ fn is_wanted(line: &str) -> bool {
         return false;
     }
     let name = if name.contains(':') { name.replace(':', "_").into() } else { Cow::Borrowed(name) };
-    *name == *ADOPTED_SIZE
-        || name.ends_with(APPLIED)
+    *name == *metric::ADOPTED_SIZE
+        || name.ends_with(metric::EVENTS_APPLIED)
         || gauge_of(&name).is_some()
         || pairs::is_part(&name)
         || histogram::is_bucket(&name)
 }
 
-/// The end of the names of the router's counters of events: in the frontend from 1.0, in processes of its own
-/// (dynamo-kv-router 1.6.1, `indexer/metrics.rs:184`).
-const APPLIED: &str = "kv_cache_events_applied";
-
 fn applied(sample: &Sample<'_>) -> Option<GaugeName> {
-    if !sample.metric.ends_with(APPLIED) {
+    if !sample.metric.ends_with(metric::EVENTS_APPLIED) {
         return None;
     }
-    Some(match (sample.labels.get("event_type")?, sample.labels.get("status")?) {
-        ("stored", "ok") => GaugeName::StoresApplied,
-        ("stored", "parent_block_not_found") => GaugeName::StoresOrphaned,
-        // `invalid_block`, and from 1.6 on what an index has no room for.
-        ("stored", _) => GaugeName::StoresInvalid,
-        ("removed", "ok") => GaugeName::RemovalsApplied,
-        ("removed", "block_not_found") => GaugeName::RemovalsMissing,
-        _ => return None,
-    })
+    let labels = (sample.labels.get("event_type")?, sample.labels.get("status")?);
+    metric::events_applied(labels.0, labels.1)
 }
 
 fn gauge_of(metric: &str) -> Option<GaugeName> {
-    Some(match metric {
-        "vllm_kv_cache_usage_perc"
-        | "vllm_gpu_cache_usage_perc"
-        | "sglang_token_usage"
-        | "trtllm_kv_cache_utilization"
-        // A share in spite of its name: "GPU cache usage as a percentage (0.0-1.0)" (dynamo-runtime
-        // 1.6.1, `metrics/prometheus_names.rs`, module `kvstats`).
-        | "dynamo_component_gpu_cache_usage_percent" => GaugeName::KvUtilization,
-        "sglang_cache_hit_rate"
-        | "trtllm_kv_cache_hit_rate"
-        | "dynamo_component_kv_cache_hit_rate" => GaugeName::PrefixHitRate,
-        "dynamo_component_total_blocks" => GaugeName::TotalBlocks,
-        "vllm_cache_config_info" => GaugeName::ConfiguredBlocks,
-        "sglang_max_total_num_tokens" => GaugeName::TotalTokens,
-        "sglang_num_used_tokens" => GaugeName::UsedTokens,
-        "dynamo_frontend_time_to_first_token_seconds_sum" => GaugeName::TtftSum,
-        "dynamo_frontend_time_to_first_token_seconds_count" => GaugeName::TtftCount,
-        "dynamo_component_router_kv_hit_rate_sum" => GaugeName::RouterHitSum,
-        "dynamo_component_router_kv_hit_rate_count" => GaugeName::RouterHitCount,
-        "dynamo_frontend_cached_tokens_sum" => GaugeName::CachedTokenSum,
-        "dynamo_frontend_input_sequence_tokens_sum" => GaugeName::InputTokenSum,
-        "dynamo_frontend_input_sequence_tokens_count" => GaugeName::InputTokenCount,
-        "dynamo_frontend_output_sequence_tokens_sum" => GaugeName::OutputTokenSum,
-        "dynamo_frontend_output_sequence_tokens_count" => GaugeName::OutputTokenCount,
-        "dynamo_frontend_queued_requests" => GaugeName::Queued,
-        // From Dynamo 1.4 on (pull request 11194).
-        "dynamo_component_router_kv_event_source_mismatch_workers"
-        | "dynamo_frontend_router_kv_event_source_mismatch_workers" => GaugeName::SourcelessWorkers,
-        "dynamo_component_inflight_requests" => GaugeName::InFlight,
-        _ => return None,
-    })
+    metric::GAUGES.iter().find(|(name, _)| *name == metric).map(|(_, gauge)| *gauge)
 }
 
 /// What the labels of vLLM's `cache_config_info` say besides its blocks: the tokens that fit, which for hybrid

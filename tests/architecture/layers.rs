@@ -178,5 +178,13 @@ pub(super) const LAYERS: &[Layer] = &[
         std: CORE_STD,
         in_tests: &[],
     },
+    Layer {
+        name: "doctor",
+        // Of `source` only the rights that the API server granted.
+        layers: &["attach", "domain", "dynamo", "report", "snapshot", "source", "wire"],
+        crates: &[],
+        std: CORE_STD,
+        in_tests: &[],
+    },
     Layer { name: "run", layers: ANY, crates: ANY, std: ANY, in_tests: &[] },
 ];

@@ -51,6 +51,7 @@ pub(crate) fn block_size() -> FindingRow {
         severity: Severity::Critical,
         grade: Grade::Confirmed,
         advisory: false,
+        topic: topic("KVT001"),
         summary: String::from(
             "Workers publish blocks of 32 tokens, their engines have blocks of 16.",
         ),
@@ -111,6 +112,7 @@ pub(crate) fn declared() -> FindingRow {
         severity: Severity::Warning,
         grade: Grade::ConfigOnly,
         advisory: false,
+        topic: topic("KVT016"),
         summary: String::from(
             "Frontend KV block size (16) does not match worker block size (32). Set \
              DYN_KV_CACHE_BLOCK_SIZE=32 on the frontend or configure tokens_per_block=16 on workers.",
@@ -148,6 +150,7 @@ pub(crate) fn pressure() -> FindingRow {
         severity: Severity::Warning,
         grade: Grade::Likely,
         advisory: false,
+        topic: topic("KVT010"),
         summary: String::from("w1 uses 99 % of its KV blocks."),
         effect: String::from("It evicts what it is about to need."),
         evidence: vec![evidence("KV blocks in use, w1", "99 %", "metrics", Some(NOW))],
@@ -169,6 +172,7 @@ fn silent() -> FindingRow {
         severity: Severity::Critical,
         grade: Grade::Likely,
         advisory: false,
+        topic: topic("KVT003"),
         summary: String::from("w1 serves 0.6 requests a second and publishes no KV event."),
         raised: ago(90),
         subjects: Vec::new(),
@@ -177,11 +181,16 @@ fn silent() -> FindingRow {
     }
 }
 
+fn topic(id: &str) -> kvtop::domain::Topic {
+    kvtop::diagnose::rule(id).unwrap().topic()
+}
+
 fn check(id: &'static str, name: &'static str, verdict: CheckVerdict, note: &str) -> CheckRow {
     let rule = kvtop::diagnose::rule(id).unwrap();
     CheckRow {
         id,
         name,
+        topic: topic(id),
         may_be_critical: rule.may_be_critical(),
         stake: rule.stake(),
         verdict,

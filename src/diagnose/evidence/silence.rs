@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{Evidence, Ground, OfWorker};
-use crate::domain::{Release, WorkerId};
+use crate::domain::WorkerId;
+use crate::dynamo::release;
 
 /// A cause that keeps every worker from publishing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +66,8 @@ impl Evidence {
         if self.is_uncached() {
             return Some(Silence::CachingOff);
         }
-        // Of smaller blocks a publisher makes empty store events, which it drops from 1.4 on (seen with 1.6.1).
-        let drops_smaller = self.releases.least.is_some_and(|it| it >= Release::new(1, 4));
+        let drops_smaller =
+            self.releases.least.is_some_and(|it| it >= release::EMPTY_STORES_DROPPED);
         // Only called while no event arrives, so no worker publishes.
         let split = self.split_workers().into_iter();
         let mut unfit = split.filter(|(publisher, engine)| {

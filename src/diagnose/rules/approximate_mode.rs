@@ -36,6 +36,11 @@ impl Rule for ApproximateMode {
         false
     }
 
+    fn versions(&self) -> &'static str {
+        "0.9: {variable::KV_EVENTS}, {flag::NO_KV_EVENTS}. From 1.0: {variable::ROUTER_USE_KV_EVENTS}, \
+         {flag::NO_ROUTER_KV_EVENTS}."
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let tally = &evidence.router.tally;
         match &evidence.settings.kv_events {

@@ -8,8 +8,8 @@ use crate::diagnose::phrase::{Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::rules::block_size_mismatch::{BlockSizeMismatch, mended_size};
 use crate::diagnose::{Finding, Rule, Verdict};
-use crate::domain::{Backend, ClaimOf, ClaimWhat, Grade, Release, Severity};
-use crate::dynamo::{flag, variable};
+use crate::domain::{Backend, ClaimOf, ClaimWhat, Grade, Severity, Topic};
+use crate::dynamo::{flag, release, variable};
 
 /// The default when no size is declared (ai-dynamo 0.9.0 to 1.6.1, `frontend/`).
 const DEFAULT: u32 = 16;
@@ -27,7 +27,7 @@ impl Rule for BlockSizeDeclared {
 
     fn about(&self) -> &'static str {
         "{variable::KV_CACHE_BLOCK_SIZE} ({flag::KV_CACHE_BLOCK_SIZE}, default 16) on the frontend should match the workers' \
-         block size. From 0.9 to 1.6 the router inside dynamo.frontend does not read this setting: it uses the \
+         block size. In {release::span} the router inside dynamo.frontend does not read this setting: it uses the \
          size in the workers' model card. A wrong value here therefore does not explain missing cache hits by \
          itself. There are two exceptions, and in both a difference is KVT001. From 1.0 to 1.2 a frontend with \
          {flag::CHAT_PROCESSOR} ({variable::CHAT_PROCESSOR}) does hash with this size. Standalone routers and gateway \
@@ -45,6 +45,16 @@ impl Rule for BlockSizeDeclared {
 
     fn is_of_workers(&self) -> bool {
         false
+    }
+
+    fn topic(&self) -> Topic {
+        Topic::DeclaredSize
+    }
+
+    fn versions(&self) -> &'static str {
+        "{release::span}: the router inside dynamo.frontend hashes with the size in the workers' model card, not \
+         with this one. Exception: 1.0 to 1.2 with {flag::CHAT_PROCESSOR}. dynamo.router \
+         ({flag::ROUTER_BLOCK_SIZE}, default 128) and gateway plugins use their own size."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -125,9 +135,12 @@ fn summary(evidence: &Evidence, declared: u32, worker: u32, size: u32) -> Phrase
                 Some(Backend::SgLang) => {
                     phrase!("{}={}", flag::PAGE_SIZE, declared)
                 }
-                // From 1.4 on the publisher follows the engine. Before, changing only one causes KVT001.
+                // While the publisher has a size of its own, changing only one causes KVT001.
                 Some(Backend::TrtLlm)
-                    if evidence.releases.least.is_none_or(|it| it < Release::new(1, 4)) =>
+                    if evidence
+                        .releases
+                        .least
+                        .is_none_or(|it| it < release::TRTLLM_SIZE_FROM_ENGINE) =>
                 {
                     phrase!(
                         "tokens_per_block={} and {} {}",

@@ -14,7 +14,7 @@ use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::sizes::Side;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{ClaimOf, Grade, Severity, Stake};
+use crate::domain::{ClaimOf, Grade, Severity, Stake, Topic};
 pub(super) use fixes::worker_size_flag;
 use fixes::{router_fix, worker_fix};
 
@@ -65,6 +65,16 @@ impl Rule for BlockSizeMismatch {
 
     fn stake(&self) -> Stake {
         Stake::Core
+    }
+
+    fn topic(&self) -> Topic {
+        Topic::BlockSizes
+    }
+
+    fn versions(&self) -> &'static str {
+        "TensorRT-LLM: up to 1.3 nothing compares the two sizes; from 1.4 the publisher uses the engine's. \
+         dynamo.router and gateway plugins hash with their own size in every version; frontends with \
+         {flag::CHAT_PROCESSOR} do so from 1.0 to 1.2."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

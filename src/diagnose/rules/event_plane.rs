@@ -8,9 +8,9 @@ use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{
     AdvertisedPlane, DownSource, Evidence, Finding, Proof, Rule, Unheard, Verdict,
 };
-use crate::domain::{Grade, Peers, Release, Severity, Stake, Trouble};
+use crate::domain::{Grade, Peers, Severity, Stake, Trouble};
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
-use crate::dynamo::variable;
+use crate::dynamo::{release, variable};
 
 pub(super) struct EventPlane;
 
@@ -124,7 +124,7 @@ fn is_settled(evidence: &Evidence) -> bool {
 /// Returns true when kvtop listened only to NATS for a while, and nothing shows that events use NATS.
 fn may_be_elsewhere(evidence: &Evidence) -> bool {
     let plane = &evidence.plane;
-    let by_nats = evidence.releases.most.is_some_and(|most| most < Release::new(1, 3));
+    let by_nats = evidence.releases.most.is_some_and(|most| most < release::EVENTS_BY_ZMQ);
     let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats") && !plane.open.is_empty();
     is_settled(evidence) && only_nats && plane.advertised.is_empty() && !by_nats
 }
@@ -263,7 +263,7 @@ fn said(
         );
         return (summary, UNPUBLISHED.into());
     }
-    let over_zmq = evidence.releases.least.is_some_and(|least| least >= Release::new(1, 3));
+    let over_zmq = evidence.releases.least.is_some_and(|least| least >= release::EVENTS_BY_ZMQ);
     let only_nats = plane.open.iter().all(|open| open.as_ref() == "nats");
     if plane.advertised.is_empty() && over_zmq && only_nats {
         return (

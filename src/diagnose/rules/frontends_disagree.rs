@@ -33,6 +33,10 @@ impl Rule for FrontendsDisagree {
         false
     }
 
+    fn versions(&self) -> &'static str {
+        "0.9: {flag::ROUTER_REPLICA_SYNC}. From 1.0 also {variable::ROUTER_REPLICA_SYNC}."
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         if let Some(claims) = at_odds(evidence) {
             return sizes_differ(evidence, &claims);

@@ -7,7 +7,7 @@ use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, phrase};
 use crate::diagnose::rules::blind::{self, Sight};
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, Topic};
 
 pub(super) struct HashDomain;
 
@@ -36,6 +36,10 @@ impl Rule for HashDomain {
 
     fn may_be_critical(&self) -> bool {
         true
+    }
+
+    fn topic(&self) -> Topic {
+        Topic::BlockSizes
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {

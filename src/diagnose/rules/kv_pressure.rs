@@ -4,7 +4,7 @@ use crate::diagnose::Origin;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Decimal, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
-use crate::domain::{Grade, Severity};
+use crate::domain::{Grade, Severity, Topic};
 
 pub(super) struct KvPressure;
 
@@ -24,6 +24,10 @@ impl Rule for KvPressure {
          kvtop connected late or store events are empty, because cached blocks are then uncounted. Not judged \
          either for one minute after a worker joined or left, because the other workers carry its load.\nLower \
          max_num_seqs (max_batch_size) or the context length, or give the KV cache more memory."
+    }
+
+    fn topic(&self) -> Topic {
+        Topic::Pressure
     }
 
     #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]

@@ -32,6 +32,10 @@ impl Rule for PrefixReuse {
         true
     }
 
+    fn versions(&self) -> &'static str {
+        "Every version; vLLM without prefix caching publishes no events either."
+    }
+
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let off: Vec<_> = evidence.uncached().collect();
         if !off.is_empty() {

@@ -40,6 +40,10 @@ impl Rule for RouterMode {
         false
     }
 
+    fn versions(&self) -> &'static str {
+        "Every version; the default is round-robin."
+    }
+
     #[expect(clippy::too_many_lines, reason = "one piece of evidence after the other")]
     fn judge(&self, evidence: &Evidence) -> Verdict {
         let settings = &evidence.settings;

@@ -2,7 +2,6 @@
 
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Phrase, phrase};
-use crate::dynamo::flag;
 use std::sync::Arc;
 
 use crate::diagnose::evidence::{Evidence, SizeClaim};
@@ -10,7 +9,8 @@ use crate::diagnose::fix::{Fix, Part};
 use crate::diagnose::rules::block_size_mismatch::{mended_size, worker_size_flag};
 use crate::diagnose::sizes::SizesByWorker;
 use crate::diagnose::{Finding, Proof, Rule, Verdict};
-use crate::domain::{Backend, Grade, Release, Severity};
+use crate::domain::{Backend, Grade, Severity, Topic};
+use crate::dynamo::{flag, release};
 
 pub(super) struct WorkersDisagree;
 
@@ -36,6 +36,15 @@ impl Rule for WorkersDisagree {
 
     fn may_be_critical(&self) -> bool {
         true
+    }
+
+    fn topic(&self) -> Topic {
+        Topic::BlockSizes
+    }
+
+    fn versions(&self) -> &'static str {
+        "Every version rejects, or never matches, workers with another size. Up to 1.4 a prefill router \
+         uses the decode workers' size; from 1.5 it uses the prefill workers', which may differ."
     }
 
     fn judge(&self, evidence: &Evidence) -> Verdict {
@@ -135,9 +144,8 @@ fn agreement(models: &[SizesByWorker<'_>]) -> Option<Phrase> {
 
 /// Returns the fix that gives the odd workers the most common size, or the size that fixes KVT001.
 fn fix(evidence: &Evidence, most: u32, odd: &[String], mends: bool) -> Fix {
-    let follows = evidence.releases.least.is_some_and(|it| it >= Release::new(1, 4));
+    let follows = evidence.releases.least.is_some_and(|it| it >= release::TRTLLM_SIZE_FROM_ENGINE);
     let set = match evidence.backend() {
-        // From 1.4 on publisher and model card follow the engine.
         Some(Backend::TrtLlm) if follows => {
             phrase!("tokens_per_block: {} in the engine's configuration", most)
         }

@@ -6,11 +6,8 @@ use std::time::Duration;
 
 use crate::diagnose::evidence::{Evidence, Ground, SizeClaim};
 use crate::diagnose::phrase::{Phrase, phrase};
-use crate::domain::{ClaimOf, Release, Releases, Timestamp};
-
-/// From this release on a prefill router uses the size in the prefill workers' own cards; before, that of the
-/// decode workers (DIAGNOSES F26).
-const PREFILL_APART: Release = Release::new(1, 5);
+use crate::domain::{ClaimOf, Releases, Timestamp};
+use crate::dynamo::release;
 
 impl Evidence {
     /// Compares the sizes of workers that must agree, for each model separately. Each present worker has one
@@ -23,10 +20,10 @@ impl Evidence {
     /// that decides this is unknown.
     pub fn prefill_apart(&self) -> Option<bool> {
         let Releases { least, most } = self.releases;
-        if least.is_some_and(|least| least >= PREFILL_APART) {
+        if least.is_some_and(|least| least >= release::PREFILL_HAS_OWN_SIZE) {
             return Some(true);
         }
-        most.is_some_and(|most| most < PREFILL_APART).then_some(false)
+        most.is_some_and(|most| most < release::PREFILL_HAS_OWN_SIZE).then_some(false)
     }
 
     /// Returns the worker that joined or left last, if so recently that a rollout may be in progress.

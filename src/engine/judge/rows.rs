@@ -48,6 +48,7 @@ impl Engine {
             CheckRow {
                 id: check.rule.id(),
                 name: check.rule.name(),
+                topic: check.rule.topic(),
                 may_be_critical: check.rule.may_be_critical(),
                 stake: check.rule.stake(),
                 verdict,
@@ -80,6 +81,7 @@ fn row(raised: Raised<'_>, objects: &Objects, sizes: &SizesInUse) -> FindingRow 
         severity: finding.severity,
         grade: finding.grade,
         advisory: raised.rule.is_advisory(finding),
+        topic: raised.rule.topic(),
         summary: finding.summary.to_string(),
         effect: finding.effect.to_string(),
         evidence: proofs.collect(),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::domain::{
     ClaimValue, ClaimWhat, Release, Timestamp, TreeNode, TreePlace, TreeSort, WorkerRank,
 };
+use crate::dynamo::release;
 use crate::engine::Engine;
 use crate::engine::explorer::{Explorer, tick};
 use crate::mirror::{Detail, Question, SHOWN_RANKS};
@@ -214,7 +215,7 @@ fn is_plain(engine: &Engine) -> bool {
     let spelled = engine.explorer.said.values().any(|said| said.cost.is_some());
     let told = engine.options.version.as_ref().and_then(|(text, _)| Release::parse(text));
     let newest = told.or(engine.versions.family().releases.most);
-    spelled || newest.is_some_and(|release| release < Release::new(1, 6))
+    spelled || newest.is_some_and(|release| release < release::COST_HAS_CREDITS)
 }
 
 /// Returns the weight of the prefill term: as a router's log spells it, or as it was set.

@@ -7,17 +7,17 @@ use crate::domain::WorkerId;
 use super::{State, Verdict, disagree, verdict, worker};
 use crate::snapshot::{Limits, Snapshot, WorkerRow};
 
-/// Findings about sizes of blocks, which mark a worker's size.
-pub(super) const SIZES: [&str; 4] = ["KVT001", "KVT002", "KVT015", "KVT016"];
+/// The state that follows from a finding, its id, and whether it is about block sizes.
+type Mark = (State, &'static str, bool);
 
 /// The workers that findings are about, or that their evidence is about.
 #[derive(Clone, Debug)]
 pub struct Named {
-    workers: BTreeMap<WorkerId, Vec<(State, &'static str)>>,
+    workers: BTreeMap<WorkerId, Vec<Mark>>,
     limits: Limits,
     found: State,
     /// The worst finding about block sizes.
-    sizes: Option<(State, &'static str)>,
+    sizes: Option<Mark>,
 }
 
 impl Named {
@@ -31,13 +31,14 @@ impl Named {
             let evidence = finding.evidence.iter().filter(|row| !row.against);
             let shown = evidence.filter_map(|row| row.worker).collect::<Vec<_>>();
             let about = if finding.subjects.is_empty() { &shown } else { &finding.subjects };
-            if SIZES.contains(&finding.id) {
-                named.sizes = named.sizes.max(Some((state, finding.id)));
+            let mark = (state, finding.id, finding.topic.is_of_sizes());
+            if finding.topic.is_of_sizes() {
+                named.sizes = named.sizes.max(Some(mark));
             }
             for worker in about {
                 let found = named.workers.entry(*worker).or_default();
-                if !found.contains(&(state, finding.id)) {
-                    found.push((state, finding.id));
+                if !found.contains(&mark) {
+                    found.push(mark);
                 }
             }
         }
@@ -45,7 +46,7 @@ impl Named {
     }
 
     /// Returns the findings that name this worker.
-    fn findings(&self, row: &WorkerRow) -> impl Iterator<Item = (State, &'static str)> {
+    fn findings(&self, row: &WorkerRow) -> impl Iterator<Item = Mark> {
         // A finding about sizes is about every worker whose own sizes differ.
         let sizes = self.sizes.filter(|_| disagree(&row.block_size));
         self.workers.get(&row.rank.worker).into_iter().flatten().copied().chain(sizes)
@@ -54,9 +55,9 @@ impl Named {
     /// Returns how a worker is doing: by the worst finding that names it, else by what is known of it.
     pub fn worker(&self, row: &WorkerRow) -> Verdict {
         let own = worker(row, &self.limits, self.found);
-        let worst = self.findings(row).max_by_key(|(state, _)| *state);
+        let worst = self.findings(row).max_by_key(|(state, ..)| *state);
         match worst {
-            Some((state, id)) if state >= own.state && !row.gone => verdict(state, id),
+            Some((state, id, _)) if state >= own.state && !row.gone => verdict(state, id),
             _ => own,
         }
     }
@@ -66,7 +67,7 @@ impl Named {
         if row.gone {
             return None;
         }
-        let about = self.findings(row).filter(|(_, id)| SIZES.contains(id));
-        about.map(|(state, _)| state).max()
+        let about = self.findings(row).filter(|(_, _, of_sizes)| *of_sizes);
+        about.map(|(state, ..)| state).max()
     }
 }

@@ -8,7 +8,7 @@ mod rows;
 use ratatui::layout::Rect;
 
 use super::router;
-use crate::domain::{ClaimOf, Timestamp};
+use crate::domain::{ClaimOf, Timestamp, Topic};
 use crate::snapshot::{CheckRow, CheckVerdict, Feed, FindingRow, Snapshot, Standing};
 use crate::tui::command::{Command, Copied};
 use crate::tui::findings;
@@ -28,9 +28,6 @@ const QUIET_ROWS: u16 = 14;
 const TELLING: usize = 30;
 /// The label of what mends it.
 const FIX: &str = "FIX";
-/// The finding whose effect is shown whole rows before its fix: who does not read that the setting is not
-/// read restarts frontends for nothing.
-const DECLARED: &str = "KVT016";
 const COPY: Command = Command::Copy(Copied::Fix);
 
 /// The rows of the banner.
@@ -58,7 +55,9 @@ pub fn rows(snapshot: &Snapshot, screen: Rect, collapsed: bool) -> Rows {
         (Some(top), BOXED_ROWS..) if screen.width >= BOXED => {
             boxed::height(top, snapshot, (screen.width, screen.height))
         }
-        (Some(top), 16..) if top.id == DECLARED => 3,
+        // Its effect gets whole rows before the fix: who does not read that the setting has no effect restarts
+        // frontends for nothing.
+        (Some(top), 16..) if top.topic == Topic::DeclaredSize => 3,
         (Some(_), 16..) => 2,
         (Some(_), _) => 1,
     };

@@ -18,7 +18,7 @@ use crate::domain::{
     Seat, Subject,
 };
 use crate::dynamo::engine::VLLM_EVENT_PORT;
-use crate::dynamo::{flag, label, variable};
+use crate::dynamo::{flag, label, release, variable};
 use crate::frame::Frame;
 use crate::wire::{Facts, Reject};
 
@@ -217,7 +217,7 @@ fn engine_socket(
         Reading::Unset => {}
     }
     let by_itself = backend == Some(Backend::Vllm)
-        && version.is_some_and(|version| version < Release::new(1, 1))
+        && version.is_some_and(|version| version < release::VLLM_ASKS_FOR_EVENTS)
         && role != Role::Decode
         && command.flag(&[flag::NO_ENABLE_PREFIX_CACHING]) == Reading::Unset;
     if !by_itself {

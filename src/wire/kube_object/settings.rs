@@ -13,7 +13,7 @@ use crate::domain::{
     Backend, Basis, Claim, ClaimOf, ClaimValue, ClaimWhat, ConfigSource, EngineFile, HiddenSetting,
     Medium, Release, Role, SetBy, Setting, Subject,
 };
-use crate::dynamo::{Kind, Setting as Row, engine, flag, settings, variable};
+use crate::dynamo::{Kind, Setting as Row, engine, flag, release, settings, variable};
 
 /// A process, and whom its claims are about.
 pub(super) struct Process<'a> {
@@ -171,11 +171,10 @@ impl Process<'_> {
         said
     }
 
-    /// From 1.0 to 1.2 a frontend in which the engine's own code processes chats hashes with the size that it
-    /// declares (`kv_cache_block_size or 16`, ai-dynamo 1.0.0 to 1.2.1, `frontend/`).
+    /// Claims the block size that a frontend hashes with because the engine's own code processes chats.
     fn own_processor(&self, said: &mut Said) {
-        let hashes = Release::new(1, 0)..Release::new(1, 3);
-        if !self.version.is_some_and(|version| hashes.contains(&version)) {
+        let hashes = |version| release::OWN_PROCESSOR_HASHES.contains(&version);
+        if !self.version.is_some_and(hashes) {
             return;
         }
         let flag = self.command.flag(&[flag::CHAT_PROCESSOR]);
@@ -225,10 +224,9 @@ impl Process<'_> {
         matches!(self.backend, Some(Backend::Vllm | Backend::SgLang))
     }
 
-    /// From 1.4 publisher and card of TensorRT-LLM follow the engine, before that nothing does
-    /// (ai-dynamo 1.4.0, `trtllm/workers/llm_worker.py:171`).
+    /// Returns true when TensorRT-LLM's publisher and card use the engine's block size.
     fn follows_engine(&self) -> bool {
-        self.version.is_some_and(|version| version >= Release::new(1, 4))
+        self.version.is_some_and(|version| version >= release::TRTLLM_SIZE_FROM_ENGINE)
     }
 
     /// Returns what a frontend declares as what its router hashes with. A default is in effect there.

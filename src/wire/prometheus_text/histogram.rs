@@ -5,18 +5,14 @@ use std::sync::Arc;
 
 use super::sample::Sample;
 use crate::domain::{Fact, Histogram, LatencyName};
+use crate::dynamo::metric;
 use crate::wire::Facts;
 
 /// Buckets of one histogram; Dynamo has 20.
 const BUCKET_LIMIT: usize = 256;
 
 fn name_of(metric: &str) -> Option<LatencyName> {
-    Some(match metric.strip_prefix("dynamo_frontend_")?.strip_suffix("_seconds_bucket")? {
-        "time_to_first_token" => LatencyName::FirstToken,
-        "inter_token_latency" => LatencyName::InterToken,
-        "request_duration" => LatencyName::Request,
-        _ => return None,
-    })
+    metric::LATENCIES.iter().find(|(name, _)| *name == metric).map(|(_, latency)| *latency)
 }
 
 /// Returns true for metrics that are buckets of such a histogram.

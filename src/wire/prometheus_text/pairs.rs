@@ -6,36 +6,14 @@ use std::sync::Arc;
 use super::sample::Sample;
 use super::{adopted, labelled_rank, labelled_worker};
 use crate::domain::{ActiveLoad, ClaimWhat, DpRank, Fact, Gauge, GaugeName, WorkerId, WorkerRank};
+use crate::dynamo::metric::{self, Part};
 use crate::wire::Facts;
 
 /// Ranks whose samples are paired; more are no deployment.
 const RANK_LIMIT: usize = 65_536;
 
-#[derive(Clone, Copy)]
-enum Part {
-    Hits,
-    Queries,
-    DecodeBlocks,
-    PrefillTokens,
-    ModelBlocks,
-}
-
 fn part_of(metric: &str) -> Option<Part> {
-    Some(match metric {
-        // Counters of tokens since the engine started; vLLM before 0.9.2 names the GPU.
-        "vllm_prefix_cache_hits_total"
-        | "vllm_prefix_cache_hits"
-        | "vllm_gpu_prefix_cache_hits_total"
-        | "vllm_gpu_prefix_cache_hits" => Part::Hits,
-        "vllm_prefix_cache_queries_total"
-        | "vllm_prefix_cache_queries"
-        | "vllm_gpu_prefix_cache_queries_total"
-        | "vllm_gpu_prefix_cache_queries" => Part::Queries,
-        "dynamo_frontend_worker_active_decode_blocks" => Part::DecodeBlocks,
-        "dynamo_frontend_worker_active_prefill_tokens" => Part::PrefillTokens,
-        "dynamo_frontend_model_total_kv_blocks" => Part::ModelBlocks,
-        _ => return None,
-    })
+    metric::PARTS.iter().find(|(name, _)| *name == metric).map(|(_, part)| *part)
 }
 
 /// Returns true for metrics that are told together with others.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::diagnose::evidence::{Evidence, Ground, RankEvidence, RouterKind, SizeClaim};
 use crate::diagnose::fix::{Change, Edit, Fix, Part, Restart};
 use crate::diagnose::phrase::{Phrase, phrase};
-use crate::domain::{Backend, ClaimOf, Release, SetBy};
-use crate::dynamo::{flag, settings, variable};
+use crate::domain::{Backend, ClaimOf, SetBy};
+use crate::dynamo::{flag, release, settings, variable};
 
 /// The restarts after a change of worker settings.
 const WORKERS: &str = "rolling restart of every worker; each one loses its KV cache";
@@ -206,7 +206,7 @@ fn publisher_fix(
         flag,
         engine
     );
-    let before = |minor| evidence.releases.least.is_none_or(|it| it < Release::new(1, minor));
+    let before = |release| evidence.releases.least.is_none_or(|it| it < release);
     match (evidence.backend()?, setting) {
         (Backend::TrtLlm, EngineSetting::Overridden(place)) => {
             let size = phrase!(". {} already sets tokens_per_block: {}, but ", place, publisher);
@@ -218,9 +218,13 @@ fn publisher_fix(
             sentence.push(phrase!("{}", publisher));
             sentence.push(" in the engine's configuration");
         }
-        // From these releases on the publisher follows the engine's own size.
-        (Backend::Vllm, _) if before(2) => sentence.push(", or with Dynamo 1.2 or later"),
-        (Backend::SgLang, _) if before(5) => sentence.push(", or with Dynamo 1.5 or later"),
+        (Backend::Vllm, _) if before(release::VLLM_SIZE_FROM_ENGINE) => {
+            sentence.push(phrase!(", or with Dynamo {} or later", release::VLLM_SIZE_FROM_ENGINE));
+        }
+        (Backend::SgLang, _) if before(release::SGLANG_SIZE_FROM_ENGINE) => {
+            sentence
+                .push(phrase!(", or with Dynamo {} or later", release::SGLANG_SIZE_FROM_ENGINE));
+        }
         (Backend::Vllm | Backend::SgLang | Backend::Mocker, _) => {}
     }
     sentence = phrase!("{}.{} {}", sentence, frontend_too(evidence), frontend_will_not_do());
@@ -254,16 +258,27 @@ fn overridden(
     let log = evidence.sizes_of(ClaimOf::Publisher).find(|claim| claim.tokens == publisher);
     let seen = log.map_or_else(Phrase::default, |claim| phrase!(" ({})", claim.source));
     let upgrade = match (evidence.backend(), evidence.releases.least) {
-        (Some(Backend::Vllm), Some(least)) if least < Release::new(1, 2) => {
-            "Upgrade to Dynamo 1.2 or later, where the publisher uses the engine's size"
+        (Some(Backend::Vllm), Some(least)) if least < release::VLLM_SIZE_FROM_ENGINE => {
+            Some(release::VLLM_SIZE_FROM_ENGINE)
         }
-        (Some(Backend::SgLang), Some(least)) if least < Release::new(1, 5) => {
-            "Upgrade to Dynamo 1.5 or later, where the publisher uses the engine's size"
+        (Some(Backend::SgLang), Some(least)) if least < release::SGLANG_SIZE_FROM_ENGINE => {
+            Some(release::SGLANG_SIZE_FROM_ENGINE)
         }
-        _ => {
-            "Find what overrides the publisher's size, such as a wrapper script or a patched image"
-        }
+        _ => None,
     };
+    let upgrade = upgrade.map_or_else(
+        || {
+            Phrase::from(
+                "Find what overrides the publisher's size, such as a wrapper script or a patched image",
+            )
+        },
+        |release| {
+            phrase!(
+                "Upgrade to Dynamo {} or later, where the publisher uses the engine's size",
+                release
+            )
+        },
+    );
     let sentence = phrase!(
         "{} {} is already set on {}, but its publisher uses {}{}. {}, then \
          restart that worker; or start it with {} {}, if its engine supports that size. {}",
@@ -286,7 +301,7 @@ fn overridden(
 /// workers stop first. The router of 0.9 keeps its size for as long as it runs (dynamo-llm 0.9.0,
 /// `discovery/model_manager.rs`: "KV Router block size mismatch!").
 fn frontend_too(evidence: &Evidence) -> &'static str {
-    let old = evidence.releases.least.map(|least| least < Release::new(1, 0));
+    let old = evidence.releases.least.map(|least| least < release::ROUTERS_TAKE_NEW_SIZES);
     match (evidence.settings.router_kind, old) {
         (RouterKind::OwnSize, _) | (_, Some(false)) => "",
         (_, Some(true)) => {
@@ -301,7 +316,8 @@ fn frontend_too(evidence: &Evidence) -> &'static str {
 /// Returns how pods restart when their model cards change. Cards of two sizes must not exist at the same time,
 /// and the router of 0.9 keeps the first size that it saw.
 fn restart_of_cards(evidence: &Evidence) -> Restart {
-    let old = evidence.releases.least.is_none_or(|least| least < Release::new(1, 0));
+    let new = release::ROUTERS_TAKE_NEW_SIZES;
+    let old = evidence.releases.least.is_none_or(|least| least < new);
     let own = evidence.settings.router_kind == RouterKind::OwnSize;
     Restart::Together { frontends: old && !own }
 }
@@ -313,8 +329,9 @@ pub(in crate::diagnose::rules) fn worker_size_flag(
     on: Part,
 ) -> Option<Change> {
     let flags: &[&str] = match (evidence.backend()?, evidence.releases.most) {
-        // From 1.4 on publisher and card follow the engine.
-        (Backend::TrtLlm, Some(most)) if most < Release::new(1, 4) => &[flag::KV_BLOCK_SIZE],
+        (Backend::TrtLlm, Some(most)) if most < release::TRTLLM_SIZE_FROM_ENGINE => {
+            &[flag::KV_BLOCK_SIZE]
+        }
         (Backend::Vllm, _) => &[flag::BLOCK_SIZE],
         (Backend::SgLang, _) => &[flag::PAGE_SIZE],
         (Backend::TrtLlm | Backend::Mocker, _) => return None,
@@ -441,7 +458,7 @@ fn own_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
     let variable = match (set_by, evidence.releases.least) {
         (Some(SetBy::Variable { name, .. }), _) => Some(name.to_string()),
         // No setting names a size, so the variable of this version can be set.
-        (None, Some(least)) if least >= Release::new(1, 0) => {
+        (None, Some(least)) if least >= release::ROUTER_SIZE_VARIABLE => {
             Some(variable::ROUTER_BLOCK_SIZE.to_owned())
         }
         (Some(SetBy::Flag(_)) | None, _) => None,

@@ -2,8 +2,8 @@
 
 use super::{hash, named};
 use crate::domain::{
-    ClaimValue, Decision, Fact, FormulaTerm, GaugeName, LatencyName, LogWarning, RequestEvent,
-    RequestPhase, SequenceHash, WarningKind,
+    ClaimValue, Decision, Fact, FormulaTerm, LatencyName, LogWarning, RequestEvent, RequestPhase,
+    SequenceHash, WarningKind,
 };
 use crate::engine::Engine;
 
@@ -171,7 +171,7 @@ fn setting_line(fact: &Fact) -> String {
         }
         Fact::Sign(sign) => format!("RELEASE {} by {}", sign.releases, sign.by),
         Fact::Gauge(gauge) => {
-            format!("METRIC {} of {}: {}", metric(gauge.name), gauge.pod, gauge.value)
+            format!("METRIC {} of {}: {}", gauge.name.about(), gauge.pod, gauge.value)
         }
         Fact::Histogram(histogram) => {
             let name = match histogram.name {
@@ -185,33 +185,5 @@ fn setting_line(fact: &Fact) -> String {
         Fact::Source(note) => format!("SOURCE {} {} {}", note.source, note.state.name(), note.why),
         // What is about requests has a line of its own.
         _ => String::new(),
-    }
-}
-
-const fn metric(name: GaugeName) -> &'static str {
-    match name {
-        GaugeName::KvUtilization => "share of KV blocks in use",
-        GaugeName::PrefixHitRate => "prefix hit rate",
-        GaugeName::TotalBlocks => "KV blocks",
-        GaugeName::ConfiguredBlocks => "KV blocks as configured",
-        GaugeName::TotalTokens => "tokens of the KV cache",
-        GaugeName::UsedTokens => "tokens of the KV cache in use",
-        GaugeName::TtftSum => "sum of times to first token",
-        GaugeName::TtftCount => "number of times to first token",
-        GaugeName::InFlight => "requests in flight",
-        GaugeName::Queued => "requests waiting",
-        GaugeName::RouterHitSum => "sum of the router's hit rates",
-        GaugeName::RouterHitCount => "number of the router's hit rates",
-        GaugeName::InputTokenSum => "sum of prompt tokens",
-        GaugeName::CachedTokenSum => "sum of cached prompt tokens",
-        GaugeName::InputTokenCount => "number of prompts",
-        GaugeName::OutputTokenSum => "sum of answer tokens",
-        GaugeName::OutputTokenCount => "number of answers",
-        GaugeName::StoresApplied => "stores taken in",
-        GaugeName::StoresOrphaned => "stores rejected because the parent is unknown",
-        GaugeName::StoresInvalid => "stores rejected for other reasons",
-        GaugeName::RemovalsApplied => "removals followed",
-        GaugeName::RemovalsMissing => "removals of unknown blocks",
-        GaugeName::SourcelessWorkers => "workers without a source of KV events",
     }
 }

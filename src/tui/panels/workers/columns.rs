@@ -71,10 +71,8 @@ struct Spec {
     of_requests: bool,
     /// Returns false while the column would say nothing about any worker.
     useful: fn(&Snapshot) -> bool,
-    /// Whether workers can be sorted by the column.
-    sorts: bool,
-    /// The number to sort by; none where it is unknown, or for texts.
-    number: fn(&Entry<'_>) -> Option<f64>,
+    /// The number to sort by, itself none where it is unknown; none where workers cannot be sorted by the column.
+    number: Option<fn(&Entry<'_>) -> Option<f64>>,
     cell: fn(&Pen<'_>, &Entry<'_>) -> Part,
     /// The cell in the row of sums; none where a sum means nothing.
     total: Option<fn(&Pen<'_>) -> Part>,
@@ -99,8 +97,7 @@ impl Spec {
             of_events: false,
             of_requests: false,
             useful: |_| true,
-            sorts: false,
-            number: |_| None,
+            number: None,
             cell,
             total: None,
         }
@@ -145,12 +142,12 @@ impl Spec {
     }
 
     const fn sorted_by(self, number: fn(&Entry<'_>) -> Option<f64>) -> Self {
-        Self { sorts: true, number, ..self }
+        Self { number: Some(number), ..self }
     }
 
     /// Allows sorting where the table knows the order of the column itself.
     const fn sorted(self) -> Self {
-        Self { sorts: true, ..self }
+        Self { number: Some(|_| None), ..self }
     }
 
     const fn total(self, total: fn(&Pen<'_>) -> Part) -> Self {
@@ -205,12 +202,13 @@ impl Col {
     /// Returns the number to sort by; none where it is not known, or for texts.
     pub fn number(self, entry: &Entry<'_>) -> Option<f64> {
         let spec = self.spec();
-        if entry.row.gone && spec.measured { None } else { (spec.number)(entry) }
+        let number = spec.number.filter(|_| !(entry.row.gone && spec.measured))?;
+        number(entry)
     }
 
     /// Returns true where sorting by it makes sense.
     pub fn sorts(self) -> bool {
-        self.spec().sorts
+        self.spec().number.is_some()
     }
 }
 

@@ -1,20 +1,10 @@
 //! Flags and variables that decoders read.
 
-use crate::domain::{Backend, Role};
 use crate::dynamo::{Kind, Setting, flag, settings, variable};
 
 /// Variables of NATS and etcd that decoders read.
 const TRANSPORTS: [&str; 4] =
     ["ETCD_ENDPOINTS", "NATS_AUTH_CREDENTIALS_FILE", "NATS_AUTH_USERNAME", "NATS_SERVER"];
-
-/// Returns every setting of every process.
-fn all_settings() -> impl Iterator<Item = &'static Setting> {
-    let routers = [Role::Frontend, Role::StandaloneRouter, Role::GatewayPlugin];
-    let engines = [Backend::TrtLlm, Backend::Vllm, Backend::SgLang, Backend::Mocker];
-    let routers = routers.into_iter().map(|role| (role, None));
-    let workers = engines.into_iter().map(|engine| (Role::Worker, Some(engine)));
-    routers.chain(workers).flat_map(|(role, engine)| settings::rows(role, engine)).flatten()
-}
 
 /// Returns the name of a flag that decoders read; dashes and underscores are the same.
 fn known(word: &str) -> Option<&'static str> {
@@ -25,7 +15,7 @@ fn known(word: &str) -> Option<&'static str> {
         flag.len() == word.len()
             && flag.bytes().zip(word.bytes()).all(|(a, b)| a == b || (a == b'-' && b == b'_'))
     };
-    flag::ALL.iter().map(|(_, text, _)| *text).find(|flag| same(flag))
+    settings::flags().iter().copied().find(|flag| same(flag))
 }
 
 /// Returns true for flags that stand alone.
@@ -34,7 +24,7 @@ fn stands_alone(flag: &str) -> bool {
     let denies = |row: &Setting| row.off.contains(&flag);
     let switches =
         |row: &Setting| row.kind == Kind::Switch && row.flags.iter().any(|it| it.text == flag);
-    roles.contains(&flag) || all_settings().any(|row| denies(row) || switches(row))
+    roles.contains(&flag) || settings::all().any(|row| denies(row) || switches(row))
 }
 
 /// Returns true for a flag that decoders read and that is followed by its value.

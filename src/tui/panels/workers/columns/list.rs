@@ -1,5 +1,10 @@
 //! One entry for each column, in the order of the table.
 
+#![expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "a method of `Pen<'_>` is less general than the function that `Spec::new` takes"
+)]
+
 use super::{Shown, Spec};
 use crate::domain::Tier;
 use crate::tui::judge::State;
@@ -85,9 +90,7 @@ columns! {
     .sorted_by(|entry| Some(f64::from(entry.row.rank.dp_rank.0)));
 
     /// Tokens per block.
-    Size = Spec::new("BLK", "tokens per block; differing sizes are all shown", |pen, entry| {
-        pen.block_size(entry)
-    })
+    Size = Spec::new("BLK", "tokens per block; differing sizes are all shown", |pen, entry| pen.block_size(entry))
     .shown(Shown::Overview)
     .fitting(|widths, _| widths.sizes, 23)
     .sorted_by(|entry| {
