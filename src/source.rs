@@ -4,7 +4,6 @@
 //! and never waits for the engine, the disk or the screen: when the channel is full it drops the
 //! frame and counts it. Losing its peer never ends it; it reports a [`SourceNote`] and tries again.
 
-mod crew;
 #[doc(hidden)]
 pub mod decoders;
 pub mod etcd;
@@ -19,6 +18,7 @@ pub mod nats;
 mod notes;
 pub mod reach;
 pub mod simulation;
+mod supervisor;
 pub mod zmq;
 
 use std::sync::Arc;

@@ -19,9 +19,9 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::domain::{Peers, SourceState};
-use crate::source::crew::{self, Crew, Lead, Post};
 use crate::source::kube::KubeClient;
 use crate::source::notes::{Notes, how_many};
+use crate::source::supervisor::{self, Supervised, Supervisor, TaskHandle};
 use crate::source::{Desired, Emitter, SourceHandle};
 
 pub use files::{LogFile, follow_files};
@@ -108,7 +108,7 @@ pub fn spawn_with(
     limits: LogLimits,
 ) -> SourceHandle {
     let lead = Logs { client, emitter: emitter.clone(), limits, ended: Counts::default() };
-    crew::spawn(NAME, emitter, targets, lead)
+    supervisor::spawn(NAME, emitter, targets, lead)
 }
 
 #[derive(Clone, Copy, Default)]
@@ -132,7 +132,7 @@ struct Logs {
     ended: Counts,
 }
 
-impl Lead for Logs {
+impl Supervised for Logs {
     type Target = LogTarget;
     type Standing = Standing;
 
@@ -140,15 +140,15 @@ impl Lead for Logs {
         self.limits.follows
     }
 
-    fn start(&self, target: &LogTarget, post: Post<Standing>) -> AbortHandle {
+    fn start(&self, target: &LogTarget, handle: TaskHandle<Standing>) -> AbortHandle {
         let follow = Follow {
             client: self.client.clone(),
             emitter: self.emitter.counting_apart(),
             target: target.clone(),
             limits: self.limits,
-            wanted: post.wanted,
-            standing: post.standing,
-            changed: post.changed,
+            wanted: handle.wanted,
+            standing: handle.standing,
+            changed: handle.changed,
         };
         tokio::spawn(follow.run()).abort_handle()
     }
@@ -157,11 +157,17 @@ impl Lead for Logs {
         self.ended.add(standing);
     }
 
-    fn say(&mut self, crew: &Crew<Self>, wanted: Desired, targets: usize, notes: &mut Notes) {
+    fn say(
+        &mut self,
+        supervisor: &Supervisor<Self>,
+        wanted: Desired,
+        targets: usize,
+        notes: &mut Notes,
+    ) {
         let mut counts = self.ended;
         let (mut followed, mut opening, mut paused) = (0, 0, 0);
         let mut reasons = Vec::new();
-        for (target, standing) in crew.all() {
+        for (target, standing) in supervisor.all() {
             counts.add(&standing);
             match &standing.phase {
                 Phase::Followed => followed += 1,
@@ -174,12 +180,12 @@ impl Lead for Logs {
             }
         }
         reasons.sort();
-        if targets > crew.len() {
+        if targets > supervisor.len() {
             reasons.push(format!("at most {} are followed", self.limits.follows));
         }
         let why = how_many(followed, targets, "logs followed", &reasons);
         let state = match wanted {
-            Desired::Suspended if paused == crew.len() => SourceState::Suspended,
+            Desired::Suspended if paused == supervisor.len() => SourceState::Suspended,
             _ if targets == 0 => SourceState::Connecting,
             _ if followed > 0 && counts.dropped > 0 => SourceState::Lossy,
             _ if followed > 0 => SourceState::Live,

@@ -11,9 +11,9 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use crate::domain::{Peers, SourceState};
-use crate::source::crew::{self, Crew, Lead, Post};
 use crate::source::notes::{Notes, how_many};
 use crate::source::reach::Reach;
+use crate::source::supervisor::{self, Supervised, Supervisor, TaskHandle};
 use crate::source::{Desired, Emitter, SourceHandle};
 
 use scrape::{Scraper, Standing};
@@ -81,7 +81,7 @@ pub fn spawn_with(
 ) -> SourceHandle {
     let dropped_before = emitter.dropped();
     let lead = Metrics { reach, emitter: emitter.clone(), limits, dropped_before };
-    crew::spawn(NAME, emitter, targets, lead)
+    supervisor::spawn(NAME, emitter, targets, lead)
 }
 
 struct Metrics {
@@ -92,7 +92,7 @@ struct Metrics {
     dropped_before: u64,
 }
 
-impl Lead for Metrics {
+impl Supervised for Metrics {
     type Target = ScrapeTarget;
     type Standing = Standing;
 
@@ -100,23 +100,29 @@ impl Lead for Metrics {
         self.limits.endpoints
     }
 
-    fn start(&self, target: &ScrapeTarget, post: Post<Standing>) -> AbortHandle {
+    fn start(&self, target: &ScrapeTarget, handle: TaskHandle<Standing>) -> AbortHandle {
         let scraper = Scraper {
             reach: self.reach.clone(),
             emitter: self.emitter.clone(),
             target: target.clone(),
             limits: self.limits,
-            wanted: post.wanted,
-            standing: post.standing,
-            changed: post.changed,
+            wanted: handle.wanted,
+            standing: handle.standing,
+            changed: handle.changed,
         };
         tokio::spawn(scraper.run()).abort_handle()
     }
 
-    fn say(&mut self, crew: &Crew<Self>, wanted: Desired, targets: usize, notes: &mut Notes) {
+    fn say(
+        &mut self,
+        supervisor: &Supervisor<Self>,
+        wanted: Desired,
+        targets: usize,
+        notes: &mut Notes,
+    ) {
         let (mut fresh, mut opening, mut paused) = (0, 0, 0);
         let mut reasons = Vec::new();
-        for (target, standing) in crew.all() {
+        for (target, standing) in supervisor.all() {
             match &*standing {
                 Standing::Fresh => fresh += 1,
                 Standing::Opening => opening += 1,
@@ -125,12 +131,12 @@ impl Lead for Metrics {
             }
         }
         reasons.sort();
-        if targets > crew.len() {
+        if targets > supervisor.len() {
             reasons.push(format!("at most {} are scraped", self.limits.endpoints));
         }
         let why = how_many(fresh, targets, "endpoints answer", &reasons);
         let state = match wanted {
-            Desired::Suspended if paused == crew.len() => SourceState::Suspended,
+            Desired::Suspended if paused == supervisor.len() => SourceState::Suspended,
             _ if targets == 0 => SourceState::Connecting,
             _ if fresh > 0 => SourceState::Live,
             _ if opening > 0 => SourceState::Connecting,

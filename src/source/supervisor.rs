@@ -1,4 +1,4 @@
-//! Shared by sources with a task for each target: starts and ends tasks, and reports their states.
+//! Supervises the tasks of a source that has one for each target: starts and ends them, and reports their states.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,7 +12,7 @@ use super::{Desired, Emitter, SourceHandle};
 use crate::domain::SourceState;
 
 /// The parts of a source of this kind that differ.
-pub(super) trait Lead: Send + 'static {
+pub(super) trait Supervised: Send + 'static {
     /// The target of a task.
     type Target: Clone + Eq + Hash + Send + Sync + 'static;
     /// The status that a task reports.
@@ -22,19 +22,24 @@ pub(super) trait Lead: Send + 'static {
     fn limit(&self) -> usize;
 
     /// Starts the task of a target.
-    fn start(&self, target: &Self::Target, post: Post<Self::Standing>) -> AbortHandle;
+    fn start(&self, target: &Self::Target, handle: TaskHandle<Self::Standing>) -> AbortHandle;
 
-    /// Takes the last words of a task that ends because nobody wants its target any more.
+    /// Receives the final status of a task whose target is no longer wanted.
     fn ended(&mut self, _standing: &Self::Standing) {}
 
-    /// Tells how the source is, with `targets` targets wanted.
-    fn say(&mut self, crew: &Crew<Self>, wanted: Desired, targets: usize, notes: &mut Notes)
-    where
+    /// Reports the state of the source, of which `targets` targets are wanted.
+    fn say(
+        &mut self,
+        supervisor: &Supervisor<Self>,
+        wanted: Desired,
+        targets: usize,
+        notes: &mut Notes,
+    ) where
         Self: Sized;
 }
 
 /// The channels of a task: its orders and its reports.
-pub(super) struct Post<S> {
+pub(super) struct TaskHandle<S> {
     /// The state that the composition root wants.
     pub(super) wanted: watch::Receiver<Desired>,
     /// The state of the task.
@@ -56,29 +61,29 @@ impl<S> Drop for Running<S> {
 }
 
 /// The tasks of a source.
-pub(super) struct Crew<L: Lead> {
+pub(super) struct Supervisor<L: Supervised> {
     tasks: HashMap<L::Target, Running<L::Standing>>,
     wanted: watch::Receiver<Desired>,
     changed: Arc<Notify>,
 }
 
-/// Starts a source with the tasks of `lead`. Must be called within a runtime.
-pub(super) fn spawn<L: Lead>(
+/// Starts a source with the tasks of `source`. Must be called within a runtime.
+pub(super) fn spawn<L: Supervised>(
     name: &str,
     emitter: Emitter,
     targets: watch::Receiver<Vec<L::Target>>,
-    lead: L,
+    source: L,
 ) -> SourceHandle {
     let name: Arc<str> = name.into();
     let (desired, wanted) = watch::channel(Desired::Running);
     let (shown, state) = watch::channel(SourceState::Connecting);
     let notes = Notes::new(Arc::clone(&name), emitter, shown);
-    let crew = Crew { tasks: HashMap::new(), wanted, changed: Arc::default() };
-    let task = tokio::spawn(crew.run(lead, targets, notes));
+    let supervisor = Supervisor { tasks: HashMap::new(), wanted, changed: Arc::default() };
+    let task = tokio::spawn(supervisor.run(source, targets, notes));
     SourceHandle { name, desired, state, task }
 }
 
-impl<L: Lead> Crew<L> {
+impl<L: Supervised> Supervisor<L> {
     /// Returns how many tasks there are.
     pub(super) fn len(&self) -> usize {
         self.tasks.len()
@@ -91,7 +96,7 @@ impl<L: Lead> Crew<L> {
 
     async fn run(
         mut self,
-        mut lead: L,
+        mut source: L,
         mut targets: watch::Receiver<Vec<L::Target>>,
         mut notes: Notes,
     ) {
@@ -103,9 +108,9 @@ impl<L: Lead> Crew<L> {
             }
             let list = targets.borrow_and_update().clone();
             if wanted == Desired::Running {
-                self.adjust(&mut lead, &list);
+                self.adjust(&mut source, &list);
             }
-            lead.say(&self, wanted, list.len(), &mut notes);
+            source.say(&self, wanted, list.len(), &mut notes);
             let changed = Arc::clone(&self.changed);
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { break },
@@ -119,23 +124,23 @@ impl<L: Lead> Crew<L> {
     }
 
     /// Starts and ends tasks so that the first of `targets` have one.
-    fn adjust(&mut self, lead: &mut L, targets: &[L::Target]) {
+    fn adjust(&mut self, source: &mut L, targets: &[L::Target]) {
         self.tasks.retain(|target, running| {
             let stays = targets.contains(target);
             if !stays {
-                lead.ended(&running.standing.borrow());
+                source.ended(&running.standing.borrow());
             }
             stays
         });
         for target in targets {
-            if self.tasks.len() >= lead.limit() {
+            if self.tasks.len() >= source.limit() {
                 break;
             }
             if !self.tasks.contains_key(target) {
                 let (standing, seen) = watch::channel(L::Standing::default());
                 let wanted = self.wanted.clone();
-                let post = Post { wanted, standing, changed: Arc::clone(&self.changed) };
-                let task = lead.start(target, post);
+                let handle = TaskHandle { wanted, standing, changed: Arc::clone(&self.changed) };
+                let task = source.start(target, handle);
                 self.tasks.insert(target.clone(), Running { standing: seen, task });
             }
         }
