@@ -120,7 +120,7 @@ pub struct Look {
 
 /// All that a panel is drawn from.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
+pub struct PanelContext<'a> {
     /// The picture to show.
     pub snapshot: &'a Snapshot,
     /// The time that ages are counted from.
@@ -145,7 +145,7 @@ pub struct Scene<'a> {
     pub panels: &'a [(PanelId, Rect)],
 }
 
-impl Scene<'_> {
+impl PanelContext<'_> {
     /// Returns true when panel `id` is on the screen as well.
     fn shows(&self, id: PanelId) -> bool {
         self.panels.iter().any(|(shown, _)| *shown == id)
@@ -257,31 +257,31 @@ impl Scene<'_> {
 }
 
 /// Draws panel `id` into `area`.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, scene: &Scene<'_>) {
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, id: PanelId, context: &PanelContext<'_>) {
     match id {
-        PanelId::Workers => workers::draw(canvas, area, scene),
-        PanelId::WorkerTable => workers::choose(canvas, area, scene),
-        PanelId::Worker => worker::draw(canvas, area, scene),
-        PanelId::WorkerMemory => memory::draw(canvas, area, scene),
-        PanelId::WorkerTraffic => worker::traffic(canvas, area, scene),
-        PanelId::WorkerBlocks => worker::blocks(canvas, area, scene),
-        PanelId::WorkerShares => worker::shares(canvas, area, scene),
-        PanelId::Decisions => routing::list(canvas, area, scene),
-        PanelId::Decision => routing::decision(canvas, area, scene),
-        PanelId::Shares => routing::shares(canvas, area, scene),
-        PanelId::RoutedRates => routing::rates(canvas, area, scene),
-        PanelId::Ttft => routing::ttft(canvas, area, scene),
-        PanelId::Stream => stream::draw(canvas, area, scene),
-        PanelId::Event => stream::event(canvas, area, scene),
-        PanelId::Hits => charts::hits(canvas, area, scene),
-        PanelId::Headline => headline::draw(canvas, area, scene),
-        PanelId::Timeline => timeline::draw(canvas, area, scene),
-        PanelId::HeatMap => heatmap::draw(canvas, area, scene),
-        PanelId::Router => router::draw(canvas, area, scene),
-        PanelId::Events => events::draw(canvas, area, scene),
-        PanelId::Findings => findings::draw(canvas, area, scene),
-        PanelId::Finding => findings::detail::draw(canvas, area, scene),
-        PanelId::Tree => tree::draw(canvas, area, scene),
-        PanelId::Prefix => tree::detail::draw(canvas, area, scene),
+        PanelId::Workers => workers::draw(canvas, area, context),
+        PanelId::WorkerTable => workers::choose(canvas, area, context),
+        PanelId::Worker => worker::draw(canvas, area, context),
+        PanelId::WorkerMemory => memory::draw(canvas, area, context),
+        PanelId::WorkerTraffic => worker::traffic(canvas, area, context),
+        PanelId::WorkerBlocks => worker::blocks(canvas, area, context),
+        PanelId::WorkerShares => worker::shares(canvas, area, context),
+        PanelId::Decisions => routing::list(canvas, area, context),
+        PanelId::Decision => routing::decision(canvas, area, context),
+        PanelId::Shares => routing::shares(canvas, area, context),
+        PanelId::RoutedRates => routing::rates(canvas, area, context),
+        PanelId::Ttft => routing::ttft(canvas, area, context),
+        PanelId::Stream => stream::draw(canvas, area, context),
+        PanelId::Event => stream::event(canvas, area, context),
+        PanelId::Hits => charts::hits(canvas, area, context),
+        PanelId::Headline => headline::draw(canvas, area, context),
+        PanelId::Timeline => timeline::draw(canvas, area, context),
+        PanelId::HeatMap => heatmap::draw(canvas, area, context),
+        PanelId::Router => router::draw(canvas, area, context),
+        PanelId::Events => events::draw(canvas, area, context),
+        PanelId::Findings => findings::draw(canvas, area, context),
+        PanelId::Finding => findings::detail::draw(canvas, area, context),
+        PanelId::Tree => tree::draw(canvas, area, context),
+        PanelId::Prefix => tree::detail::draw(canvas, area, context),
     }
 }

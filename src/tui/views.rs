@@ -19,7 +19,7 @@ use super::command::{self, Command, Pick, Scroll};
 use super::keymap::Keymap;
 use super::layout::{Class, Layout, Needs};
 use super::panels::timeline::Course;
-use super::panels::{Look, Scene};
+use super::panels::{Look, PanelContext};
 use crate::domain::Timestamp;
 use crate::snapshot::{Answer, Snapshot, ViewQuery};
 
@@ -77,10 +77,22 @@ pub struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Returns what panels are drawn from.
-    pub fn scene(&self, look: &'a Look) -> Scene<'a> {
+    pub fn panel_context(&self, look: &'a Look) -> PanelContext<'a> {
         let Self { snapshot, now, layout, answer, held, past, age, keys, timeline, .. } = *self;
         let (framed, panels) = (layout.framed, &layout.panels);
-        Scene { snapshot, now, look, framed, answer, held, past, age, keys, timeline, panels }
+        PanelContext {
+            snapshot,
+            now,
+            look,
+            framed,
+            answer,
+            held,
+            past,
+            age,
+            keys,
+            timeline,
+            panels,
+        }
     }
 }
 

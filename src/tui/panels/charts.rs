@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::snapshot::Series;
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -16,16 +16,16 @@ pub(super) fn are_empty(refused: &Series, blocks: &Series) -> bool {
 }
 
 /// Draws the share of requests for which routers found anything cached.
-pub fn hits(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let router = &scene.snapshot.router;
+pub fn hits(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let router = &context.snapshot.router;
     let known = router.overlap_known;
     let hit = known.saturating_sub(router.overlap_zero);
     let share = (known > 0).then(|| hit as f64 / known as f64);
     let notes = vec![legend(canvas, "all", share, Role::Series6)];
-    let inner = scene.frame(canvas, area, PanelId::Hits, "Requests with overlap %", notes);
-    let points = &scene.snapshot.series.hit_share.points;
+    let inner = context.frame(canvas, area, PanelId::Hits, "Requests with overlap %", notes);
+    let points = &context.snapshot.series.hit_share.points;
     let lines = vec![Line { points, role: Role::Series6, mark: '*' }];
-    chart(scene, lines, Some(1.0), text::whole_percent).draw(canvas, inner);
+    chart(context, lines, Some(1.0), text::whole_percent).draw(canvas, inner);
 }
 
 fn legend(canvas: &Canvas<'_>, name: &str, share: Option<f64>, role: Role) -> Part {
@@ -34,12 +34,12 @@ fn legend(canvas: &Canvas<'_>, name: &str, share: Option<f64>, role: Role) -> Pa
 }
 
 fn chart<'a>(
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     lines: Vec<Line<'a>>,
     top: Option<f64>,
     label: fn(f64) -> String,
 ) -> Chart<'a> {
-    let window = scene.snapshot.series.window;
-    let window = if window.is_zero() { scene.look.window } else { window };
-    Chart { lines, top, label, ends: scene.ends(window) }
+    let window = context.snapshot.series.window;
+    let window = if window.is_zero() { context.look.window } else { window };
+    Chart { lines, top, label, ends: context.ends(window) }
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::snapshot::{EventRow, Gravity};
 use crate::tui::judge::State;
 use crate::tui::keymap::names::with_keys;
@@ -16,23 +16,23 @@ const FRAMED: u16 = 4;
 const KIND: usize = 6;
 
 /// Draws the events up to the one that is held, or up to the newest.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let events = &scene.snapshot.events;
-    let shown = events.len() - later(events, scene.look.last_event);
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let events = &context.snapshot.events;
+    let shown = events.len() - later(events, context.look.last_event);
     let notes = if shown == events.len() {
-        let (word, mark) = scene.newest(canvas.glyphs().play, canvas.glyphs());
+        let (word, mark) = context.newest(canvas.glyphs().play, canvas.glyphs());
         vec![part(format!("{word} {mark}"), Role::Muted)]
     } else {
         let more = text::count((events.len() - shown) as u64);
         vec![part(
-            format!("{more} {}", with_keys(scene.keys, "newer below, {scroll-bottom} follows")),
+            format!("{more} {}", with_keys(context.keys, "newer below, {scroll-bottom} follows")),
             Role::Warn,
         )]
     };
     let inner = if area.height < FRAMED {
         canvas.clip(area)
     } else {
-        scene.frame(canvas, area, PanelId::Events, "Events", notes)
+        context.frame(canvas, area, PanelId::Events, "Events", notes)
     };
     if events.is_empty() {
         canvas.put(inner, 0, 0, "nothing has happened yet", Role::Muted);

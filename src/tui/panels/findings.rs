@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::snapshot::{CheckRow, CheckVerdict, FindingRow, Gravity, Severity, Snapshot};
 use crate::tui::filter::{Filter, Target};
 use crate::tui::findings;
@@ -159,10 +159,10 @@ pub fn selected<'a>(snapshot: &'a Snapshot, state: &State) -> Option<Item<'a>> {
 }
 
 /// Draws the list around the selected item.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let state = &scene.look.findings;
-    let listed = listed(scene.snapshot, state);
-    let title = title(scene.snapshot, listed.len(), state);
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let state = &context.look.findings;
+    let listed = listed(context.snapshot, state);
+    let title = title(context.snapshot, listed.len(), state);
     let selected = position(&listed, state);
     let items: Vec<_> = listed.into_iter().map(|(_, item)| item).collect();
     // What a frame takes of the height; where it takes none, it bears no note either.
@@ -170,7 +170,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let below = items.len() - framed.end;
     let more = format!("{below} more {}", canvas.glyphs().down);
     let notes = if below > 0 { vec![part(more, Role::Muted)] } else { Vec::new() };
-    let inner = scene.frame(canvas, area, PanelId::Findings, title, notes);
+    let inner = context.frame(canvas, area, PanelId::Findings, title, notes);
     if items.is_empty() && !state.typed.trim().is_empty() {
         canvas.put(inner, 0, 0, "nothing matches; Esc clears the filter", Role::Muted);
         return;
@@ -193,7 +193,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         if rows[at] > 1 && y + 1 < height {
             canvas.spot(area, 1, at);
         }
-        let list = Row { item, selected: at == selected, scene };
+        let list = Row { item, selected: at == selected, context };
         list.first(canvas, area, rows[at] > 1);
         if rows[at] > 1 && y + 1 < height {
             list.second(canvas, area);
@@ -248,7 +248,7 @@ fn heights(items: &[Item<'_>], height: usize) -> Vec<usize> {
 struct Row<'a> {
     item: &'a Item<'a>,
     selected: bool,
-    scene: &'a Scene<'a>,
+    context: &'a PanelContext<'a>,
 }
 
 impl Row<'_> {
@@ -296,7 +296,7 @@ impl Row<'_> {
         match self.item {
             Item::Finding(finding) | Item::Past(finding) => {
                 let since = finding.resolved.unwrap_or(finding.raised);
-                text::span(self.scene.now.since(since))
+                text::span(self.context.now.since(since))
             }
             Item::Check(_) => String::new(),
         }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::Scene;
+use super::PanelContext;
 use crate::tui::graph::spark;
 use crate::tui::judge::{self, State};
 use crate::tui::text;
@@ -37,12 +37,12 @@ impl Tile {
 }
 
 /// Draws the figures, as many as there is room for.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let area = canvas.clip(area);
     if area.is_empty() {
         return;
     }
-    let tiles = tiles(scene, canvas.glyphs());
+    let tiles = tiles(context, canvas.glyphs());
     if area.height >= TALL {
         tall(canvas, area, &tiles);
     } else {
@@ -106,10 +106,10 @@ const fn course(role: Role) -> Role {
     }
 }
 
-fn tiles(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
-    let series = scene.timeline.series;
-    let cut = |points: &[Option<f64>]| scene.timeline.up_to_cursor(points);
-    let snapshot = scene.snapshot;
+fn tiles(context: &PanelContext<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
+    let series = context.timeline.series;
+    let cut = |points: &[Option<f64>]| context.timeline.up_to_cursor(points);
+    let snapshot = context.snapshot;
     let (felt, before) = (&snapshot.felt, snapshot.before.unwrap_or_default());
     let index = snapshot.hears_events().then_some(snapshot.tree.accepted_blocks);
     let of_tokens = felt.cached.is_some();
@@ -117,7 +117,7 @@ fn tiles(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
         if of_tokens { (felt.cached, before.cached) } else { (felt.found, before.found) };
     let hit_points = if of_tokens { &series.cached_share } else { &series.hit_share };
     let blind = felt.found.is_some_and(|found| found <= 0.0);
-    let (rejected, rejected_role) = rejected(scene, glyphs);
+    let (rejected, rejected_role) = rejected(context, glyphs);
     let used = snapshot.totals.kv_utilization;
     vec![
         Tile {
@@ -128,7 +128,7 @@ fn tiles(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
             points: cut(&hit_points.points),
             top: 1.0,
         },
-        ttft(scene, glyphs),
+        ttft(context, glyphs),
         Tile {
             name: "REJECTED STORES",
             short: "REJECTED",
@@ -160,9 +160,9 @@ fn tiles(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Vec<Tile> {
 }
 
 /// Returns the time to first token: half of the requests, and 95 % of them.
-fn ttft(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Tile {
-    let series = scene.timeline.series;
-    let (felt, before) = (scene.snapshot.felt, scene.snapshot.before.unwrap_or_default());
+fn ttft(context: &PanelContext<'_>, glyphs: &'static Glyphs) -> Tile {
+    let series = context.timeline.series;
+    let (felt, before) = (context.snapshot.felt, context.snapshot.before.unwrap_or_default());
     let mut values = Vec::new();
     if let (Some([p50, p95]), Some([was50, was95])) = (felt.first_token, before.first_token)
         && changed(was95, p95)
@@ -176,7 +176,7 @@ fn ttft(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Tile {
         || glyphs.none.to_owned(),
         |[p50, p95]| format!("{} / {} s", seconds(p50), seconds(p95)),
     ));
-    let objective = scene.snapshot.router.ttft.as_ref().and_then(|ttft| ttft.objective);
+    let objective = context.snapshot.router.ttft.as_ref().and_then(|ttft| ttft.objective);
     let role = match (felt.first_token, objective) {
         (None, _) => Role::Muted,
         (Some([_, p95]), Some(most)) if p95 > most => Role::Crit,
@@ -188,14 +188,14 @@ fn ttft(scene: &Scene<'_>, glyphs: &'static Glyphs) -> Tile {
         short: "TTFT",
         values,
         role,
-        points: scene.timeline.up_to_cursor(&series.ttft_p95.points),
+        points: context.timeline.up_to_cursor(&series.ttft_p95.points),
         top: sparkline::largest(&series.ttft_p95.points, 0.1),
     }
 }
 
 /// Returns rejected stores as a share of all, and what that means.
-fn rejected(scene: &Scene<'_>, glyphs: &Glyphs) -> (String, Role) {
-    match (scene.orphans(), scene.orphan_share()) {
+fn rejected(context: &PanelContext<'_>, glyphs: &Glyphs) -> (String, Role) {
+    match (context.orphans(), context.orphan_share()) {
         (_, None) => (glyphs.none.to_owned(), Role::Muted),
         (State::Unknown | State::Gone, Some(_)) => {
             (format!("{} not known yet", glyphs.unknown), Role::Unknown)

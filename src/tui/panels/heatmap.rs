@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::tree::{emptiness, short};
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::domain::{Presence, TreeNode, TreeRow};
 use crate::snapshot::TreePage;
 use crate::tui::graph::heat;
@@ -22,8 +22,8 @@ const NUMBERS: usize = 8 + 8 + 9;
 const CELLS: [usize; 4] = [4, 3, 2, 1];
 
 /// Draws the map.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let page = view::page(scene.snapshot);
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let page = view::page(context.snapshot);
     let mut notes = vec![part("hottest prefixes first", Role::Muted)];
     if let Some(page) = page {
         let unseen = page.rank_count.saturating_sub(page.aliases.len());
@@ -32,21 +32,21 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
                 .push(part(format!(" {} {unseen} more workers", canvas.glyphs().dot), Role::Muted));
         }
     }
-    let inner = scene.frame(canvas, area, PanelId::HeatMap, "Hot prefixes by worker", notes);
+    let inner = context.frame(canvas, area, PanelId::HeatMap, "Hot prefixes by worker", notes);
     let Some(page) = page else {
         canvas.put(inner, 0, 0, "counting prefixes", Role::Muted);
         return;
     };
     if let [root] = page.rows.as_slice()
-        && let Some(why) = emptiness(scene, root)
+        && let Some(why) = emptiness(context, root)
     {
-        let role = if scene.is_warming() { Role::Unknown } else { Role::Warn };
+        let role = if context.is_warming() { Role::Unknown } else { Role::Warn };
         for (y, line) in text::wrap(&why, inner.width.into()).iter().enumerate() {
             canvas.put(inner, 0, text::coordinate(y), line, role);
         }
         return;
     }
-    map(canvas, inner, scene, page);
+    map(canvas, inner, context, page);
 }
 
 /// The columns of the map: a name, a cell for each worker, and numbers.
@@ -83,11 +83,11 @@ impl Columns {
     }
 }
 
-fn map(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, page: &TreePage) {
+fn map(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>, page: &TreePage) {
     let shown = || page.rows.iter().enumerate().filter(|(_, row)| is_prefix(row));
     let places: Vec<usize> = shown().map(|(place, _)| place).collect();
     let rows: Vec<&TreeRow> = shown().map(|(_, row)| row).collect();
-    let names: Vec<String> = rows.iter().map(|row| name(scene, row)).collect();
+    let names: Vec<String> = rows.iter().map(|row| name(context, row)).collect();
     let longest = names.iter().map(|name| text::width(name)).max().unwrap_or(0);
     let columns = Columns::new(area.width.into(), longest, page.aliases.len());
     let numbers = columns.x(columns.shown);
@@ -100,7 +100,7 @@ fn map(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, page: &TreePage) 
     for (((row, name), y), place) in rows.iter().zip(&names).zip(1..area.height).zip(places) {
         canvas.spot(area, y, place);
         let name = text::cut_middle(name, columns.name, canvas.glyphs().ellipsis);
-        let is_known = scene.look.tree.labels.of(&row.place.node).is_some();
+        let is_known = context.look.tree.labels.of(&row.place.node).is_some();
         canvas.put(area, 0, y, &name, if is_known { Role::Title } else { Role::Fg });
         for (at, presence) in row.on.iter().take(columns.shown).enumerate() {
             let (cell, style) = heat::cell(canvas, share(*presence));
@@ -149,10 +149,10 @@ fn is_prefix(row: &TreeRow) -> bool {
 }
 
 /// Returns the name that was given to a prefix, or its hash, with the level that it stands on.
-fn name(scene: &Scene<'_>, row: &TreeRow) -> String {
+fn name(context: &PanelContext<'_>, row: &TreeRow) -> String {
     let TreeNode::Block(block) = row.place.node else { return String::new() };
     let indent = "  ".repeat(usize::from(row.depth.saturating_sub(1)));
-    let given = scene.look.tree.labels.of(&row.place.node).map(str::to_owned);
+    let given = context.look.tree.labels.of(&row.place.node).map(str::to_owned);
     format!("{indent}{}", given.unwrap_or_else(|| short(block.sequence)))
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene, reader, worker, workers};
+use super::{PanelContext, PanelId, reader, worker, workers};
 use crate::snapshot::{MemoryFigure, MemoryRow, Sourced};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -26,30 +26,34 @@ const WHOLE: usize = 100;
 const INPUTS: usize = 24;
 
 /// Draws the figures of the selected worker, from the row on that the UI wants.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let Some(entry) = workers::selected(scene.snapshot, &scene.look.workers) else {
-        scene.frame(canvas, area, PanelId::WorkerMemory, "No worker yet", Vec::new());
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let Some(entry) = workers::selected(context.snapshot, &context.look.workers) else {
+        context.frame(canvas, area, PanelId::WorkerMemory, "No worker yet", Vec::new());
         return;
     };
-    let inside = reader::inside(area, scene.framed);
+    let inside = reader::inside(area, context.framed);
     let hint = if inside < NAMES + VALUES + 2 + INPUTS { ", zoom shows inputs" } else { "" };
     let title = format!("{} memory{hint}", worker::alias(entry.row));
-    let lines = lines(scene, inside, canvas.glyphs());
-    let first = scene.look.workers.first_figure;
-    reader::draw(canvas, area, scene, (PanelId::WorkerMemory, &title), &lines, first);
+    let lines = lines(context, inside, canvas.glyphs());
+    let first = context.look.workers.first_figure;
+    reader::draw(canvas, area, context, (PanelId::WorkerMemory, &title), &lines, first);
 }
 
 /// Returns the last row from which on it can be shown in `area`.
-pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
+pub fn last(context: &PanelContext<'_>, area: Rect) -> usize {
     // The glyphs decide nothing about how many rows there are.
-    let lines = lines(scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
-    lines.saturating_sub(reader::page(area, scene.framed))
+    let lines = lines(context, reader::inside(area, context.framed), Glyphs::UNICODE).len();
+    lines.saturating_sub(reader::page(area, context.framed))
 }
 
 /// Returns a row for each figure of the selected worker, or why there is none.
-pub(super) fn lines(scene: &Scene<'_>, width: usize, glyphs: &'static Glyphs) -> Vec<Vec<Part>> {
-    let rank = workers::selected(scene.snapshot, &scene.look.workers).map(|it| it.row.rank);
-    let row = scene.snapshot.memory.iter().find(|row| Some(row.rank) == rank);
+pub(super) fn lines(
+    context: &PanelContext<'_>,
+    width: usize,
+    glyphs: &'static Glyphs,
+) -> Vec<Vec<Part>> {
+    let rank = workers::selected(context.snapshot, &context.look.workers).map(|it| it.row.rank);
+    let row = context.snapshot.memory.iter().find(|row| Some(row.rank) == rank);
     row.map_or_else(
         || {
             let why = "not available: the worker has left, or there are too many";

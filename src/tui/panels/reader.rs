@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -14,20 +14,20 @@ const NAMED: u16 = 4;
 pub(super) fn draw(
     canvas: &mut Canvas<'_>,
     area: Rect,
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     (id, title): (PanelId, &str),
     lines: &[Vec<Part>],
     first: usize,
 ) {
-    let page = page(area, scene.framed);
+    let page = page(area, context.framed);
     let first = first.min(lines.len().saturating_sub(page));
     let below = lines.len().saturating_sub(first + page);
     let mut notes = Vec::new();
     if below > 0 {
         notes.push(part(format!("{below} more {}", canvas.glyphs().down), Role::Muted));
     }
-    let mut inner = scene.frame(canvas, area, id, title, notes.clone());
-    if !scene.framed && area.height >= NAMED {
+    let mut inner = context.frame(canvas, area, id, title, notes.clone());
+    if !context.framed && area.height >= NAMED {
         let x = canvas.put(inner, 0, 0, title, Role::Title);
         if usize::from(x) + 16 <= inner.width.into() {
             canvas.parts_right(inner, 0, &notes);

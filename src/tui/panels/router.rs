@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::snapshot::RouterSummary;
 use crate::tui::judge::{self, State};
 use crate::tui::text;
@@ -30,19 +30,19 @@ fn fact(label: &'static str, parts: Vec<Part>) -> Fact {
 }
 
 /// Draws the facts from the first that the UI wants.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let glyphs = canvas.glyphs();
-    let facts = facts(scene, glyphs);
-    let router = &scene.snapshot.router;
+    let facts = facts(context, glyphs);
+    let router = &context.snapshot.router;
     let title = match router.routers.as_slice() {
         [] => String::from("Router"),
         [one] => format!("Router {one}"),
         several => format!("Routers {}", several.len()),
     };
     let height = usize::from(area.height.saturating_sub(2)).max(1);
-    let first = scene.look.first_router.min(facts.len().saturating_sub(height));
+    let first = context.look.first_router.min(facts.len().saturating_sub(height));
     let mut notes = Vec::new();
-    let deployment = &scene.snapshot.deployment;
+    let deployment = &context.snapshot.deployment;
     if let Some(plane) = &deployment.event_plane {
         notes.push(part(format!("events by {plane}"), Role::Muted));
     }
@@ -53,7 +53,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if let Some(version) = &deployment.version {
         notes.push(part(format!("  dynamo {}", text::clean(version)), Role::Muted));
     }
-    let inner = scene.frame(canvas, area, PanelId::Router, title, notes);
+    let inner = context.frame(canvas, area, PanelId::Router, title, notes);
     let facts = unfolded(facts, inner);
     for (y, fact) in facts.iter().skip(first).take(inner.height.into()).enumerate() {
         let y = text::coordinate(y);
@@ -89,8 +89,8 @@ fn unfolded(facts: Vec<Fact>, area: Rect) -> Vec<Fact> {
 }
 
 /// Returns how many facts there are to scroll through.
-pub fn rows(scene: &Scene<'_>, glyphs: &Glyphs) -> usize {
-    facts(scene, glyphs).len()
+pub fn rows(context: &PanelContext<'_>, glyphs: &Glyphs) -> usize {
+    facts(context, glyphs).len()
 }
 
 /// Writes parts as far as whole ones fit; the first is cut if it must.
@@ -108,28 +108,28 @@ fn fit(canvas: &mut Canvas<'_>, area: Rect, mut x: u16, y: u16, parts: &[Part]) 
     }
 }
 
-fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
-    let router = &scene.snapshot.router;
-    let mut facts = vec![hits(scene, glyphs), requests(router, glyphs), latency(router, glyphs)];
-    facts.push(sizes::fact(scene, glyphs));
-    facts.extend(stores(scene));
+fn facts(context: &PanelContext<'_>, glyphs: &Glyphs) -> Vec<Fact> {
+    let router = &context.snapshot.router;
+    let mut facts = vec![hits(context, glyphs), requests(router, glyphs), latency(router, glyphs)];
+    facts.push(sizes::fact(context, glyphs));
+    facts.extend(stores(context));
     facts.extend(warnings(router, glyphs));
     facts.push(cost(router, glyphs));
     facts.extend(tree_size(router, glyphs));
-    facts.extend(mirror::facts(scene, glyphs));
+    facts.extend(mirror::facts(context, glyphs));
     facts
 }
 
 /// Store events without blocks, which a publisher sends that rejects the blocks of its engine. The row is short, so
 /// that half of a screen of 100 columns has room for it.
-fn stores(scene: &Scene<'_>) -> Option<Fact> {
-    let counters = &scene.snapshot.totals.counters;
+fn stores(context: &PanelContext<'_>) -> Option<Fact> {
+    let counters = &context.snapshot.totals.counters;
     if counters.stores == 0 {
         return None;
     }
-    let limits = &scene.snapshot.limits;
+    let limits = &context.snapshot.limits;
     let beyond = counters.empty_stores as f64 >= limits.empty * counters.stores as f64;
-    let state = judge::figure(beyond, judge::deployment(scene.snapshot));
+    let state = judge::figure(beyond, judge::deployment(context.snapshot));
     let role = if state == State::Ok { Role::Muted } else { state.role() };
     let (stores, empty) = (text::count(counters.stores), text::count(counters.empty_stores));
     Some(fact(
@@ -163,12 +163,12 @@ fn requests(router: &RouterSummary, glyphs: &Glyphs) -> Fact {
     )
 }
 
-fn hits(scene: &Scene<'_>, glyphs: &Glyphs) -> Fact {
-    let router = &scene.snapshot.router;
+fn hits(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
+    let router = &context.snapshot.router;
     if router.overlap_known == 0 {
         return fact("cache hits", vec![missing("no request with known hits yet", glyphs)]);
     }
-    let now = scene.snapshot.felt.found.map_or_else(
+    let now = context.snapshot.felt.found.map_or_else(
         || missing("no request in the last min", glyphs),
         |share| {
             part(format!("{} % of requests in the last min", text::whole_percent(share)), Role::Fg)

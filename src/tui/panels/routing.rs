@@ -7,7 +7,7 @@ mod shares;
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::snapshot::{Answer, DecisionRow, RoutingDetail, Snapshot, TermRow};
 use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
@@ -27,12 +27,12 @@ const WORKER: (usize, usize) = (6, 34);
 const REQUEST: usize = 36;
 
 /// Draws the list, the newest on top.
-pub fn list(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let state = &scene.look.routing;
-    let listed = Listed::of(scene.snapshot, state);
+pub fn list(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let state = &context.look.routing;
+    let listed = Listed::of(context.snapshot, state);
     let count = listed.rows.len();
-    let (room, height) = inside(area, scene.framed);
-    let mut table = table(scene, &listed.rows, room.saturating_sub(2), canvas.glyphs());
+    let (room, height) = inside(area, context.framed);
+    let mut table = table(context, &listed.rows, room.saturating_sub(2), canvas.glyphs());
     let page = table.page(height).max(1);
     // The newest are on top.
     let at = count.saturating_sub(1).saturating_sub(listed.at.unwrap_or(0));
@@ -40,27 +40,27 @@ pub fn list(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let first = if listed.at.is_some() { at / page * page } else { 0 };
     let notes = match (state.selected, listed.at) {
         (None, _) => {
-            let (word, mark) = scene.newest(canvas.glyphs().play, canvas.glyphs());
+            let (word, mark) = context.newest(canvas.glyphs().play, canvas.glyphs());
             vec![part(format!("{word} {mark}"), Role::Muted)]
         }
         (Some(_), Some(_)) => {
-            let said = with_keys(scene.keys, "newer above, {scroll-top} follows");
+            let said = with_keys(context.keys, "newer above, {scroll-top} follows");
             vec![part(format!("{at} {said}"), Role::Warn)]
         }
         (Some(_), None) if count == 0 => Vec::new(),
         (Some(_), None) => vec![part("the selected one is older", Role::Warn)],
     };
-    let all = scene.snapshot.decisions.len();
+    let all = context.snapshot.decisions.len();
     let title = if state.typed.trim().is_empty() {
         format!("Decisions, last {all}")
     } else {
         format!("Decisions, {count} of {all} match {}", state.typed)
     };
-    let inner = scene.frame(canvas, area, PanelId::Decisions, title, notes);
+    let inner = context.frame(canvas, area, PanelId::Decisions, title, notes);
     if count == 0 {
-        let why = match (all, scene.snapshot.router.decisions) {
+        let why = match (all, context.snapshot.router.decisions) {
             (1.., _) => "no decision matches; Esc clears the filter",
-            (0, 0) => waiting(scene.snapshot),
+            (0, 0) => waiting(context.snapshot),
             (0, _) => "none of them can be read",
         };
         canvas.put(inner, 0, 0, why, Role::Muted);
@@ -126,12 +126,17 @@ fn worker(snapshot: &Snapshot, row: &DecisionRow) -> String {
 
 /// Returns the table with the rows that are `shown`. All rows decide the widths, so that these stay while
 /// a filter is typed.
-fn table(scene: &Scene<'_>, shown: &[&DecisionRow], room: usize, glyphs: &'static Glyphs) -> Table {
-    let rows = &scene.snapshot.decisions;
+fn table(
+    context: &PanelContext<'_>,
+    shown: &[&DecisionRow],
+    room: usize,
+    glyphs: &'static Glyphs,
+) -> Table {
+    let rows = &context.snapshot.decisions;
     let longest = |text: &dyn Fn(&DecisionRow) -> String| {
         rows.iter().map(|row| text::width(&text::clean(&text(row)))).max().unwrap_or(0)
     };
-    let name = longest(&|row| worker(scene.snapshot, row)).clamp(WORKER.0, WORKER.1);
+    let name = longest(&|row| worker(context.snapshot, row)).clamp(WORKER.0, WORKER.1);
     // The terms of the cost are worth more than a whole name and thousandths of seconds.
     let [name, time] = match room {
         0..25 => [name.min(room.saturating_sub(11)), 8],
@@ -139,7 +144,7 @@ fn table(scene: &Scene<'_>, shown: &[&DecisionRow], room: usize, glyphs: &'stati
         70..100 => [name.min(17), 12],
         _ => [name, 12],
     };
-    let routers = scene.snapshot.router.routers.len() > 1;
+    let routers = context.snapshot.router.routers.len() > 1;
     let requests = rows.iter().any(|row| row.request.is_some());
     let terms = rows.iter().any(|row| !row.terms.is_empty());
     let trees = rows.iter().any(|row| row.tree_size.is_some());
@@ -161,7 +166,7 @@ fn table(scene: &Scene<'_>, shown: &[&DecisionRow], room: usize, glyphs: &'stati
         only(routers, left("ROUTER", longest(&|row| row.router.to_string()).min(24), 6)),
         only(requests, left("REQUEST", REQUEST, 5)),
     ];
-    let cells = |row: &&DecisionRow| cells(scene.snapshot, row, &columns, glyphs);
+    let cells = |row: &&DecisionRow| cells(context.snapshot, row, &columns, glyphs);
     Table { rows: shown.iter().rev().map(cells).collect(), total: None, columns }
 }
 

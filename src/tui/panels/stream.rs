@@ -5,7 +5,7 @@ mod event;
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene, events};
+use super::{PanelContext, PanelId, events};
 use crate::snapshot::{Answer, EventRow, Snapshot};
 use crate::tui::keymap::names::with_keys;
 use crate::tui::text;
@@ -30,15 +30,15 @@ const LOGS: &str = "logs";
 const SOURCE: usize = 10;
 
 /// Draws the events around the selected one.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let state = &scene.look.events;
-    let rows = filtered(scene.snapshot, state);
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let state = &context.look.events;
+    let rows = filtered(context.snapshot, state);
     let at = position(&rows, state.selected);
-    let title = title(scene.snapshot, rows.len(), state);
-    let notes = notes(canvas.glyphs(), scene, rows.len(), at);
-    let inner = scene.frame(canvas, area, PanelId::Stream, title, notes);
+    let title = title(context.snapshot, rows.len(), state);
+    let notes = notes(canvas.glyphs(), context, rows.len(), at);
+    let inner = context.frame(canvas, area, PanelId::Stream, title, notes);
     let Some(at) = at else {
-        let why = if scene.snapshot.events.is_empty() {
+        let why = if context.snapshot.events.is_empty() {
             "nothing has happened yet"
         } else {
             "no event matches; Esc clears the filter"
@@ -47,7 +47,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         return;
     };
     let height = usize::from(inner.height);
-    let pen = Pen::of(scene, &rows, inner.width.into(), canvas.glyphs());
+    let pen = Pen::of(context, &rows, inner.width.into(), canvas.glyphs());
     let (first, mut lines) = window(&rows, at, height, |row, selected| pen.lines(row, selected));
     lines.truncate(height);
     debug_assert!(first <= at);
@@ -131,28 +131,33 @@ fn title(snapshot: &Snapshot, shown: usize, state: &views::events::State) -> Str
     }
 }
 
-fn notes(glyphs: &Glyphs, scene: &Scene<'_>, count: usize, at: Option<usize>) -> Vec<Part> {
+fn notes(
+    glyphs: &Glyphs,
+    context: &PanelContext<'_>,
+    count: usize,
+    at: Option<usize>,
+) -> Vec<Part> {
     let newer = at.map_or(0, |at| count - 1 - at);
-    let follow = if scene.look.events.selected.is_none() && scene.is_still() {
-        let (word, mark) = scene.newest("", glyphs);
+    let follow = if context.look.events.selected.is_none() && context.is_still() {
+        let (word, mark) = context.newest("", glyphs);
         part(format!("{word} {mark}"), Role::Muted)
-    } else if scene.look.events.selected.is_none() {
+    } else if context.look.events.selected.is_none() {
         part(format!("follow {}", glyphs.head), Role::Ok)
     } else {
-        let said = with_keys(scene.keys, "newer below, {follow} follows");
+        let said = with_keys(context.keys, "newer below, {follow} follows");
         part(format!("{} {said}", text::count(newer as u64)), Role::Warn)
     };
-    vec![follow, dropped(scene)]
+    vec![follow, dropped(context)]
 }
 
 /// Returns what was lost on the way here.
-fn dropped(scene: &Scene<'_>) -> Part {
-    let sources = || scene.snapshot.sources.iter();
+fn dropped(context: &PanelContext<'_>) -> Part {
+    let sources = || context.snapshot.sources.iter();
     let lost = sources().map(|source| source.dropped).fold(0, u64::saturating_add);
     let gaps = sources().map(|source| source.gaps).fold(0, u64::saturating_add);
-    let numbered = scene.snapshot.workers.iter().filter(|row| !row.gone);
+    let numbered = context.snapshot.workers.iter().filter(|row| !row.gone);
     let numbered = numbered.map(|row| row.ledger.missing).fold(0, u64::saturating_add);
-    let stored = scene.snapshot.ledger.streams.iter().map(|row| {
+    let stored = context.snapshot.ledger.streams.iter().map(|row| {
         row.counts.aged_out.saturating_add(row.counts.missing).saturating_add(row.unseen)
     });
     let gaps = gaps.max(numbered).saturating_add(stored.fold(0, u64::saturating_add));
@@ -164,14 +169,19 @@ fn dropped(scene: &Scene<'_>) -> Part {
 
 /// The context in which rows are written.
 struct Pen<'a> {
-    scene: &'a Scene<'a>,
+    context: &'a PanelContext<'a>,
     glyphs: &'static Glyphs,
     width: usize,
     who: usize,
 }
 
 impl<'a> Pen<'a> {
-    fn of(scene: &'a Scene<'a>, rows: &[&EventRow], width: usize, glyphs: &'static Glyphs) -> Self {
+    fn of(
+        context: &'a PanelContext<'a>,
+        rows: &[&EventRow],
+        width: usize,
+        glyphs: &'static Glyphs,
+    ) -> Self {
         let who = rows.iter().map(|row| text::width(&text::clean(&row.who))).max().unwrap_or(0);
         let most = match width {
             0..TIMED => 5,
@@ -179,23 +189,23 @@ impl<'a> Pen<'a> {
             70..100 => 10,
             _ => WHO.1,
         };
-        Self { scene, glyphs, width, who: who.clamp(WHO.0, most) }
+        Self { context, glyphs, width, who: who.clamp(WHO.0, most) }
     }
 
     /// Returns the log line of an event, where lines are wanted and kept.
     fn line(&self, row: &EventRow) -> Option<&str> {
-        let Answer::Lines(lines) = self.scene.answer else { return None };
-        let lines = Some(lines).filter(|_| self.scene.look.events.rows == Rows::LogLines)?;
+        let Answer::Lines(lines) = self.context.answer else { return None };
+        let lines = Some(lines).filter(|_| self.context.look.events.rows == Rows::LogLines)?;
         lines.iter().find(|line| line.number == row.number).map(|line| line.text.as_str())
     }
 
     fn time(&self, row: &EventRow) -> String {
-        let ago = self.scene.now.since(row.at);
+        let ago = self.context.now.since(row.at);
         if self.width < TIMED {
             // What happened, and to whom, is worth more.
             return String::new();
         }
-        let time = match (self.scene.look.events.relative, self.width >= 50) {
+        let time = match (self.context.look.events.relative, self.width >= 50) {
             (true, _) => text::pad_left(&format!("-{}", text::span(ago)), 8),
             (false, true) => text::clock_millis(row.at),
             (false, false) => text::clock(row.at),
@@ -221,7 +231,7 @@ impl<'a> Pen<'a> {
         let said = text::clean(self.line(row).unwrap_or(&row.text));
         let more = events::repeats(row.repeats);
         let room = self.width.saturating_sub(fixed + text::width(&more));
-        let mut texts = if self.scene.look.events.wrap {
+        let mut texts = if self.context.look.events.wrap {
             text::wrap(&said, room.max(1))
         } else {
             // A hash or a number stays whole or goes.

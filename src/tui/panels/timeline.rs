@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::domain::Timestamp;
 use crate::snapshot::{Series, SeriesSet, Snapshot};
 use crate::tui::command::Command;
@@ -51,9 +51,9 @@ struct Named {
 }
 
 /// Draws it.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let (up, down) = layers(scene);
-    let shown = scene.look.overview.shown;
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let (up, down) = layers(context);
+    let shown = context.look.overview.shown;
     let mut notes: Vec<Part> = Vec::new();
     let coloured = canvas.glyphs().braille && !canvas.is_colourless();
     // Of series in which nothing happened only the first of each half is named.
@@ -71,49 +71,54 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         let gap = if notes.is_empty() { "" } else { "  " };
         notes.push(part(format!("{gap}{mark} {} {now}", named.name), named.layer.role));
     }
-    let key = told(scene.keys, Command::NextGraph);
+    let key = told(context.keys, Command::NextGraph);
     notes.push(part(format!("  {key}"), Role::Key));
     notes.push(part(" other series", Role::Muted));
-    let inner = scene.frame(canvas, area, PanelId::Timeline, shown.title(), notes);
-    let happened = markers::of(scene.timeline.live, canvas.glyphs());
-    graph(scene, up, down, happened).draw(canvas, inner);
+    let inner = context.frame(canvas, area, PanelId::Timeline, shown.title(), notes);
+    let happened = markers::of(context.timeline.live, canvas.glyphs());
+    graph(context, up, down, happened).draw(canvas, inner);
 }
 
 /// Returns the time axis of the panel in `area`.
-pub fn axis(area: Rect, scene: &Scene<'_>) -> Option<TimeAxis> {
-    let inner = if scene.framed && area.width >= 4 && area.height >= 2 {
+pub fn axis(area: Rect, context: &PanelContext<'_>) -> Option<TimeAxis> {
+    let inner = if context.framed && area.width >= 4 && area.height >= 2 {
         Rect { x: area.x + 2, y: area.y + 1, width: area.width - 4, height: area.height - 2 }
     } else {
         area
     };
-    let (up, down) = layers(scene);
-    graph(scene, up, down, Vec::new()).axis(inner)
+    let (up, down) = layers(context);
+    graph(context, up, down, Vec::new()).axis(inner)
 }
 
-fn graph(scene: &Scene<'_>, up: Vec<Named>, down: Vec<Named>, markers: Vec<Marker>) -> Timeline {
+fn graph(
+    context: &PanelContext<'_>,
+    up: Vec<Named>,
+    down: Vec<Named>,
+    markers: Vec<Marker>,
+) -> Timeline {
     let layers = |named: Vec<Named>| named.into_iter().map(|named| named.layer).collect();
-    let course = scene.timeline;
+    let course = context.timeline;
     let window = course.series.window;
     Timeline {
         up: layers(up),
         down: layers(down),
-        top: scene.look.overview.shown.top(),
-        label: scene.look.overview.shown.label(),
+        top: context.look.overview.shown.top(),
+        label: context.look.overview.shown.label(),
         end: course.end,
-        window: if window.is_zero() { scene.look.window } else { window },
+        window: if window.is_zero() { context.look.window } else { window },
         age: course.age,
         markers,
         cursor: course.cursor,
     }
 }
 
-fn layers(scene: &Scene<'_>) -> (Vec<Named>, Vec<Named>) {
-    let (series, snapshot) = (scene.timeline.series, scene.snapshot);
+fn layers(context: &PanelContext<'_>) -> (Vec<Named>, Vec<Named>) {
+    let (series, snapshot) = (context.timeline.series, context.snapshot);
     let one = |name, now, points: &Series, role| {
         vec![Named { name, now, layer: Layer { points: points.points.clone(), role, fill: 0 } }]
     };
-    match scene.look.overview.shown {
-        Shown::Blocks => blocks(snapshot, series, scene.is_warming()),
+    match context.look.overview.shown {
+        Shown::Blocks => blocks(snapshot, series, context.is_warming()),
         Shown::Hits => {
             let tokens = series.cached_share.points.iter().any(Option::is_some);
             let (points, now) = if tokens {

@@ -7,7 +7,7 @@ pub(in crate::tui) mod sums;
 use ratatui::layout::Rect;
 use row::{Columns, Writer};
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::domain::{Presence, SequenceHash, TreeNode, TreeRow, TreeSort};
 use crate::snapshot::TreePage;
 use crate::tui::keymap::Keymap;
@@ -48,11 +48,11 @@ pub(super) fn short(hash: SequenceHash) -> String {
 
 /// Returns the blocks in the run of `node` that are looked for, the selected match first.
 fn sought<'a>(
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     page: &'a TreePage,
     node: &TreeNode,
 ) -> impl Iterator<Item = SequenceHash> + use<'a> {
-    let find = scene.look.tree.find.as_ref();
+    let find = context.look.tree.find.as_ref();
     let search = find.zip(page.search.as_ref()).filter(|((text, _), search)| search.text == *text);
     let (found, which) =
         search.map_or((&[][..], 0), |((_, which), search)| (&search.found[..], *which));
@@ -89,15 +89,15 @@ const fn names_height(panel: u16) -> u16 {
 }
 
 /// Draws the panel.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let state = &scene.look.tree;
-    let page = view::page(scene.snapshot);
-    let title = title(scene, canvas.glyphs());
-    let inner = scene.frame(canvas, area, PanelId::Tree, title, notes(canvas, scene, page));
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let state = &context.look.tree;
+    let page = view::page(context.snapshot);
+    let title = title(context, canvas.glyphs());
+    let inner = context.frame(canvas, area, PanelId::Tree, title, notes(canvas, context, page));
     let Some(page) = page else {
-        let (said, role) = match (scene.past, scene.held) {
-            (true, _) => (not_kept(scene.keys, false), Role::Warn),
-            (false, true) => (not_frozen(scene.keys), Role::Warn),
+        let (said, role) = match (context.past, context.held) {
+            (true, _) => (not_kept(context.keys, false), Role::Warn),
+            (false, true) => (not_frozen(context.keys), Role::Warn),
             (false, false) => (String::from("loading prefixes"), Role::Muted),
         };
         for (y, line) in text::wrap(&said, inner.width.into()).iter().enumerate() {
@@ -122,7 +122,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     let deepest = usize::from(inner.width) / INDENTED / 2;
     let depth = page.rows.get(selected).map_or(0, |row| usize::from(row.depth));
     let base = depth.saturating_sub(deepest);
-    let writer = Writer { page, columns: &columns, glyphs: canvas.glyphs(), scene };
+    let writer = Writer { page, columns: &columns, glyphs: canvas.glyphs(), context };
     let items: Vec<Item> = shown
         .iter()
         .take(height + 1)
@@ -143,7 +143,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         canvas.upright(marks.intersection(rows));
     }
     if let [root] = page.rows.as_slice()
-        && let Some((why, role)) = bareness(scene, root)
+        && let Some((why, role)) = bareness(context, root)
     {
         let room = usize::from(inner.width).saturating_sub(BEFORE);
         for (at, line) in text::wrap(&why, room).iter().enumerate() {
@@ -151,35 +151,35 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         }
     }
     let end = Rect { y: inner.y + inner.height - below, height: below, ..inner };
-    sums::draw(canvas, end, scene, page);
+    sums::draw(canvas, end, context, page);
 }
 
 /// Returns why nothing follows the root, for people; none when something does.
-fn bareness(scene: &Scene<'_>, root: &TreeRow) -> Option<(String, Role)> {
-    let Some(worker) = scene.look.tree.worker else {
-        let role = if scene.is_warming() { Role::Unknown } else { Role::Warn };
-        return emptiness(scene, root).map(|why| (why, role));
+fn bareness(context: &PanelContext<'_>, root: &TreeRow) -> Option<(String, Role)> {
+    let Some(worker) = context.look.tree.worker else {
+        let role = if context.is_warming() { Role::Unknown } else { Role::Warn };
+        return emptiness(context, root).map(|why| (why, role));
     };
     if root.subtree > 0 || root.place.node != TreeNode::Root {
         return None;
     }
-    let own = scene.snapshot.workers.iter().find(|row| row.rank.worker == worker);
+    let own = context.snapshot.workers.iter().find(|row| row.rank.worker == worker);
     let why = match own.map(|row| (row.alias.as_str(), row.gone, row.left)) {
         None => String::from("Its worker is not in this picture."),
         Some((alias, true, Some(left))) => {
-            let (age, clock) = (text::span(scene.now.since(left)), text::clock(left));
+            let (age, clock) = (text::span(context.now.since(left)), text::clock(left));
             format!("{alias} left {age} ago, at {clock}Z, and its blocks with it.")
         }
         Some((alias, true, None)) => format!("{alias} left, and its blocks with it."),
         Some((alias, false, _)) => format!("Nothing of {alias} is in the index."),
     };
-    let all = with_keys(scene.keys, "{back} leads back.");
+    let all = with_keys(context.keys, "{back} leads back.");
     Some((format!("{why} {all}"), Role::Warn))
 }
 
 /// Returns why the tree of accepted blocks is empty, as far as events tell; none when it is not.
-pub(super) fn emptiness(scene: &Scene<'_>, root: &TreeRow) -> Option<String> {
-    let snapshot = scene.snapshot;
+pub(super) fn emptiness(context: &PanelContext<'_>, root: &TreeRow) -> Option<String> {
+    let snapshot = context.snapshot;
     if root.subtree > 0 || root.place.node != TreeNode::Root || snapshot.tree.accepted_blocks > 0 {
         return None;
     }
@@ -197,32 +197,32 @@ pub(super) fn emptiness(scene: &Scene<'_>, root: &TreeRow) -> Option<String> {
         }
         _ if refused * 2 > stores => {
             let past =
-                if scene.is_warming() { ", perhaps from before kvtop connected" } else { "" };
+                if context.is_warming() { ", perhaps from before kvtop connected" } else { "" };
             format!("{} were rejected: their parents are missing{past}.", of(refused))
         }
         _ => String::from("Everything that was stored is removed again."),
     })
 }
 
-fn title(scene: &Scene<'_>, glyphs: &Glyphs) -> String {
-    match narrowed(scene) {
-        Some(alias) => scene.trail(&[alias, "Prefixes"], glyphs),
+fn title(context: &PanelContext<'_>, glyphs: &Glyphs) -> String {
+    match narrowed(context) {
+        Some(alias) => context.trail(&[alias, "Prefixes"], glyphs),
         None => String::from("Prefixes"),
     }
 }
 
 /// Returns the short name of the worker whose prefixes alone are shown.
-fn narrowed<'a>(scene: &'a Scene<'_>) -> Option<&'a str> {
-    let worker = scene.look.tree.worker?;
-    let row = scene.snapshot.workers.iter().find(|row| row.rank.worker == worker);
+fn narrowed<'a>(context: &'a PanelContext<'_>) -> Option<&'a str> {
+    let worker = context.look.tree.worker?;
+    let row = context.snapshot.workers.iter().find(|row| row.rank.worker == worker);
     Some(row.map_or("?", |row| row.alias.as_str()))
 }
 
-fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec<Part> {
-    let state = &scene.look.tree;
-    let tree = &scene.snapshot.tree;
+fn notes(canvas: &Canvas<'_>, context: &PanelContext<'_>, page: Option<&TreePage>) -> Vec<Part> {
+    let state = &context.look.tree;
+    let tree = &context.snapshot.tree;
     let mut notes = Vec::new();
-    if let Some(alias) = narrowed(scene) {
+    if let Some(alias) = narrowed(context) {
         notes.push(part(format!("only {alias}  "), Role::Warn));
     }
     if state.root != TreeNode::Root {
@@ -239,13 +239,13 @@ fn notes(canvas: &Canvas<'_>, scene: &Scene<'_>, page: Option<&TreePage>) -> Vec
     notes.push(part(format!("sort: {sort}{}", canvas.glyphs().down), Role::Muted));
     let bar = canvas.glyphs().bar;
     if let Some(worker) = state.worker {
-        let own = scene.snapshot.workers.iter().filter(|row| row.rank.worker == worker);
+        let own = context.snapshot.workers.iter().filter(|row| row.rank.worker == worker);
         let blocks = text::count(own.map(|row| row.accepted).sum());
         notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
         return notes;
     }
     // Edges are not counted by graph deployment, and blocks only together with how they are shared.
-    let Some(graph) = &scene.snapshot.deployment.chosen else {
+    let Some(graph) = &context.snapshot.deployment.chosen else {
         let blocks = text::count(tree.distinct_blocks);
         notes.push(part(format!(" {bar} {blocks} blocks"), Role::Muted));
         notes.push(part(format!(" {bar} {} edges", text::count(tree.edges)), Role::Muted));

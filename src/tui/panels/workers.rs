@@ -13,7 +13,7 @@ use std::ops::Range;
 use cells::{Graphs, Pen, name};
 use ratatui::layout::Rect;
 
-use super::{PanelId, Scene};
+use super::{PanelContext, PanelId};
 use crate::domain::WorkerRank;
 use crate::dynamo::plane::EVENTS_BY_ZMQ;
 use crate::snapshot::{Gravity, PodRow, Snapshot, SourceRow, WorkerRow};
@@ -72,26 +72,26 @@ pub struct Sort {
 }
 
 /// Draws the table, or its worst row where there is room for one only.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    if area.height == 1 && !scene.framed {
-        return line(canvas, area, scene);
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    if area.height == 1 && !context.framed {
+        return line(canvas, area, context);
     }
-    let entries = entries(scene.snapshot, Sort::default());
+    let entries = entries(context.snapshot, Sort::default());
     let count = entries.len();
-    let (room, height) = inside(area, scene.framed);
-    let marked = if scene.look.overview.follows_worker { 2 } else { 0 };
+    let (room, height) = inside(area, context.framed);
+    let marked = if context.look.overview.follows_worker { 2 } else { 0 };
     let room = room.saturating_sub(marked);
     let mut wanted = Col::essential();
     if room >= WORDS_BESIDE_GRAPHS {
         wanted.insert(Col::State);
     }
-    let sums = !scene.framed;
-    let page = page(area, scene.framed, count, sums);
-    let first = scene.look.first_worker.min(count.saturating_sub(page));
+    let sums = !context.framed;
+    let page = page(area, context.framed, count, sums);
+    let first = context.look.first_worker.min(count.saturating_sub(page));
     let total = has_total(height, count, sums);
-    let mut table = table(canvas, scene, (&entries, first..first + page), &wanted, (room, total));
-    if scene.look.overview.follows_worker {
-        let at = position(&entries, scene.look.workers.selected);
+    let mut table = table(canvas, context, (&entries, first..first + page), &wanted, (room, total));
+    if context.look.overview.follows_worker {
+        let at = position(&entries, context.look.workers.selected);
         table.point_at(at.wrapping_sub(first), canvas.glyphs());
     }
     let mut notes = vec![part(format!("worst first {}", canvas.glyphs().down), Role::Muted)];
@@ -99,20 +99,20 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         let shown = format!("{}-{} of {count}  ", first + 1, (first + page).min(count));
         notes.insert(0, part(shown, Role::Muted));
     }
-    let inner = scene.frame(canvas, area, PanelId::Workers, format!("Workers {count}"), notes);
+    let inner = context.frame(canvas, area, PanelId::Workers, format!("Workers {count}"), notes);
     if count == 0 {
-        return wait(canvas, inner, scene);
+        return wait(canvas, inner, context);
     }
     table.draw(canvas, inner, Table::names_fit(inner.height), 0);
 }
 
 /// Draws the table of the view of workers: with a selection, in the order and with the columns that
 /// were chosen.
-pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let state = &scene.look.workers;
-    let entries = listed(scene.snapshot, state);
+pub fn choose(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let state = &context.look.workers;
+    let entries = listed(context.snapshot, state);
     let count = entries.len();
-    let (room, height) = inside(area, scene.framed);
+    let (room, height) = inside(area, context.framed);
     let selected = position(&entries, state.selected);
     // The mark beside the selected row takes two columns.
     let room = room.saturating_sub(2);
@@ -120,10 +120,10 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if room >= WORDS && wanted == Col::usual() {
         wanted.insert(Col::State);
     }
-    let page = page(area, scene.framed, count, true);
+    let page = page(area, context.framed, count, true);
     let first = selected / page * page;
     let total = has_total(height, count, true);
-    let mut table = table(canvas, scene, (&entries, first..first + page), &wanted, (room, total));
+    let mut table = table(canvas, context, (&entries, first..first + page), &wanted, (room, total));
     table.point_at(selected - first, canvas.glyphs());
     let glyphs = canvas.glyphs();
     let way = if state.sort.reversed { glyphs.up } else { glyphs.down };
@@ -133,15 +133,15 @@ pub fn choose(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
         let shown = format!("{}-{} of {count}  ", first + 1, (first + page).min(count));
         notes.insert(0, part(shown, Role::Muted));
     }
-    let all = scene.snapshot.workers.len();
+    let all = context.snapshot.workers.len();
     let title = if state.typed.trim().is_empty() {
         format!("Workers {count}")
     } else {
         format!("Workers, {count} of {all} match {}", state.typed)
     };
-    let inner = scene.frame(canvas, area, PanelId::WorkerTable, title, notes);
+    let inner = context.frame(canvas, area, PanelId::WorkerTable, title, notes);
     if all == 0 {
-        return wait(canvas, inner, scene);
+        return wait(canvas, inner, context);
     }
     if count == 0 {
         let none = "no worker matches; Esc clears the filter";
@@ -171,25 +171,25 @@ fn inside(area: Rect, framed: bool) -> (usize, u16) {
 }
 
 /// Says why there are no workers: what Kubernetes complains of, or that none has been seen yet.
-fn wait(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+fn wait(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let complains = |row: &&SourceRow| row.name == "kubernetes" && !row.why.is_empty();
-    let found = scene.snapshot.sources.iter().find(complains);
+    let found = context.snapshot.sources.iter().find(complains);
     let found = found.filter(|row| matches!(judge::source(row).state, State::Warn | State::Fail));
     let (said, role) = match found {
         Some(row) => {
             (format!("kubernetes: {}", text::clean(&row.why)), judge::source(row).state.role())
         }
-        None => (waiting(scene), Role::Muted),
+        None => (waiting(context), Role::Muted),
     };
     for (line, y) in text::wrap(&said, area.width.into()).iter().zip(0..area.height) {
         canvas.put(area, 0, y, line, role);
     }
 }
 
-fn waiting(scene: &Scene<'_>) -> String {
-    if scene.snapshot.frames == 0 {
+fn waiting(context: &PanelContext<'_>) -> String {
+    if context.snapshot.frames == 0 {
         String::from("no data yet: waiting for the first event")
-    } else if scene.snapshot.is_silent_on_nats() {
+    } else if context.snapshot.is_silent_on_nats() {
         format!("no KV event over NATS yet: {EVENTS_BY_ZMQ}")
     } else {
         String::from("no worker seen yet: they appear with their first KV event")
@@ -197,8 +197,8 @@ fn waiting(scene: &Scene<'_>) -> String {
 }
 
 /// Draws how many workers are in which state, and names the worst.
-fn line(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let entries = entries(scene.snapshot, Sort::default());
+fn line(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let entries = entries(context.snapshot, Sort::default());
     let Some(worst) = entries.first() else {
         canvas.put(area, 0, 0, "kvtop: no worker yet", Role::Muted);
         return;
@@ -299,22 +299,22 @@ pub fn position(entries: &[Entry<'_>], selected: Option<WorkerRank>) -> usize {
 /// Returns the table with its visible rows.
 fn table(
     canvas: &Canvas<'_>,
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     (entries, visible): (&[Entry<'_>], Range<usize>),
     wanted: &BTreeSet<Col>,
     (room, total): (usize, bool),
 ) -> Table {
     let glyphs = canvas.glyphs();
-    let plan = Plan::new(entries, wanted, room, scene, glyphs);
+    let plan = Plan::new(entries, wanted, room, context, glyphs);
     let Plan { cols, columns, widths, bar, course, .. } = plan;
     let (events, requests) =
-        (scene.snapshot.hears_events(), scene.snapshot.router.tells_of_requests());
+        (context.snapshot.hears_events(), context.snapshot.router.tells_of_requests());
     let (name, sizes) = (widths.name, widths.sizes);
     let graphs = Graphs { bar, course };
-    let pen = Pen { scene, glyphs, room, name, sizes, graphs, events, requests };
+    let pen = Pen { context, glyphs, room, name, sizes, graphs, events, requests };
     let cells = |entry: &Entry<'_>| cols.iter().map(|col| pen.cell(*col, entry)).collect();
     // Without a frame nothing else says that there are more.
-    let unseen = if scene.framed { 0 } else { entries.len().saturating_sub(visible.len()) };
+    let unseen = if context.framed { 0 } else { entries.len().saturating_sub(visible.len()) };
     let sum = |col: &Col| match col {
         Col::Name if unseen > 0 => part(format!("total, {unseen} more"), Role::Title),
         col => pen.total(*col),
@@ -327,8 +327,8 @@ fn table(
 }
 
 /// Returns true for columns that are wanted and say something.
-fn is_shown(col: Col, wanted: &BTreeSet<Col>, scene: &Scene<'_>) -> bool {
-    col.is_fixed() || (col.is_useful(scene.snapshot) && wanted.contains(&col))
+fn is_shown(col: Col, wanted: &BTreeSet<Col>, context: &PanelContext<'_>) -> bool {
+    col.is_fixed() || (col.is_useful(context.snapshot) && wanted.contains(&col))
 }
 
 /// Returns true while nobody chose columns.

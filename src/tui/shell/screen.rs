@@ -91,9 +91,9 @@ impl Shell {
 
     fn panels(&self, canvas: &mut Canvas<'_>, live: &Snapshot, layout: &layout::Layout) {
         let look = Look { focus: layout.focus(self.look.focus), ..self.look.clone() };
-        let scene = self.stage(live, layout).scene(&look);
+        let context = self.stage(live, layout).panel_context(&look);
         for (id, area) in &layout.panels {
-            panels::draw(canvas, *area, *id, &scene);
+            panels::draw(canvas, *area, *id, &context);
         }
     }
 

@@ -175,7 +175,7 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
 fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     let Some(area) = stage.layout.panel(PanelId::Event) else { return Reply::Done };
     let page = stream::event_page(area, stage.layout.framed).max(1);
-    let last = stream::last(&stage.scene(look), area);
+    let last = stream::last(&stage.panel_context(look), area);
     look.events.first_line = moved(look.events.first_line, by, page, last);
     Reply::Done
 }

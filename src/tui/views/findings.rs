@@ -87,7 +87,7 @@ fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     let Some(area) = area else { return Reply::Done };
     let page = panel::detail::page(area, layout.framed).max(1);
     // The glyphs decide nothing about how many rows there are.
-    let last = panel::detail::last(&stage.scene(look), area, Glyphs::UNICODE);
+    let last = panel::detail::last(&stage.panel_context(look), area, Glyphs::UNICODE);
     look.findings.first_line = moved(look.findings.first_line, by, page, last);
     Reply::Done
 }

@@ -182,7 +182,7 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
 fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     let Some(area) = stage.layout.panel(PanelId::Decision) else { return Reply::Done };
     let page = routing::decision_page(area, stage.layout.framed).max(1);
-    let last = routing::last(&stage.scene(look), area);
+    let last = routing::last(&stage.panel_context(look), area);
     look.routing.first_line = moved(look.routing.first_line, by, page, last);
     Reply::Done
 }

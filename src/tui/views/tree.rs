@@ -217,7 +217,7 @@ fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) {
     let Some(area) = stage.layout.panel(PanelId::Prefix) else { return };
     let page = panel::detail::page(area, stage.layout.framed).max(1);
     // The glyphs decide nothing about how many rows there are.
-    let last = panel::detail::last(&stage.scene(look), area, Glyphs::UNICODE);
+    let last = panel::detail::last(&stage.panel_context(look), area, Glyphs::UNICODE);
     look.tree.first_line = moved(look.tree.first_line, by, page, last);
 }
 

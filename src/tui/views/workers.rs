@@ -230,14 +230,14 @@ fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     let focus = stage.layout.focus(look.focus);
     let Some(area) = stage.layout.panel(focus) else { return Reply::Done };
     let page = worker::page(area, stage.layout.framed).max(1);
-    let scene = stage.scene(look);
+    let context = stage.panel_context(look);
     match focus {
         PanelId::Worker => {
-            let last = worker::last(&scene, area);
+            let last = worker::last(&context, area);
             look.workers.first_line = moved(look.workers.first_line, by, page, last);
         }
         PanelId::WorkerMemory => {
-            let last = memory::last(&scene, area);
+            let last = memory::last(&context, area);
             look.workers.first_figure = moved(look.workers.first_figure, by, page, last);
         }
         // Graphs do not scroll.
@@ -270,7 +270,7 @@ fn optional() -> impl Iterator<Item = Col> {
 
 fn columns_of(look: &Look, at: usize, stage: &Stage<'_>) -> Picker {
     let area = stage.layout.panel(PanelId::WorkerTable).unwrap_or_default();
-    let lost = table::crowded_out(area, &stage.scene(look), Glyphs::UNICODE);
+    let lost = table::crowded_out(area, &stage.panel_context(look), Glyphs::UNICODE);
     let choice = |col: Col| {
         let on = look.workers.columns.contains(&col);
         let room = if lost.contains(&col) { "no room now: " } else { "" };

@@ -8,7 +8,7 @@ use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow};
 use crate::tui::findings;
 use crate::tui::keymap::Keymap;
 use crate::tui::keymap::names::with_keys;
-use crate::tui::panels::{PanelId, Scene};
+use crate::tui::panels::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
@@ -18,21 +18,21 @@ use crate::tui::widgets::sheet::{Proof, Sheet};
 const NAMED: u16 = 4;
 
 /// Draws it from the row on that the UI wants.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let glyphs = canvas.glyphs();
-    let Some(item) = selected(scene.snapshot, &scene.look.findings) else {
-        scene.frame(canvas, area, PanelId::Finding, "Nothing selected", Vec::new());
+    let Some(item) = selected(context.snapshot, &context.look.findings) else {
+        context.frame(canvas, area, PanelId::Finding, "Nothing selected", Vec::new());
         return;
     };
     let title = format!("{} {}", item.id(), item.name());
-    let lines = rows(&item, scene, inside(area, scene.framed), glyphs);
-    let page = page(area, scene.framed);
-    let first = scene.look.findings.first_line.min(lines.len().saturating_sub(page));
+    let lines = rows(&item, context, inside(area, context.framed), glyphs);
+    let page = page(area, context.framed);
+    let first = context.look.findings.first_line.min(lines.len().saturating_sub(page));
     let below = lines.len().saturating_sub(first + page);
     let room = usize::from(area.width).saturating_sub(text::width(&title) + 10);
-    let notes = notes(&item, scene.now, below, room, glyphs);
-    let mut inner = scene.frame(canvas, area, PanelId::Finding, title.clone(), notes.clone());
-    if !scene.framed && area.height >= NAMED {
+    let notes = notes(&item, context.now, below, room, glyphs);
+    let mut inner = context.frame(canvas, area, PanelId::Finding, title.clone(), notes.clone());
+    if !context.framed && area.height >= NAMED {
         let x = canvas.put(inner, 0, 0, &title, Role::Title);
         if usize::from(x) + 2 + width(&notes) <= inner.width.into() {
             canvas.parts_right(inner, 0, &notes);
@@ -45,10 +45,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 }
 
 /// Returns the last row from which on it can be shown in `area`.
-pub fn last(scene: &Scene<'_>, area: Rect, glyphs: &'static Glyphs) -> usize {
-    let Some(item) = selected(scene.snapshot, &scene.look.findings) else { return 0 };
-    let rows = rows(&item, scene, inside(area, scene.framed), glyphs).len();
-    rows.saturating_sub(page(area, scene.framed))
+pub fn last(context: &PanelContext<'_>, area: Rect, glyphs: &'static Glyphs) -> usize {
+    let Some(item) = selected(context.snapshot, &context.look.findings) else { return 0 };
+    let rows = rows(&item, context, inside(area, context.framed), glyphs).len();
+    rows.saturating_sub(page(area, context.framed))
 }
 
 /// Returns the rows for its text: all but the frame, or the name where there is no frame.
@@ -91,21 +91,26 @@ fn notes(
 /// Returns its rows: all of them while it is read, evidence in short while the list is.
 fn rows(
     item: &Item<'_>,
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     width: usize,
     glyphs: &'static Glyphs,
 ) -> Vec<Vec<Part>> {
-    let mut sheet = Sheet::new(width, scene.look.focus == PanelId::Finding, glyphs);
+    let mut sheet = Sheet::new(width, context.look.focus == PanelId::Finding, glyphs);
     match item {
         Item::Finding(finding) | Item::Past(finding) => {
-            self::finding(&mut sheet, finding, scene, glyphs);
+            self::finding(&mut sheet, finding, context, glyphs);
         }
         Item::Check(check) => self::check(&mut sheet, check, glyphs),
     }
     sheet.rows
 }
 
-fn finding(sheet: &mut Sheet, finding: &FindingRow, scene: &Scene<'_>, glyphs: &'static Glyphs) {
+fn finding(
+    sheet: &mut Sheet,
+    finding: &FindingRow,
+    context: &PanelContext<'_>,
+    glyphs: &'static Glyphs,
+) {
     let (mark, role) = match finding.resolved {
         Some(_) => (glyphs.dot, Role::Muted),
         None => (findings::glyph(finding.severity, glyphs), findings::role(finding.severity)),
@@ -122,7 +127,7 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, scene: &Scene<'_>, glyphs: &
         None => format!("raised at {raised}Z"),
     };
     sheet.say("SINCE", &when, Role::Fg);
-    if let Some(mending) = findings::mending(finding, scene.now) {
+    if let Some(mending) = findings::mending(finding, context.now) {
         sheet.say("", &mending, Role::Resolved);
     }
     sheet.gap();
@@ -135,13 +140,13 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, scene: &Scene<'_>, glyphs: &
     }
     sheet.gap();
     let proofs: Vec<_> =
-        finding.evidence.iter().map(|row| proof(row, scene, mark, role, glyphs)).collect();
+        finding.evidence.iter().map(|row| proof(row, context, mark, role, glyphs)).collect();
     sheet.evidence("EVIDENCE", &proofs);
     sheet.gap();
     sheet.say("REFUTED BY", &finding.refuted_by, Role::Fg);
     sheet.gap();
     if let Some(fix) = &finding.fix {
-        apply(sheet, fix, scene.keys);
+        apply(sheet, fix, context.keys);
     }
     sheet.gap();
     for (at, other) in finding.competing.iter().enumerate() {
@@ -155,7 +160,7 @@ fn finding(sheet: &mut Sheet, finding: &FindingRow, scene: &Scene<'_>, glyphs: &
 
 fn proof(
     row: &EvidenceRow,
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     mark: &'static str,
     role: Role,
     glyphs: &Glyphs,
@@ -170,7 +175,7 @@ fn proof(
         claim: format!("{against}{}", clean(&row.claim)),
         value: clean(&row.value),
         source: clean(&row.source),
-        age: row.at.map(|at| scene.age(at)).unwrap_or_default(),
+        age: row.at.map(|at| context.age(at)).unwrap_or_default(),
     }
 }
 

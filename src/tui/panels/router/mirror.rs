@@ -1,19 +1,19 @@
 //! The copy of the router's index: its size, and reasons why it may differ from a router's own.
 
 use super::{Fact, fact};
-use crate::tui::panels::Scene;
+use crate::tui::panels::PanelContext;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::part;
 
-pub(super) fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
-    let tree = &scene.snapshot.tree;
+pub(super) fn facts(context: &PanelContext<'_>, glyphs: &Glyphs) -> Vec<Fact> {
+    let tree = &context.snapshot.tree;
     let dot = glyphs.dot;
     let count = |value: u64| text::count(value);
-    if !scene.snapshot.hears_events() {
+    if !context.snapshot.hears_events() {
         let unheard = part(format!("{} no KV events received", glyphs.none), Role::Unknown);
         let mut facts = vec![fact("index copy", vec![unheard])];
-        facts.extend(rejects(scene, glyphs));
+        facts.extend(rejects(context, glyphs));
         return facts;
     }
     let mut facts = vec![fact(
@@ -31,7 +31,7 @@ pub(super) fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     for why in &tree.incomplete {
         facts.push(fact("", vec![part(format!("{} {why}", glyphs.unknown), Role::Unknown)]));
     }
-    facts.extend(rejects(scene, glyphs));
+    facts.extend(rejects(context, glyphs));
     let used = format!("{} of {}", text::bytes(tree.memory_bytes), text::bytes(tree.memory_limit));
     let mut memory = vec![part(used, Role::Fg)];
     if tree.shed_blocks > 0 {
@@ -46,8 +46,8 @@ pub(super) fn facts(scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Fact> {
     facts
 }
 
-fn rejects(scene: &Scene<'_>, glyphs: &Glyphs) -> Option<Fact> {
-    let rejects = &scene.snapshot.rejects;
+fn rejects(context: &PanelContext<'_>, glyphs: &Glyphs) -> Option<Fact> {
+    let rejects = &context.snapshot.rejects;
     if rejects.count == 0 {
         return None;
     }

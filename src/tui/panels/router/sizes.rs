@@ -6,7 +6,7 @@ use super::{Fact, missing};
 use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject};
 use crate::snapshot::{ClaimRow, Snapshot};
 use crate::tui::judge::{self, State};
-use crate::tui::panels::Scene;
+use crate::tui::panels::PanelContext;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::part;
 
@@ -28,12 +28,12 @@ fn sides_of(claims: &Claims) -> BTreeMap<u64, Vec<ClaimOf>> {
     sides
 }
 
-pub(super) fn fact(scene: &Scene<'_>, glyphs: &Glyphs) -> Fact {
-    let claims = claims(scene.snapshot);
+pub(super) fn fact(context: &PanelContext<'_>, glyphs: &Glyphs) -> Fact {
+    let claims = claims(context.snapshot);
     if claims.is_empty() {
         return super::fact("block size", vec![missing("not reported yet", glyphs)]);
     }
-    let (state, word) = verdict(&claims, judge::sizes_found(scene.snapshot));
+    let (state, word) = verdict(&claims, judge::sizes_found(context.snapshot));
     // By size, so that the two sides of a disagreement stand against each other.
     let sides = said(&sides_of(&claims), glyphs);
     let mut parts = vec![part(format!("{} {sides}", state.glyph(glyphs)), state.role())];

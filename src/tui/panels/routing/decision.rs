@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{aligned, blocks, chosen, cost, margin, runner_up, selected, worker};
 use crate::snapshot::{DecisionRow, TermRow};
-use crate::tui::panels::{PanelId, Scene, reader};
+use crate::tui::panels::{PanelContext, PanelId, reader};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -16,28 +16,28 @@ const CANDIDATES: usize = 256;
 const TIE: f64 = 0.000_5;
 
 /// Draws it from the row on that the UI wants.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let Some(row) = selected(scene.snapshot, &scene.look.routing) else {
-        let none = match scene.look.routing.selected {
-            _ if scene.snapshot.decisions.is_empty() => "No decision yet",
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let Some(row) = selected(context.snapshot, &context.look.routing) else {
+        let none = match context.look.routing.selected {
+            _ if context.snapshot.decisions.is_empty() => "No decision yet",
             None => "No decision matches",
             Some(_) => "A decision that is not kept any more",
         };
-        scene.frame(canvas, area, PanelId::Decision, none, Vec::new());
+        context.frame(canvas, area, PanelId::Decision, none, Vec::new());
         return;
     };
     let title = format!("{} to {}", text::clock_millis(row.at), row.alias);
-    let lines = rows(row, scene, reader::inside(area, scene.framed), canvas.glyphs());
-    let first = scene.look.routing.first_line;
-    reader::draw(canvas, area, scene, (PanelId::Decision, &title), &lines, first);
+    let lines = rows(row, context, reader::inside(area, context.framed), canvas.glyphs());
+    let first = context.look.routing.first_line;
+    reader::draw(canvas, area, context, (PanelId::Decision, &title), &lines, first);
 }
 
 /// Returns the last row from which on it can be shown in `area`.
-pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
-    let Some(row) = selected(scene.snapshot, &scene.look.routing) else { return 0 };
+pub fn last(context: &PanelContext<'_>, area: Rect) -> usize {
+    let Some(row) = selected(context.snapshot, &context.look.routing) else { return 0 };
     // The glyphs decide nothing about how many rows there are.
-    let rows = rows(row, scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
-    rows.saturating_sub(page(area, scene.framed))
+    let rows = rows(row, context, reader::inside(area, context.framed), Glyphs::UNICODE).len();
+    rows.saturating_sub(page(area, context.framed))
 }
 
 /// Returns the rows for its text.
@@ -47,18 +47,18 @@ pub fn page(area: Rect, framed: bool) -> usize {
 
 fn rows(
     row: &DecisionRow,
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     width: usize,
     glyphs: &'static Glyphs,
 ) -> Vec<Vec<Part>> {
     let mut sheet = Sheet::new(width, true, glyphs);
-    let chosen_name = worker(scene.snapshot, row);
+    let chosen_name = worker(context.snapshot, row);
     sheet.say("CHOSEN", &chosen_name, Role::Title);
     verdict(&mut sheet, row, glyphs);
-    sheet.say("OVERLAP", &overlap(row, scene, glyphs), Role::Fg);
+    sheet.say("OVERLAP", &overlap(row, context, glyphs), Role::Fg);
     candidates(&mut sheet, row, width, glyphs);
     sheet.gap();
-    formula(&mut sheet, row, scene);
+    formula(&mut sheet, row, context);
     sheet.gap();
     let request = row.request.as_deref().unwrap_or("not named in this version's log");
     sheet.say("REQUEST", request, Role::Fg);
@@ -90,7 +90,7 @@ fn verdict(sheet: &mut Sheet, row: &DecisionRow, glyphs: &Glyphs) {
 }
 
 /// Returns what was found cached, in blocks and in tokens, and of how much.
-fn overlap(row: &DecisionRow, scene: &Scene<'_>, glyphs: &Glyphs) -> String {
+fn overlap(row: &DecisionRow, context: &PanelContext<'_>, glyphs: &Glyphs) -> String {
     let Some(cached) = row.cached_blocks else {
         return format!("{} not printed by this version", glyphs.none);
     };
@@ -106,7 +106,7 @@ fn overlap(row: &DecisionRow, scene: &Scene<'_>, glyphs: &Glyphs) -> String {
         said = format!("{said}, of a prompt of {} tokens", text::thousands(tokens));
     }
     let of_row = |row: &crate::snapshot::WorkerRow| row.block_size.router.or(row.block_size.card);
-    let size = scene.snapshot.workers.iter().find(|it| it.rank.worker == row.worker);
+    let size = context.snapshot.workers.iter().find(|it| it.rank.worker == row.worker);
     if let Some(size) = size.and_then(of_row).filter(|_| cached > 0.0) {
         let tokens = text::thousands(text::cells(cached * f64::from(size)) as u64);
         said = format!("{said}: {tokens} tokens at {size} a block");
@@ -115,7 +115,7 @@ fn overlap(row: &DecisionRow, scene: &Scene<'_>, glyphs: &Glyphs) -> String {
 }
 
 /// Writes the formula of the version, with the numbers of the worker chosen.
-fn formula(sheet: &mut Sheet, row: &DecisionRow, scene: &Scene<'_>) {
+fn formula(sheet: &mut Sheet, row: &DecisionRow, context: &PanelContext<'_>) {
     let credited = row.terms.iter().any(|term| term.credit.is_some());
     let weight = chosen(row).map_or(1.0, |term| term.weight);
     if row.terms.is_empty() {
@@ -134,7 +134,7 @@ fn formula(sheet: &mut Sheet, row: &DecisionRow, scene: &Scene<'_>) {
     let said = format!("{unit}the overlap counts by leaving less to prefill");
     sheet.say("", &said, Role::Muted);
     if row.terms.is_empty() {
-        let version = scene.snapshot.deployment.version.as_deref();
+        let version = context.snapshot.deployment.version.as_deref();
         let version = version
             .map_or_else(|| String::from("This version"), |version| format!("Dynamo {version}"));
         let said = format!(

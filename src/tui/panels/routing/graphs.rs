@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::detail;
-use crate::tui::panels::{PanelId, Scene};
+use crate::tui::panels::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, part};
@@ -14,11 +14,11 @@ use crate::tui::widgets::sparkline::largest;
 const LINES: usize = Role::SERIES.len();
 
 /// Draws requests routed per second, a line for each of the workers that get most.
-pub fn rates(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+pub fn rates(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let (id, title) = (PanelId::RoutedRates, "Decisions/s by worker");
-    let total = scene.snapshot.router.routed.max(1) as f64;
-    let Some(detail) = detail(scene.snapshot) else {
-        return missing(canvas, area, scene, id, title);
+    let total = context.snapshot.router.routed.max(1) as f64;
+    let Some(detail) = detail(context.snapshot) else {
+        return missing(canvas, area, context, id, title);
     };
     let shares = || detail.shares.iter().take(LINES).zip(Role::SERIES).enumerate();
     let mut notes = Vec::new();
@@ -31,30 +31,30 @@ pub fn rates(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
     if more > 0 {
         notes.push(part(format!("  {more} more"), Role::Muted));
     }
-    let title = format!("{title}{}", scene.kept(detail.window));
-    let inner = scene.frame(canvas, area, id, title, notes);
+    let title = format!("{title}{}", context.kept(detail.window));
+    let inner = context.frame(canvas, area, id, title, notes);
     let line = |(at, (share, role)): (usize, (&'_ crate::snapshot::ShareRow, Role))| {
         let digit = u32::try_from(at).ok().and_then(|at| char::from_digit(at, 10));
         (share.series.points.clone(), role, digit.unwrap_or('*'))
     };
     let points: Vec<_> = shares().map(line).collect();
     let lines = points.iter().map(|(points, role, mark)| Line { points, role: *role, mark: *mark });
-    let ends = scene.ends(detail.window);
+    let ends = context.ends(detail.window);
     Chart { lines: lines.collect(), top: None, label: text::short, ends }.draw(canvas, inner);
 }
 
 /// Draws the mean time to first token.
-pub fn ttft(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+pub fn ttft(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let (id, title) = (PanelId::Ttft, "Time to first token, s");
-    let Some(detail) = detail(scene.snapshot) else {
-        return missing(canvas, area, scene, id, title);
+    let Some(detail) = detail(context.snapshot) else {
+        return missing(canvas, area, context, id, title);
     };
-    let now = scene.snapshot.router.ttft_mean.filter(|mean| mean.is_finite());
+    let now = context.snapshot.router.ttft_mean.filter(|mean| mean.is_finite());
     let now = now.map_or_else(|| canvas.glyphs().none.to_owned(), |mean| format!("{mean:.2}"));
     let notes = vec![part(format!("mean {now}"), Role::Series5)];
-    let inner = scene.frame(canvas, area, id, title, notes);
+    let inner = context.frame(canvas, area, id, title, notes);
     let line = Line { points: &detail.ttft.points, role: Role::Series5, mark: '*' };
-    let ends = scene.ends(scene.snapshot.series.window);
+    let ends = context.ends(context.snapshot.series.window);
     let top = Some(scale(largest(&detail.ttft.points, 0.0), 0.05));
     Chart { lines: vec![line], top, label: seconds, ends }.draw(canvas, inner);
 }
@@ -72,7 +72,13 @@ fn seconds(value: f64) -> String {
     }
 }
 
-fn missing(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, id: PanelId, title: &str) {
-    let inner = scene.frame(canvas, area, id, title, Vec::new());
-    scene.unanswered(canvas, inner);
+fn missing(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    context: &PanelContext<'_>,
+    id: PanelId,
+    title: &str,
+) {
+    let inner = context.frame(canvas, area, id, title, Vec::new());
+    context.unanswered(canvas, inner);
 }

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::detail;
-use crate::tui::panels::{PanelId, Scene};
+use crate::tui::panels::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, part};
@@ -15,15 +15,15 @@ const NAME: usize = 8;
 const NUMBERS: usize = 26;
 
 /// Draws a bar for each worker, the one with the most requests first.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let Some(detail) = detail(scene.snapshot) else {
-        let inner = scene.frame(canvas, area, PanelId::Shares, "Shares of requests", Vec::new());
-        return scene.unanswered(canvas, inner);
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let Some(detail) = detail(context.snapshot) else {
+        let inner = context.frame(canvas, area, PanelId::Shares, "Shares of requests", Vec::new());
+        return context.unanswered(canvas, inner);
     };
     let ranks = detail.shares.len() + detail.more;
-    let notes = vec![part(format!("{ranks} of {}", scene.snapshot.workers.len()), Role::Muted)];
-    let inner = scene.frame(canvas, area, PanelId::Shares, "Shares of requests", notes);
-    let total = scene.snapshot.router.routed;
+    let notes = vec![part(format!("{ranks} of {}", context.snapshot.workers.len()), Role::Muted)];
+    let inner = context.frame(canvas, area, PanelId::Shares, "Shares of requests", notes);
+    let total = context.snapshot.router.routed;
     if total == 0 {
         canvas.put(inner, 0, 0, "no request routed yet", Role::Muted);
         return;

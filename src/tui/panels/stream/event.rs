@@ -4,30 +4,30 @@ use ratatui::layout::Rect;
 
 use super::{filtered, position};
 use crate::snapshot::{Answer, EventDetail, EventRow, FrameView};
-use crate::tui::panels::{PanelId, Scene, events, reader};
+use crate::tui::panels::{PanelContext, PanelId, events, reader};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
 use crate::tui::widgets::sheet::Sheet;
 
 /// Draws it from the row on that the UI wants.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let Some(row) = selected(scene) else {
-        scene.frame(canvas, area, PanelId::Event, "No event", Vec::new());
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let Some(row) = selected(context) else {
+        context.frame(canvas, area, PanelId::Event, "No event", Vec::new());
         return;
     };
     let title = format!("{} {} {}", text::clock_millis(row.at), row.who, row.kind.name());
-    let lines = rows(row, scene, reader::inside(area, scene.framed), canvas.glyphs());
-    let first = scene.look.events.first_line;
-    reader::draw(canvas, area, scene, (PanelId::Event, &title), &lines, first);
+    let lines = rows(row, context, reader::inside(area, context.framed), canvas.glyphs());
+    let first = context.look.events.first_line;
+    reader::draw(canvas, area, context, (PanelId::Event, &title), &lines, first);
 }
 
 /// Returns the last row from which on it can be shown in `area`.
-pub fn last(scene: &Scene<'_>, area: Rect) -> usize {
-    let Some(row) = selected(scene) else { return 0 };
+pub fn last(context: &PanelContext<'_>, area: Rect) -> usize {
+    let Some(row) = selected(context) else { return 0 };
     // The glyphs decide nothing about how many rows there are.
-    let rows = rows(row, scene, reader::inside(area, scene.framed), Glyphs::UNICODE).len();
-    rows.saturating_sub(page(area, scene.framed))
+    let rows = rows(row, context, reader::inside(area, context.framed), Glyphs::UNICODE).len();
+    rows.saturating_sub(page(area, context.framed))
 }
 
 /// Returns the rows for its text.
@@ -44,9 +44,9 @@ pub fn lines_to_copy(answer: &Answer, number: u64) -> Vec<String> {
     [head, frame.decoded.clone(), frame.body.clone()].concat()
 }
 
-fn selected<'a>(scene: &Scene<'a>) -> Option<&'a EventRow> {
-    let rows = filtered(scene.snapshot, &scene.look.events);
-    position(&rows, scene.look.events.selected).and_then(|at| rows.get(at).copied())
+fn selected<'a>(context: &PanelContext<'a>) -> Option<&'a EventRow> {
+    let rows = filtered(context.snapshot, &context.look.events);
+    position(&rows, context.look.events.selected).and_then(|at| rows.get(at).copied())
 }
 
 fn detail(answer: &Answer, number: u64) -> Option<&EventDetail> {
@@ -58,7 +58,7 @@ fn detail(answer: &Answer, number: u64) -> Option<&EventDetail> {
 
 fn rows(
     row: &EventRow,
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     width: usize,
     glyphs: &'static Glyphs,
 ) -> Vec<Vec<Part>> {
@@ -72,11 +72,11 @@ fn rows(
         );
         sheet.say("SIMILAR", &said, Role::Fg);
     }
-    let ago = text::span(scene.now.since(row.at));
+    let ago = text::span(context.now.since(row.at));
     let when = format!("{}Z, {ago} ago, from {}", text::clock_millis(row.at), row.source);
     sheet.say("WHEN", &when, Role::Fg);
     sheet.gap();
-    let Some(detail) = detail(scene.answer, row.number) else {
+    let Some(detail) = detail(context.answer, row.number) else {
         return sheet.rows;
     };
     if let Some(frame) = &detail.frame {

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use super::{emptiness, name, presence, short};
 use crate::domain::{SequenceHash, TreeNode, TreeRow, TreeRowKind};
 use crate::snapshot::{TreeDetail, TreePage, TreeShare};
-use crate::tui::panels::{PanelId, Scene};
+use crate::tui::panels::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::views::tree as view;
@@ -17,12 +17,12 @@ use crate::tui::widgets::canvas::{Canvas, Part, part, width};
 const LABEL: usize = 8;
 
 /// Draws the panel.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
-    let (title, notes) = heading(scene, canvas.glyphs());
-    let inner = scene.frame(canvas, area, PanelId::Prefix, title, notes);
-    let lines = lines(scene, inner.width.into(), canvas.glyphs());
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
+    let (title, notes) = heading(context, canvas.glyphs());
+    let inner = context.frame(canvas, area, PanelId::Prefix, title, notes);
+    let lines = lines(context, inner.width.into(), canvas.glyphs());
     let last = lines.len().saturating_sub(inner.height.into());
-    let first = scene.look.tree.first_line.min(last);
+    let first = context.look.tree.first_line.min(last);
     for (y, line) in lines.iter().skip(first).take(inner.height.into()).enumerate() {
         canvas.parts(inner, 0, text::coordinate(y), line);
     }
@@ -42,29 +42,29 @@ pub fn page(area: Rect, framed: bool) -> usize {
 }
 
 /// Returns the last row from which on the panel is full.
-pub fn last(scene: &Scene<'_>, area: Rect, glyphs: &'static Glyphs) -> usize {
-    let width = area.width.saturating_sub(if scene.framed { 4 } else { 0 });
-    lines(scene, width.into(), glyphs).len().saturating_sub(page(area, scene.framed))
+pub fn last(context: &PanelContext<'_>, area: Rect, glyphs: &'static Glyphs) -> usize {
+    let width = area.width.saturating_sub(if context.framed { 4 } else { 0 });
+    lines(context, width.into(), glyphs).len().saturating_sub(page(area, context.framed))
 }
 
-fn selected<'a>(scene: &'a Scene<'_>) -> Option<(&'a TreePage, &'a TreeRow)> {
-    let page = view::page(scene.snapshot)?;
-    Some((page, scene.look.tree.row(page)?))
+fn selected<'a>(context: &'a PanelContext<'_>) -> Option<(&'a TreePage, &'a TreeRow)> {
+    let page = view::page(context.snapshot)?;
+    Some((page, context.look.tree.row(page)?))
 }
 
-fn heading(scene: &Scene<'_>, glyphs: &Glyphs) -> (String, Vec<Part>) {
-    let Some((page, row)) = selected(scene) else { return (String::from("Prefix"), Vec::new()) };
+fn heading(context: &PanelContext<'_>, glyphs: &Glyphs) -> (String, Vec<Part>) {
+    let Some((page, row)) = selected(context) else { return (String::from("Prefix"), Vec::new()) };
     let title = match row.place.node {
         TreeNode::Missing(_) => format!("missing {}", name(&row.place.node)),
         _ => name(&row.place.node),
     };
-    let title = match scene.look.tree.labels.of(&row.place.node) {
+    let title = match context.look.tree.labels.of(&row.place.node) {
         Some(given) => format!("{title}  \"{given}\""),
         None => title,
     };
-    let title = match super::narrowed(scene) {
-        _ if !scene.look.tree.described => title,
-        alias => scene.trail(&[alias.unwrap_or_default(), &title], glyphs),
+    let title = match super::narrowed(context) {
+        _ if !context.look.tree.described => title,
+        alias => context.trail(&[alias.unwrap_or_default(), &title], glyphs),
     };
     let mut notes = Vec::new();
     if page.rank_count <= page.ranks.len() {
@@ -73,9 +73,9 @@ fn heading(scene: &Scene<'_>, glyphs: &Glyphs) -> (String, Vec<Part>) {
     (title, notes)
 }
 
-fn lines(scene: &Scene<'_>, columns: usize, glyphs: &'static Glyphs) -> Vec<Vec<Part>> {
-    let mut sheet = Sheet { lines: Vec::new(), width: columns, glyphs, scene };
-    let Some((page, row)) = selected(scene) else {
+fn lines(context: &PanelContext<'_>, columns: usize, glyphs: &'static Glyphs) -> Vec<Vec<Part>> {
+    let mut sheet = Sheet { lines: Vec::new(), width: columns, glyphs, context };
+    let Some((page, row)) = selected(context) else {
         sheet.say("", "nothing is selected", Role::Muted);
         return sheet.lines;
     };
@@ -110,7 +110,7 @@ struct Sheet<'a> {
     lines: Vec<Vec<Part>>,
     width: usize,
     glyphs: &'static Glyphs,
-    scene: &'a Scene<'a>,
+    context: &'a PanelContext<'a>,
 }
 
 impl Sheet<'_> {
@@ -143,7 +143,7 @@ impl Sheet<'_> {
     }
 
     fn age(&self, at: crate::domain::Timestamp) -> String {
-        let span = self.scene.now.since(at);
+        let span = self.context.now.since(at);
         match span.as_secs() {
             0 | 1 => String::from("now"),
             _ => format!("{} ago", text::span(span)),
@@ -172,13 +172,13 @@ impl Sheet<'_> {
         self.say("", said, Role::Fg);
         // Beside the tree it stands below the root.
         if row.place.node == TreeNode::Root
-            && self.scene.look.tree.described
-            && let Some(why) = emptiness(self.scene, row)
+            && self.context.look.tree.described
+            && let Some(why) = emptiness(self.context, row)
         {
-            let role = if self.scene.is_warming() { Role::Unknown } else { Role::Warn };
+            let role = if self.context.is_warming() { Role::Unknown } else { Role::Warn };
             self.say("", &why, role);
         }
-        if row.place.node != TreeNode::Root && self.scene.is_warming() {
+        if row.place.node != TreeNode::Root && self.context.is_warming() {
             let said = "Blocks from before kvtop attached are unknown, so this proves nothing yet.";
             self.say("", said, Role::Unknown);
         }
@@ -254,7 +254,7 @@ impl Sheet<'_> {
         let (shown, all) = (detail.hashes.len(), u64::from(row.blocks).max(1));
         let of = text::count(all);
         self.head(&format!("Block hashes ({} of {of})", text::count(shown as u64)));
-        let sought: Vec<_> = super::sought(self.scene, page, &row.place.node).collect();
+        let sought: Vec<_> = super::sought(self.context, page, &row.place.node).collect();
         let glyphs = self.glyphs;
         let line = |hash: &SequenceHash| {
             if sought.contains(hash) {

@@ -3,7 +3,7 @@
 use super::{name, presence, short};
 use crate::domain::{SequenceHash, TreeNode, TreeRow, TreeRowKind};
 use crate::snapshot::TreePage;
-use crate::tui::panels::Scene;
+use crate::tui::panels::PanelContext;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::views::tree::CHILDREN;
@@ -84,7 +84,7 @@ pub(super) struct Writer<'a> {
     pub(super) page: &'a TreePage,
     pub(super) columns: &'a Columns,
     pub(super) glyphs: &'static Glyphs,
-    pub(super) scene: &'a Scene<'a>,
+    pub(super) context: &'a PanelContext<'a>,
 }
 
 impl Writer<'_> {
@@ -139,7 +139,7 @@ impl Writer<'_> {
         };
         let count =
             |what: &str| part(format!("  +{} {what}", text::count(children as u64)), Role::Muted);
-        let warming = self.scene.is_warming();
+        let warming = self.context.is_warming();
         let fault = if warming { Role::Unknown } else { Role::Warn };
         match node {
             TreeNode::Root => vec![part("root", Role::Title)],
@@ -147,7 +147,7 @@ impl Writer<'_> {
                 vec![part("detached", fault), part("  parent removed", Role::Muted)]
             }
             TreeNode::Orphans => {
-                let roots = text::count(self.scene.snapshot.tree.orphan_roots);
+                let roots = text::count(self.context.snapshot.tree.orphan_roots);
                 let warming = if warming { ", maybe from before attach" } else { "" };
                 vec![
                     part("rejected", fault),
@@ -176,13 +176,13 @@ impl Writer<'_> {
 
     /// Returns the name that somebody gave to a node.
     fn given(&self, node: &TreeNode) -> Option<Part> {
-        let name = self.scene.look.tree.labels.of(node)?;
+        let name = self.context.look.tree.labels.of(node)?;
         Some(part(format!("  \"{name}\""), Role::Title))
     }
 
     /// Returns which block within the run of a node is looked for: its own name shows the first one only.
     fn sought(&self, node: &TreeNode, first: SequenceHash) -> Option<Part> {
-        let hash = super::sought(self.scene, self.page, node).find(|hash| *hash != first)?;
+        let hash = super::sought(self.context, self.page, node).find(|hash| *hash != first)?;
         let detail = self.page.detail.as_ref().filter(|detail| detail.node == *node);
         let at = detail.and_then(|detail| detail.hashes.iter().position(|known| *known == hash));
         let place = at.map_or_else(|| String::from("in it"), |at| format!("block {}", at + 1));

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::snapshot::TreePage;
-use crate::tui::panels::{Look, Scene};
+use crate::tui::panels::{Look, PanelContext};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
@@ -27,15 +27,20 @@ pub(super) const fn height(panel: u16) -> u16 {
 }
 
 /// Draws as many of the sums as there are rows, the first in sight whatever happens.
-pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>, page: &TreePage) {
-    let mut lines = vec![found(canvas, scene, page).unwrap_or_else(|| sharing(page))];
+pub(super) fn draw(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    context: &PanelContext<'_>,
+    page: &TreePage,
+) {
+    let mut lines = vec![found(canvas, context, page).unwrap_or_else(|| sharing(page))];
     if area.height >= 4 {
-        lines = vec![growth(canvas, scene, area.width.into())];
-        lines.push(found(canvas, scene, page).unwrap_or_else(|| sharing(page)));
+        lines = vec![growth(canvas, context, area.width.into())];
+        lines.push(found(canvas, context, page).unwrap_or_else(|| sharing(page)));
         lines.push(depths(page));
         if area.height >= 6 {
-            lines.push(mirror(canvas, scene));
-            lines.push(legend(canvas, scene, page));
+            lines.push(mirror(canvas, context));
+            lines.push(legend(canvas, context, page));
         }
         let rule = canvas.glyphs().rule.repeat(area.width.into());
         canvas.put(area, 0, 0, &rule, Role::Border);
@@ -64,8 +69,8 @@ fn label(name: &str) -> Part {
 }
 
 /// Returns how a search stands, while there is one.
-fn found(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Option<Vec<Part>> {
-    let (said, role) = stand(scene.look, page, canvas.glyphs())?;
+fn found(canvas: &Canvas<'_>, context: &PanelContext<'_>, page: &TreePage) -> Option<Vec<Part>> {
+    let (said, role) = stand(context.look, page, canvas.glyphs())?;
     Some(vec![label("find"), part(said, role), part("  Esc ends it", Role::Muted)])
 }
 
@@ -103,11 +108,11 @@ pub(in crate::tui) fn told(
 
 /// Returns the size of the index with its change, and how many events make it grow and shrink. Sparklines
 /// get the columns that the numbers leave; without any, the last of the three goes.
-fn growth(canvas: &Canvas<'_>, scene: &Scene<'_>, columns: usize) -> Vec<Part> {
-    let series = &scene.snapshot.series;
-    let rates = &scene.snapshot.totals.rates.ten_seconds;
+fn growth(canvas: &Canvas<'_>, context: &PanelContext<'_>, columns: usize) -> Vec<Part> {
+    let series = &context.snapshot.series;
+    let rates = &context.snapshot.totals.rates.ten_seconds;
     let glyphs = canvas.glyphs();
-    let changes = scene.snapshot.workers.iter().filter(|row| !row.gone).map(|row| row.change);
+    let changes = context.snapshot.workers.iter().filter(|row| !row.gone).map(|row| row.change);
     let change = changes.reduce(|sum, change| Some(sum? + change?)).flatten();
     let change = change.map_or_else(|| glyphs.none.to_owned(), text::signed);
     let mut all = vec![
@@ -182,8 +187,8 @@ fn depths(page: &TreePage) -> Vec<Part> {
     line
 }
 
-fn mirror(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
-    let tree = &scene.snapshot.tree;
+fn mirror(canvas: &Canvas<'_>, context: &PanelContext<'_>) -> Vec<Part> {
+    let tree = &context.snapshot.tree;
     let glyphs = canvas.glyphs();
     let mut line = vec![label("index copy")];
     match tree.incomplete.first() {
@@ -199,7 +204,7 @@ fn mirror(canvas: &Canvas<'_>, scene: &Scene<'_>) -> Vec<Part> {
     line
 }
 
-fn legend(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Vec<Part> {
+fn legend(canvas: &Canvas<'_>, context: &PanelContext<'_>, page: &TreePage) -> Vec<Part> {
     let [none, some, whole] = canvas.glyphs().presence;
     let on = match (page.aliases.first(), page.rank_count > page.ranks.len()) {
         (Some(first), false) => {
@@ -207,10 +212,10 @@ fn legend(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Vec<Part> 
         }
         _ => String::from("workers that have the first block"),
     };
-    let alias = alone(scene);
+    let alias = alone(context);
     // Whose numbers these are must fit beside it.
     let on = if alias.is_some() { on.replace("one cell each, ", "") } else { on };
-    let more = match (alias, &scene.snapshot.deployment.chosen) {
+    let more = match (alias, &context.snapshot.deployment.chosen) {
         (Some(alias), _) => format!("  EDGE, SUBTREE: of {alias} alone"),
         (None, Some(_)) => String::from("  EDGE, SUBTREE: whoever has it"),
         (None, None) => String::from("  HEAT: stores at and below"),
@@ -219,8 +224,8 @@ fn legend(canvas: &Canvas<'_>, scene: &Scene<'_>, page: &TreePage) -> Vec<Part> 
 }
 
 /// Returns the short name of the worker whose blocks alone are shown.
-fn alone(scene: &Scene<'_>) -> Option<String> {
-    let worker = scene.look.tree.worker?;
-    let row = scene.snapshot.workers.iter().find(|row| row.rank.worker == worker);
+fn alone(context: &PanelContext<'_>) -> Option<String> {
+    let worker = context.look.tree.worker?;
+    let row = context.snapshot.workers.iter().find(|row| row.rank.worker == worker);
     Some(row.map_or_else(|| String::from("?"), |row| row.alias.clone()))
 }

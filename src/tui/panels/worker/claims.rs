@@ -5,15 +5,20 @@ use std::cmp::Reverse;
 use crate::domain::{ClaimValue, Subject};
 use crate::snapshot::ClaimRow;
 use crate::tui::judge::State;
-use crate::tui::panels::Scene;
+use crate::tui::panels::PanelContext;
 use crate::tui::panels::workers::Entry;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::sheet::{Proof, Sheet};
 
-pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, glyphs: &Glyphs) {
+pub(super) fn write(
+    sheet: &mut Sheet,
+    entry: &Entry<'_>,
+    context: &PanelContext<'_>,
+    glyphs: &Glyphs,
+) {
     let mut claims: Vec<&ClaimRow> =
-        scene.snapshot.claims.iter().filter(|row| is_about(&row.claim.subject, entry)).collect();
+        context.snapshot.claims.iter().filter(|row| is_about(&row.claim.subject, entry)).collect();
     claims.sort_by_key(|row| (row.claim.what, row.claim.of, Reverse(row.claim.basis), row.at));
     let proven = proven(entry, glyphs);
     if claims.is_empty() && proven.is_none() {
@@ -23,7 +28,7 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
     // The same may be said of a worker and of its pod.
     let mut said: Vec<Proof> = Vec::new();
     for row in claims.iter().rev() {
-        let proof = proof(row, scene, glyphs);
+        let proof = proof(row, context, glyphs);
         let same = |other: &Proof| {
             (&other.claim, &other.value, &other.source)
                 == (&proof.claim, &proof.value, &proof.source)
@@ -63,7 +68,7 @@ fn is_about(subject: &Subject, entry: &Entry<'_>) -> bool {
     }
 }
 
-fn proof(row: &ClaimRow, scene: &Scene<'_>, glyphs: &Glyphs) -> Proof {
+fn proof(row: &ClaimRow, context: &PanelContext<'_>, glyphs: &Glyphs) -> Proof {
     let claim = &row.claim;
     let value = match &claim.value {
         ClaimValue::Count(count) => text::thousands(*count),
@@ -79,6 +84,6 @@ fn proof(row: &ClaimRow, scene: &Scene<'_>, glyphs: &Glyphs) -> Proof {
         claim: format!("{} of {}", claim.what.name().replace('_', " "), claim.of.name()),
         value: clean(&value),
         source: format!("{}, {}", clean(&claim.source), claim.basis.name()),
-        age: scene.age(row.at),
+        age: context.age(row.at),
     }
 }

@@ -3,7 +3,7 @@
 use crate::domain::Tier;
 use crate::snapshot::{Knowledge, PodRow, Sourced, WorkerRow};
 use crate::tui::judge;
-use crate::tui::panels::Scene;
+use crate::tui::panels::PanelContext;
 use crate::tui::panels::workers::Entry;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -14,12 +14,17 @@ use crate::tui::widgets::sheet::Sheet;
 const RANK: usize = 8;
 const CELL: usize = 8;
 
-pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, glyphs: &Glyphs) {
+pub(super) fn write(
+    sheet: &mut Sheet,
+    entry: &Entry<'_>,
+    context: &PanelContext<'_>,
+    glyphs: &Glyphs,
+) {
     let Entry { row, verdict, .. } = *entry;
     let said = format!("{} {}", verdict.state.glyph(glyphs), verdict.word);
     sheet.say("STATE", &said, verdict.state.role());
     if let Some(left) = row.left {
-        let (age, clock) = (text::span(scene.now.since(left)), text::clock(left));
+        let (age, clock) = (text::span(context.now.since(left)), text::clock(left));
         sheet.say("", &format!("it left {age} ago, at {clock}Z"), Role::Muted);
     }
     if row.router_refused > 0 {
@@ -30,17 +35,17 @@ pub(super) fn write(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, gly
     }
     let (id, rank) = (row.rank.worker.0, row.rank.dp_rank);
     sheet.say("ID", &format!("{id}, rank {rank}"), Role::Fg);
-    place(sheet, entry, scene, glyphs);
+    place(sheet, entry, context, glyphs);
     sheet.gap();
-    blocks(sheet, row, scene, glyphs);
-    load(sheet, row, scene, glyphs);
+    blocks(sheet, row, context, glyphs);
+    load(sheet, row, context, glyphs);
     sheet.gap();
-    events(sheet, row, scene, glyphs);
-    ranks(sheet, row, scene, glyphs);
+    events(sheet, row, context, glyphs);
+    ranks(sheet, row, context, glyphs);
 }
 
 /// Writes where it runs, and what Kubernetes says of that.
-fn place(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, glyphs: &Glyphs) {
+fn place(sheet: &mut Sheet, entry: &Entry<'_>, context: &PanelContext<'_>, glyphs: &Glyphs) {
     let unsaid = glyphs.none;
     let (row, dot) = (entry.row, glyphs.dot);
     let Some(pod) = entry.pod else {
@@ -56,7 +61,7 @@ fn place(sheet: &mut Sheet, entry: &Entry<'_>, scene: &Scene<'_>, glyphs: &Glyph
     };
     sheet.say("POD", &pod.name, Role::Fg);
     let (state, role) = pod_state(pod);
-    let age = pod.started.map(|at| format!("for {} ", text::span(scene.now.since(at))));
+    let age = pod.started.map(|at| format!("for {} ", text::span(context.now.since(at))));
     let age = age.unwrap_or_default();
     let restarts = text::thousands(pod.restarts);
     sheet.say("", &format!("{state} {age}{dot} {restarts} restarts"), role);
@@ -95,11 +100,11 @@ fn pod_state(pod: &PodRow) -> (String, Role) {
 }
 
 /// Writes what it holds, has room for, and uses.
-fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
+fn blocks(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs: &Glyphs) {
     let dot = glyphs.dot;
     let exact = text::thousands;
     let change = row.change.map_or_else(|| glyphs.none.to_owned(), text::signed);
-    if scene.snapshot.hears_events() {
+    if context.snapshot.hears_events() {
         let (accepted, held) = (exact(row.accepted), exact(row.held));
         let said = format!("{accepted} in the index {dot} {held} held {dot} {change}/s");
         sheet.say("BLOCKS", &said, Role::Fg);
@@ -130,7 +135,7 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
     ] {
         match found {
             Some((said, source, at)) => {
-                let age = scene.age(at);
+                let age = context.age(at);
                 sheet.say(label, &format!("{said} ({source}, {age})"), Role::Fg);
             }
             None => sheet.say(label, &format!("{} not reported", glyphs.none), Role::Muted),
@@ -139,21 +144,21 @@ fn blocks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
 }
 
 /// Writes what routers send it and believe it runs.
-fn load(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
+fn load(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs: &Glyphs) {
     let dot = glyphs.dot;
-    if scene.snapshot.router.tells_of_requests() {
+    if context.snapshot.router.tells_of_requests() {
         let rate = text::short(row.routed_per_second);
         let overlap = row.mean_overlap.map_or_else(|| glyphs.none.to_owned(), text::short);
         let routed = text::thousands(row.routed);
         let said = format!("{routed} requests {dot} {rate}/s {dot} mean overlap {overlap} blocks");
         sheet.say("ROUTED", &said, Role::Fg);
     } else {
-        let said = format!("{} {}", glyphs.none, scene.snapshot.router.why_silent());
+        let said = format!("{} {}", glyphs.none, context.snapshot.router.why_silent());
         sheet.say("ROUTED", &said, Role::Muted);
     }
     let said = match &row.load {
         Some(load) => {
-            let age = scene.age(load.at);
+            let age = context.age(load.at);
             let (decode, prefill) = (load.value.decode_blocks, load.value.prefill_tokens);
             let (decode, prefill) = (text::thousands(decode), text::thousands(prefill));
             let source = &load.source;
@@ -166,15 +171,15 @@ fn load(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) 
 }
 
 /// Writes what was counted of its events, and whether all of them were seen.
-fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
-    if !scene.snapshot.hears_events() {
+fn events(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs: &Glyphs) {
+    if !context.snapshot.hears_events() {
         let said = format!("{} no KV events received", glyphs.none);
         return sheet.say("EVENTS", &said, Role::Muted);
     }
     let dot = glyphs.dot;
     let exact = text::thousands;
     let counters = &row.counters;
-    let age = row.last_event.map(|at| scene.age(at));
+    let age = row.last_event.map(|at| context.age(at));
     let last = match (age, row.last_event_id) {
         (Some(age), Some(id)) => format!("last {age}, number {}", exact(id)),
         (Some(age), None) => format!("last {age}"),
@@ -208,9 +213,9 @@ fn events(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs
 }
 
 /// Writes a row for each rank of the same worker, where there are several.
-fn ranks(sheet: &mut Sheet, row: &WorkerRow, scene: &Scene<'_>, glyphs: &Glyphs) {
+fn ranks(sheet: &mut Sheet, row: &WorkerRow, context: &PanelContext<'_>, glyphs: &Glyphs) {
     let worker = row.rank.worker;
-    let ranks = || scene.snapshot.workers.iter().filter(move |other| other.rank.worker == worker);
+    let ranks = || context.snapshot.workers.iter().filter(move |other| other.rank.worker == worker);
     if ranks().count() < 2 {
         return;
     }

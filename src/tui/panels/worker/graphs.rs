@@ -6,7 +6,7 @@ use super::{alias, detail, selected};
 use crate::snapshot::{Series, WorkerDetail, WorkerRow};
 use crate::tui::judge;
 use crate::tui::panels::charts::are_empty;
-use crate::tui::panels::{PanelId, Scene};
+use crate::tui::panels::{PanelContext, PanelId};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -36,11 +36,11 @@ struct Named<'a> {
 }
 
 /// Draws the blocks that its KV events store, remove and orphan per second.
-pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     draw(
         canvas,
         area,
-        scene,
+        context,
         PanelId::WorkerTraffic,
         Axis { titles: ["KV blocks/s"; 2], top: None, label: text::short },
         |it, row| {
@@ -70,19 +70,19 @@ pub fn traffic(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 }
 
 /// Draws the blocks that a router would hold for it.
-pub fn blocks(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+pub fn blocks(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let axis = Axis { titles: ["Cached blocks"; 2], top: None, label: text::short };
-    draw(canvas, area, scene, PanelId::WorkerBlocks, axis, |it, row| {
+    draw(canvas, area, context, PanelId::WorkerBlocks, axis, |it, row| {
         let now = Some(text::count(row.accepted));
         vec![Named { name: "accepted", series: &it.accepted, now, role: Role::Series4 }]
     });
 }
 
 /// Draws the share of its KV blocks in use, and of prompts found cached.
-pub fn shares(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
+pub fn shares(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
     let titles = ["KV in use, hits %", "%"];
     let axis = Axis { titles, top: Some(1.0), label: text::whole_percent };
-    draw(canvas, area, scene, PanelId::WorkerShares, axis, |it, row| {
+    draw(canvas, area, context, PanelId::WorkerShares, axis, |it, row| {
         let percent = |value: f64| text::whole_percent(value);
         let used = row.kv_utilization.as_ref().map(|used| percent(used.value));
         let hits = row.hit_rate.as_ref().map(|hits| percent(hits.value));
@@ -96,35 +96,35 @@ pub fn shares(canvas: &mut Canvas<'_>, area: Rect, scene: &Scene<'_>) {
 fn draw(
     canvas: &mut Canvas<'_>,
     area: Rect,
-    scene: &Scene<'_>,
+    context: &PanelContext<'_>,
     id: PanelId,
     axis: Axis,
     lines: impl for<'a> Fn(&'a WorkerDetail, &WorkerRow) -> Vec<Named<'a>>,
 ) {
     let Axis { titles: [title, short], top, label } = axis;
-    let entry = selected(scene);
-    let found = entry.and_then(|entry| Some((entry, detail(scene, &entry)?)));
+    let entry = selected(context);
+    let found = entry.and_then(|entry| Some((entry, detail(context, &entry)?)));
     let Some((entry, detail)) = found else {
-        let inner = scene.frame(canvas, area, id, title, Vec::new());
-        return scene.unanswered(canvas, inner);
+        let inner = context.frame(canvas, area, id, title, Vec::new());
+        return context.unanswered(canvas, inner);
     };
     let named = lines(detail, entry.row);
     let notes: Vec<Part> =
         named.iter().enumerate().map(|(at, line)| note(canvas, at, line)).collect();
-    let kept = scene.kept(detail.window);
+    let kept = context.kept(detail.window);
     let whole = format!("{} {title}{kept}", alias(entry.row));
     let fits = panel::fitting(area, &whole, &notes) == notes.len();
     let title = if fits { whole } else { format!("{} {short}{kept}", alias(entry.row)) };
     // A line whose name does not fit is a riddle; but never fewer than what a worker stores and loses.
     let named = &named[..named.len().min(panel::fitting(area, &title, &notes).max(LEAST))];
-    let inner = scene.frame(canvas, area, id, title, notes);
+    let inner = context.frame(canvas, area, id, title, notes);
     let mut lines = Vec::new();
     // What comes first is worst, and is drawn over the others.
     for line in named.iter().rev() {
         let mark = line.name.chars().next().unwrap_or('*');
         lines.push(Line { points: &line.series.points, role: line.role, mark });
     }
-    let ends = scene.ends(detail.window);
+    let ends = context.ends(detail.window);
     Chart { lines, top, label, ends }.draw(canvas, inner);
 }
 

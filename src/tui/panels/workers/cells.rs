@@ -6,7 +6,7 @@ use super::{BAR, COURSE, Entry, WARMING};
 use crate::domain::Tier;
 use crate::snapshot::{Sourced, WorkerRow};
 use crate::tui::judge::{self, State};
-use crate::tui::panels::Scene;
+use crate::tui::panels::PanelContext;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Part, part};
@@ -27,7 +27,7 @@ pub(super) struct Graphs {
 /// The context in which cells are written.
 #[derive(Clone, Copy)]
 pub(super) struct Pen<'a> {
-    pub(super) scene: &'a Scene<'a>,
+    pub(super) context: &'a PanelContext<'a>,
     pub(super) glyphs: &'static Glyphs,
     /// Columns of the table.
     pub(super) room: usize,
@@ -54,12 +54,12 @@ impl Pen<'_> {
     }
 
     pub(super) fn tier(&self, tier: Tier) -> String {
-        let blocks = self.scene.snapshot.workers.iter().map(|row| row.tiers[tier as usize]);
+        let blocks = self.context.snapshot.workers.iter().map(|row| row.tiers[tier as usize]);
         text::count(blocks.fold(0, u64::saturating_add))
     }
 
     pub(super) fn sum(&self, value: fn(&WorkerRow) -> Option<u64>) -> Part {
-        let rows = self.scene.snapshot.workers.iter().filter(|row| !row.gone);
+        let rows = self.context.snapshot.workers.iter().filter(|row| !row.gone);
         let sum = rows.map(value).reduce(|a, b| Some(a?.saturating_add(b?))).flatten();
         self.known(sum.map(text::count))
     }
@@ -78,7 +78,7 @@ impl Pen<'_> {
         let part = write(value.map(|value| value.value));
         let old = value.is_some_and(|value| {
             let scraped = value.source.starts_with("metrics of ");
-            scraped && self.scene.now.since(value.at) > FRESH
+            scraped && self.context.now.since(value.at) > FRESH
         });
         if old { Part { role: Role::Muted, ..part } } else { part }
     }
@@ -87,7 +87,7 @@ impl Pen<'_> {
     pub(super) fn usage(&self, share: Option<f64>, worker: Option<&WorkerRow>) -> Part {
         let role = |share: f64| {
             let lasting = worker.and_then(|row| row.kv_lately).unwrap_or(share);
-            judge::usage(self.scene.snapshot, worker, lasting)
+            judge::usage(self.context.snapshot, worker, lasting)
         };
         match share {
             None => self.known(None),
@@ -132,7 +132,7 @@ impl Pen<'_> {
         if entry.row.gone {
             return part("gone", Role::Muted);
         }
-        let limit = self.scene.snapshot.limits.rejected;
+        let limit = self.context.snapshot.limits.rejected;
         match judge::rejected(entry.row) {
             Some(share) => {
                 let state = judge::figure(share >= limit, entry.verdict.state);

@@ -226,7 +226,7 @@ impl Pen<'_> {
     /// Returns the cell of a column for all workers together.
     pub(super) fn total(&self, col: Col) -> Part {
         let spec = col.spec();
-        let early = self.scene.snapshot.catching_up.is_some() && spec.of_events;
+        let early = self.context.snapshot.catching_up.is_some() && spec.of_events;
         if early || !self.is_provided(spec) {
             return self.known(None);
         }

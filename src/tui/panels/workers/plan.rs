@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::room::least;
 use super::{BAR, COURSE, Col, Entry, Widths, is_shown, is_usual};
-use crate::tui::panels::Scene;
+use crate::tui::panels::PanelContext;
 use crate::tui::theme::Glyphs;
 use crate::tui::widgets::table::{Column, Table};
 
@@ -25,11 +25,11 @@ impl Plan {
         entries: &[Entry<'_>],
         wanted: &BTreeSet<Col>,
         room: usize,
-        scene: &Scene<'_>,
+        context: &PanelContext<'_>,
         glyphs: &'static Glyphs,
     ) -> Self {
         let mut cols: Vec<Col> =
-            Col::ALL.iter().copied().filter(|col| is_shown(*col, wanted, scene)).collect();
+            Col::ALL.iter().copied().filter(|col| is_shown(*col, wanted, context)).collect();
         let (mut widths, longest) = least(entries, room, glyphs);
         if is_usual(wanted) && entries.iter().any(|entry| entry.row.node.is_some()) {
             // Where it takes no room from anything else.

@@ -5,16 +5,16 @@ use ratatui::layout::Rect;
 use super::cells::{name, sizes};
 use super::{Col, Entry, NAME, NAMED, NODE, ORPHANS, ROOMY, WARMING, Widths};
 use super::{inside, is_shown, listed, widest};
-use crate::tui::panels::Scene;
+use crate::tui::panels::PanelContext;
 use crate::tui::theme::Glyphs;
 use crate::tui::widgets::table::Table;
 
 /// Returns the columns that are wanted and say something, but have no room in `area`.
-pub fn crowded_out(area: Rect, scene: &Scene<'_>, glyphs: &Glyphs) -> Vec<Col> {
-    let state = &scene.look.workers;
-    let entries = listed(scene.snapshot, state);
-    let (room, _) = inside(area, scene.framed);
-    let shown = |col: &Col| is_shown(*col, &state.columns, scene);
+pub fn crowded_out(area: Rect, context: &PanelContext<'_>, glyphs: &Glyphs) -> Vec<Col> {
+    let state = &context.look.workers;
+    let entries = listed(context.snapshot, state);
+    let (room, _) = inside(area, context.framed);
+    let shown = |col: &Col| is_shown(*col, &state.columns, context);
     let cols: Vec<Col> = Col::ALL.iter().copied().filter(shown).collect();
     let (widths, _) = least(&entries, room, glyphs);
     let columns = cols.iter().map(|col| col.column(&widths, glyphs)).collect();

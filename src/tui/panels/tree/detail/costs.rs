@@ -73,7 +73,7 @@ impl Sheet<'_> {
         }
         self.head("Does the router agree?");
         if detail.agreement.is_empty() {
-            let told = match self.scene.snapshot.router.last_tree_size {
+            let told = match self.context.snapshot.router.last_tree_size {
                 Some(0) => "The router has only logged size 0, which 0.9 also prints on a miss.",
                 _ => "No log line has the size of the router's index.",
             };
@@ -84,7 +84,7 @@ impl Sheet<'_> {
             return;
         }
         for row in &detail.agreement {
-            let (mark, role) = match (row.is_same(), self.scene.is_warming()) {
+            let (mark, role) = match (row.is_same(), self.context.is_warming()) {
                 (true, _) => (self.glyphs.ok, Role::Ok),
                 // What kvtop never saw is no fault of anybody.
                 (false, true) => (self.glyphs.unknown, Role::Unknown),

@@ -106,7 +106,7 @@ columns! {
     .wide(7, 9)
     .of_events()
     .sorted_by(|entry| number(entry.row.accepted))
-    .total(|pen| plain(text::count(pen.scene.snapshot.totals.accepted)));
+    .total(|pen| plain(text::count(pen.context.snapshot.totals.accepted)));
 
     /// Held blocks.
     Held = Spec::new("HELD", "blocks held, rejected ones included; shown when it differs", |_, entry| {
@@ -117,7 +117,7 @@ columns! {
     .when(|snapshot| snapshot.totals.held != snapshot.totals.accepted)
     .wide(7, 7)
     .sorted_by(|entry| number(entry.row.held))
-    .total(|pen| plain(text::count(pen.scene.snapshot.totals.held)));
+    .total(|pen| plain(text::count(pen.context.snapshot.totals.held)));
 
     /// Change of the accepted blocks.
     Change = Spec::new("", "change of CACHED per second, over 10 s", |pen, entry| {
@@ -129,7 +129,7 @@ columns! {
     .measured()
     .sorted_by(|entry| entry.row.change)
     .total(|pen| {
-        let present = pen.scene.snapshot.workers.iter().filter(|row| !row.gone);
+        let present = pen.context.snapshot.workers.iter().filter(|row| !row.gone);
         let sum = present.map(|row| row.change).reduce(|a, b| Some(a? + b?)).flatten();
         pen.known(sum.map(text::signed))
     });
@@ -142,7 +142,7 @@ columns! {
     .wide(4, 22)
     .measured()
     .sorted_by(|entry| entry.row.kv_utilization.as_ref().map(|used| used.value))
-    .total(|pen| pen.usage(pen.scene.snapshot.totals.kv_utilization, None));
+    .total(|pen| pen.usage(pen.context.snapshot.totals.kv_utilization, None));
 
     /// Blocks stored per second.
     Stores = Spec::new("STORE/s", "blocks stored per second, over 10 s", |pen, entry| {
@@ -153,7 +153,7 @@ columns! {
     .measured()
     .of_events()
     .sorted_by(|entry| Some(entry.row.rates.ten_seconds.stored_blocks))
-    .total(|pen| plain(text::short(pen.scene.snapshot.totals.rates.ten_seconds.stored_blocks)));
+    .total(|pen| plain(text::short(pen.context.snapshot.totals.rates.ten_seconds.stored_blocks)));
 
     /// Blocks removed per second.
     Evicts = Spec::new("EVICT/s", "blocks removed per second, over 10 s", |_, entry| {
@@ -164,7 +164,7 @@ columns! {
     .measured()
     .of_events()
     .sorted_by(|entry| Some(entry.row.rates.ten_seconds.removals))
-    .total(|pen| plain(text::short(pen.scene.snapshot.totals.rates.ten_seconds.removals)));
+    .total(|pen| plain(text::short(pen.context.snapshot.totals.rates.ten_seconds.removals)));
 
     /// Share of rejected stores.
     Orphans = Spec::new(
@@ -175,7 +175,7 @@ columns! {
     .shown(Shown::Overview)
     .fitting(|widths, _| widths.orphans, 30)
     .sorted_by(|entry| if entry.row.gone { None } else { entry.row.orphan_share })
-    .total(|pen| match (pen.scene.orphans(), pen.scene.orphan_share()) {
+    .total(|pen| match (pen.context.orphans(), pen.context.orphan_share()) {
         (State::Gone | State::Unknown, _) | (_, None) => pen.known(None),
         (State::Ok, Some(share)) => plain(text::percent(share)),
         (state, Some(share)) => part(text::percent(share), state.role()),
@@ -210,7 +210,7 @@ columns! {
     .measured()
     .of_requests()
     .sorted_by(|entry| Some(entry.row.routed_per_second))
-    .total(|pen| plain(text::short(pen.scene.snapshot.router.routed_per_second)));
+    .total(|pen| plain(text::short(pen.context.snapshot.router.routed_per_second)));
 
     /// Mean overlap of requests.
     Overlap = Spec::new("OVLP", "mean overlap in blocks of the requests routed to it", |pen, entry| {
@@ -223,14 +223,14 @@ columns! {
 
     /// Age of the last event.
     Last = Spec::new("LAST", "age of its last KV event", |pen, entry| {
-        pen.known(entry.row.last_event.map(|at| pen.scene.age(at)))
+        pen.known(entry.row.last_event.map(|at| pen.context.age(at)))
     })
     .shown(Shown::Overview)
     .wide(4, 8)
     .sorted_by(|entry| entry.row.last_event.map(|at| at.0 as f64))
     .total(|pen| {
-        let last = pen.scene.snapshot.workers.iter().filter_map(|row| row.last_event).max();
-        pen.known(last.map(|at| pen.scene.age(at)))
+        let last = pen.context.snapshot.workers.iter().filter_map(|row| row.last_event).max();
+        pen.known(last.map(|at| pen.context.age(at)))
     });
 
     /// Removed hashes that were not held, per second.
@@ -242,7 +242,7 @@ columns! {
     .of_events()
     .sorted_by(|entry| Some(entry.row.rates.ten_seconds.unknown_removals))
     .total(|pen| {
-        plain(text::short(pen.scene.snapshot.totals.rates.ten_seconds.unknown_removals))
+        plain(text::short(pen.context.snapshot.totals.rates.ten_seconds.unknown_removals))
     });
 
     /// Blocks in use.
@@ -300,7 +300,7 @@ columns! {
     .of_events()
     .sorted_by(|entry| number(entry.row.missing))
     .total(|pen| {
-        let missing = pen.scene.snapshot.workers.iter().map(|row| row.missing);
+        let missing = pen.context.snapshot.workers.iter().map(|row| row.missing);
         plain(text::count(missing.fold(0, u64::saturating_add)))
     });
 
@@ -314,7 +314,7 @@ columns! {
     /// Age of the pod. The youngest comes first.
     Age = Spec::new("AGE", "time since its pod started", |pen, entry| {
         let started = entry.pod.and_then(|pod| pod.started);
-        pen.known(started.map(|at| pen.scene.age(at)))
+        pen.known(started.map(|at| pen.context.age(at)))
     })
     .wide(4, 11)
     .sorted_by(|entry| entry.pod.and_then(|pod| pod.started).map(|at| -(at.0 as f64)));
