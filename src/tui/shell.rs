@@ -175,7 +175,7 @@ impl Shell {
             ask: Ask::Nothing,
         };
         let layout = self.layout(self.area(), live);
-        (views::of(self.view).ask)(&self.look, &self.stage(live, &layout), &mut query);
+        (views::of(self.view).ask)(&self.look, &self.view_context(live, &layout), &mut query);
         if self.is_past() && matches!(query.ask, Ask::Tree(_)) {
             query.ask = Ask::Nothing;
         }
@@ -367,7 +367,7 @@ impl Shell {
         } else if !self.offer(Command::Scroll(by), live) {
             let mut look = self.look.clone();
             let layout = self.layout(self.area(), live);
-            views::scroll::panel(&mut look, by, &self.stage(live, &layout));
+            views::scroll::panel(&mut look, by, &self.view_context(live, &layout));
             self.look = look;
         }
     }

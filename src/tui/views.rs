@@ -43,16 +43,16 @@ pub struct View {
     /// Places its panels in what the bars leave.
     pub arrange: fn(&mut Layout, Rect, Class, &Needs),
     /// Adds to a query what it shows beyond what every picture holds.
-    pub ask: fn(&Look, &Stage<'_>, &mut ViewQuery),
+    pub ask: fn(&Look, &ViewContext<'_>, &mut ViewQuery),
     /// Obeys a command; what it passes on is for the shell.
-    pub update: fn(&mut Look, Command, &Stage<'_>) -> Reply,
+    pub update: fn(&mut Look, Command, &ViewContext<'_>) -> Reply,
     /// Returns what is selected, as text to copy.
-    pub copy: fn(&Look, &Stage<'_>) -> Option<String>,
+    pub copy: fn(&Look, &ViewContext<'_>) -> Option<String>,
 }
 
 /// The context in which a view works.
 #[derive(Clone, Copy, Debug)]
-pub struct Stage<'a> {
+pub struct ViewContext<'a> {
     /// The picture that is shown.
     pub snapshot: &'a Snapshot,
     /// The time that ages are counted from.
@@ -75,7 +75,7 @@ pub struct Stage<'a> {
     pub timeline: Course<'a>,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> ViewContext<'a> {
     /// Returns what panels are drawn from.
     pub fn panel_context(&self, look: &'a Look) -> PanelContext<'a> {
         let Self { snapshot, now, layout, answer, held, past, age, keys, timeline, .. } = *self;

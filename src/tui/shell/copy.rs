@@ -68,7 +68,7 @@ impl Shell {
     fn selection(&self, live: &Snapshot) -> Result<(String, String), String> {
         let layout = self.layout(self.area(), live);
         let copy = views::of(self.view).copy;
-        let text = copy(&self.look, &self.stage(live, &layout));
+        let text = copy(&self.look, &self.view_context(live, &layout));
         let none = "nothing is selected here that could be copied";
         Ok((String::from("selection"), text.ok_or(none)?))
     }

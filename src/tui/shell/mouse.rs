@@ -205,7 +205,7 @@ impl Shell {
             return None;
         }
         let look = self.look.clone();
-        let axis = timeline::axis(area, &self.stage(live, &layout).panel_context(&look))?;
+        let axis = timeline::axis(area, &self.view_context(live, &layout).panel_context(&look))?;
         self.update(Command::Past(Past::At(axis.moment(at.x))), live)
     }
 
@@ -218,9 +218,13 @@ impl Shell {
     ) -> Option<Action> {
         let layout = self.layout(self.area(), live);
         let look = self.look.clone();
-        let stage = self.stage(live, &layout);
-        let hit =
-            panels::workers::hit(area, at, id == PanelId::WorkerTable, &stage.panel_context(&look));
+        let view_context = self.view_context(live, &layout);
+        let hit = panels::workers::hit(
+            area,
+            at,
+            id == PanelId::WorkerTable,
+            &view_context.panel_context(&look),
+        );
         match hit? {
             panels::workers::Hit::Row(rank) => {
                 let again = self.look.workers.selected == Some(rank)

@@ -91,7 +91,7 @@ impl Shell {
 
     fn panels(&self, canvas: &mut Canvas<'_>, live: &Snapshot, layout: &layout::Layout) {
         let look = Look { focus: layout.focus(self.look.focus), ..self.look.clone() };
-        let context = self.stage(live, layout).panel_context(&look);
+        let context = self.view_context(live, layout).panel_context(&look);
         for (id, area) in &layout.panels {
             panels::draw(canvas, *area, *id, &context);
         }

@@ -15,7 +15,7 @@ use crate::tui::layout::Layout;
 use crate::tui::overlay::help::{self, Book};
 use crate::tui::panels::timeline::Course;
 use crate::tui::panels::{self, PanelId, banner};
-use crate::tui::views::{self, Reply, Stage};
+use crate::tui::views::{self, Reply, ViewContext};
 
 /// Rows of the screen from which on a row says which moment of the past is shown, and what is wrong now.
 const PAST_ROWS: u16 = 8;
@@ -52,7 +52,8 @@ impl Shell {
     pub(super) fn offer(&mut self, command: Command, live: &Snapshot) -> bool {
         let mut look = self.look.clone();
         let layout = self.layout(self.area(), live);
-        let reply = (views::of(self.view).update)(&mut look, command, &self.stage(live, &layout));
+        let reply =
+            (views::of(self.view).update)(&mut look, command, &self.view_context(live, &layout));
         let before = std::mem::replace(&mut self.look, look);
         match reply {
             Reply::Pass => return false,
@@ -90,7 +91,11 @@ impl Shell {
     }
 
     /// Returns what a view works on.
-    pub(super) fn stage<'a>(&'a self, live: &'a Snapshot, layout: &'a Layout) -> Stage<'a> {
+    pub(super) fn view_context<'a>(
+        &'a self,
+        live: &'a Snapshot,
+        layout: &'a Layout,
+    ) -> ViewContext<'a> {
         let snapshot = self.shown(live);
         let held = self.held.is_some();
         let now = if held { snapshot.at } else { self.now(snapshot) };
@@ -102,7 +107,7 @@ impl Shell {
             _ => &snapshot.answer,
         };
         let (live_at, timeline) = (live.at, self.timeline(live));
-        Stage { snapshot, now, layout, answer, held, past, age, keys, live_at, timeline }
+        ViewContext { snapshot, now, layout, answer, held, past, age, keys, live_at, timeline }
     }
 
     /// Returns the course of time that the overview shows: up to now with a cursor in it, or to the moment at

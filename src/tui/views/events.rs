@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Reply, Stage, View, moved};
+use super::{Reply, View, ViewContext, moved};
 use crate::snapshot::{Ask, EventRow, ViewQuery};
 use crate::tui::command::{self, Command, Scroll};
 use crate::tui::filter::Filter;
@@ -74,24 +74,24 @@ fn arrange(layout: &mut Layout, rest: Rect, class: Class, needs: &Needs) {
     }
 }
 
-fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
+fn ask(look: &Look, view_context: &ViewContext<'_>, query: &mut ViewQuery) {
     query.events = EVENTS;
     if look.events.rows == Rows::LogLines {
         query.ask = Ask::Lines;
     }
-    if let Some(row) = selected(look, stage).filter(|_| look.events.opened) {
+    if let Some(row) = selected(look, view_context).filter(|_| look.events.opened) {
         query.ask = Ask::Event(row.number);
     }
 }
 
-fn selected<'a>(look: &Look, stage: &Stage<'a>) -> Option<&'a EventRow> {
-    let rows = stream::filtered(stage.snapshot, &look.events);
+fn selected<'a>(look: &Look, view_context: &ViewContext<'a>) -> Option<&'a EventRow> {
+    let rows = stream::filtered(view_context.snapshot, &look.events);
     stream::position(&rows, look.events.selected).and_then(|at| rows.get(at).copied())
 }
 
 /// Copies the selected event, with its frame where that is shown.
-fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    let row = selected(look, stage)?;
+fn copy(look: &Look, view_context: &ViewContext<'_>) -> Option<String> {
+    let row = selected(look, view_context)?;
     let more = match row.repeats {
         0 => String::new(),
         count => format!(" +{count}"),
@@ -101,14 +101,14 @@ fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
     if !look.events.opened {
         return Some(line);
     }
-    Some([vec![line], stream::lines_to_copy(stage.answer, row.number)].concat().join("\n"))
+    Some([vec![line], stream::lines_to_copy(view_context.answer, row.number)].concat().join("\n"))
 }
 
-fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
-    let focus = stage.layout.focus(look.focus);
+fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> Reply {
+    let focus = view_context.layout.focus(look.focus);
     match command {
-        Command::Open => open(look, !look.events.opened, stage),
-        Command::Back if look.events.opened => open(look, false, stage),
+        Command::Open => open(look, !look.events.opened, view_context),
+        Command::Back if look.events.opened => open(look, false, view_context),
         Command::Back if !look.events.typed.is_empty() => {
             look.events.typed.clear();
             Reply::Done
@@ -116,7 +116,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
         Command::Follow => {
             // It stops where it is, or goes to the newest.
             look.events.selected = match look.events.selected {
-                None => selected(look, stage).map(|row| row.number),
+                None => selected(look, view_context).map(|row| row.number),
                 Some(_) => None,
             };
             Reply::Done
@@ -137,16 +137,16 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             look.events.relative ^= true;
             Reply::Done
         }
-        Command::Scroll(by) if focus == PanelId::Stream => select(look, by, stage),
-        Command::Scroll(by) => read(look, by, stage),
+        Command::Scroll(by) if focus == PanelId::Stream => select(look, by, view_context),
+        Command::Scroll(by) => read(look, by, view_context),
         _ => Reply::Pass,
     }
 }
 
 /// Shows the frame of an event, or the stream alone. What is opened stays selected.
-fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
+fn open(look: &mut Look, opened: bool, view_context: &ViewContext<'_>) -> Reply {
     if opened {
-        let Some(row) = selected(look, stage) else {
+        let Some(row) = selected(look, view_context) else {
             return Reply::Refused(String::from("no event to open"));
         };
         look.events.selected = Some(row.number);
@@ -158,11 +158,11 @@ fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
 }
 
 /// Selects another event. Going below the newest follows it again.
-fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let rows = stream::filtered(stage.snapshot, &look.events);
+fn select(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let rows = stream::filtered(view_context.snapshot, &look.events);
     let Some(at) = stream::position(&rows, look.events.selected) else { return Reply::Done };
-    let area = stage.layout.panel(PanelId::Stream).unwrap_or_default();
-    let page = stream::page(area, stage.layout.framed);
+    let area = view_context.layout.panel(PanelId::Stream).unwrap_or_default();
+    let page = stream::page(area, view_context.layout.framed);
     let last = rows.len().saturating_sub(1);
     let next = moved(at, by, page, last);
     let down = matches!(by, Scroll::Down | Scroll::PageDown | Scroll::Bottom);
@@ -172,10 +172,10 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     Reply::Done
 }
 
-fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let Some(area) = stage.layout.panel(PanelId::Event) else { return Reply::Done };
-    let page = stream::event_page(area, stage.layout.framed).max(1);
-    let last = stream::last(&stage.panel_context(look), area);
+fn read(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let Some(area) = view_context.layout.panel(PanelId::Event) else { return Reply::Done };
+    let page = stream::event_page(area, view_context.layout.framed).max(1);
+    let last = stream::last(&view_context.panel_context(look), area);
     look.events.first_line = moved(look.events.first_line, by, page, last);
     Reply::Done
 }

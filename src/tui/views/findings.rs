@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Reply, Stage, View, moved};
+use super::{Reply, View, ViewContext, moved};
 use crate::tui::command::{self, Command, Scroll};
 use crate::tui::findings;
 use crate::tui::layout::{Class, Layout, Needs, columns, table_rows, take_top};
@@ -57,8 +57,8 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
     }
 }
 
-fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
-    let focus = stage.layout.focus(look.focus);
+fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> Reply {
+    let focus = view_context.layout.focus(look.focus);
     match command {
         Command::Open => {
             let back = focus == PanelId::Finding;
@@ -74,27 +74,27 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             Reply::Done
         }
         // The list is short, what is selected is not.
-        Command::Scroll(by @ (Scroll::PageUp | Scroll::PageDown)) => read(look, by, stage),
-        Command::Scroll(by) if focus == PanelId::Findings => select(look, by, stage),
-        Command::Scroll(by) => read(look, by, stage),
+        Command::Scroll(by @ (Scroll::PageUp | Scroll::PageDown)) => read(look, by, view_context),
+        Command::Scroll(by) if focus == PanelId::Findings => select(look, by, view_context),
+        Command::Scroll(by) => read(look, by, view_context),
         _ => Reply::Pass,
     }
 }
 
-fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let layout = stage.layout;
+fn read(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let layout = view_context.layout;
     let area = layout.panel(PanelId::Finding).or_else(|| layout.panel(PanelId::Findings));
     let Some(area) = area else { return Reply::Done };
     let page = panel::detail::page(area, layout.framed).max(1);
     // The glyphs decide nothing about how many rows there are.
-    let last = panel::detail::last(&stage.panel_context(look), area, Glyphs::UNICODE);
+    let last = panel::detail::last(&view_context.panel_context(look), area, Glyphs::UNICODE);
     look.findings.first_line = moved(look.findings.first_line, by, page, last);
     Reply::Done
 }
 
 /// Selects another finding or check, and shows it from its beginning.
-fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let listed = panel::listed(stage.snapshot, &look.findings);
+fn select(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let listed = panel::listed(view_context.snapshot, &look.findings);
     let at = panel::position(&listed, &look.findings);
     let next = moved(at, by, 1, listed.len().saturating_sub(1));
     if next != at || look.findings.selected.is_none() {
@@ -104,8 +104,8 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     Reply::Done
 }
 
-fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    Some(match panel::selected(stage.snapshot, &look.findings)? {
+fn copy(look: &Look, view_context: &ViewContext<'_>) -> Option<String> {
+    Some(match panel::selected(view_context.snapshot, &look.findings)? {
         Item::Finding(row) | Item::Past(row) => {
             let (word, grade) = (findings::word(row.severity), findings::grade(row));
             format!("{} {} {word} {grade}: {}", row.id, row.name, row.summary)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::layout::Rect;
 
-use super::{Reply, Stage, View, moved};
+use super::{Reply, View, ViewContext, moved};
 use crate::domain::{TreeNode, WorkerRank};
 use crate::snapshot::{Ask, TreeQuery, ViewQuery};
 use crate::tui::command::{self, Command, Scroll};
@@ -110,17 +110,17 @@ pub struct State {
 }
 
 /// Asks for the prefixes that are used most, where they are shown.
-fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
-    if let Some(area) = stage.layout.panel(PanelId::HeatMap) {
+fn ask(look: &Look, view_context: &ViewContext<'_>, query: &mut ViewQuery) {
+    if let Some(area) = view_context.layout.panel(PanelId::HeatMap) {
         query.ask = Ask::Tree(Box::new(TreeQuery {
             spread: [(TreeNode::Root, LEVELS)].into(),
-            ranks: worst(stage),
+            ranks: worst(view_context),
             ..super::tree::hottest(area.height.into())
         }));
     }
     // The timeline ends now, with a cursor in it, unless the moment is older than what it covers.
     if let Some(then) = query.until {
-        let age = stage.live_at.since(then);
+        let age = view_context.live_at.since(then);
         let slack = look.window / 10;
         let fits = age + slack <= look.window;
         query.until = if fits { None } else { Some(then.after(look.window / 2)) };
@@ -128,17 +128,17 @@ fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
 }
 
 /// Returns the ranks that the map shows where there is no room for all: the worst first.
-fn worst(stage: &Stage<'_>) -> Vec<WorkerRank> {
-    if stage.snapshot.workers.len() <= MAPPED {
+fn worst(view_context: &ViewContext<'_>) -> Vec<WorkerRank> {
+    if view_context.snapshot.workers.len() <= MAPPED {
         return Vec::new();
     }
-    let entries = workers::entries(stage.snapshot, workers::Sort::default());
+    let entries = workers::entries(view_context.snapshot, workers::Sort::default());
     entries.iter().take(MAPPED).map(|entry| entry.row.rank).collect()
 }
 
 /// Enter goes on where there is more about what is focused.
-fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
-    let focus = stage.layout.focus(look.focus);
+fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> Reply {
+    let focus = view_context.layout.focus(look.focus);
     match command {
         Command::NextGraph => {
             look.overview.shown = look.overview.shown.next();
@@ -148,7 +148,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             look.overview.follows_worker = false;
             Reply::Done
         }
-        Command::Scroll(by) if focus == PanelId::Workers => select(look, by, stage),
+        Command::Scroll(by) if focus == PanelId::Workers => select(look, by, view_context),
         Command::Open => {
             let view = match focus {
                 PanelId::Workers | PanelId::Worker => {
@@ -168,13 +168,13 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
 }
 
 /// Selects another worker; what is known of it stands below.
-fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let entries = workers::entries(stage.snapshot, workers::Sort::default());
+fn select(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let entries = workers::entries(view_context.snapshot, workers::Sort::default());
     if entries.is_empty() {
         return Reply::Done;
     }
-    let area = stage.layout.panel(PanelId::Workers).unwrap_or_default();
-    let framed = stage.layout.framed;
+    let area = view_context.layout.panel(PanelId::Workers).unwrap_or_default();
+    let framed = view_context.layout.framed;
     let page = workers::page(area, framed, entries.len(), !framed);
     let at = workers::position(&entries, look.workers.selected);
     // The first key selects what the eye is on: the first row.
@@ -191,11 +191,11 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
 }
 
 /// Copies the last event shown, where events are focused.
-fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    if stage.layout.focus(look.focus) != PanelId::Events {
+fn copy(look: &Look, view_context: &ViewContext<'_>) -> Option<String> {
+    if view_context.layout.focus(look.focus) != PanelId::Events {
         return None;
     }
-    let rows = &stage.snapshot.events;
+    let rows = &view_context.snapshot.events;
     let row = rows.get(rows.len().checked_sub(1 + events::later(rows, look.last_event))?)?;
     let (time, kind) = (text::clock_millis(row.at), row.kind.name());
     Some(format!("{time} {} {kind} {}", row.who, row.text))

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use super::{Reply, Stage, View, moved};
+use super::{Reply, View, ViewContext, moved};
 use crate::snapshot::{Ask, ViewQuery};
 use crate::tui::command::{self, Command, Scroll};
 use crate::tui::layout::{Class, Layout, Needs, columns, take_top};
@@ -98,14 +98,14 @@ fn graphs(layout: &mut Layout, mut rest: Rect) {
     }
 }
 
-fn ask(look: &Look, _: &Stage<'_>, query: &mut ViewQuery) {
+fn ask(look: &Look, _: &ViewContext<'_>, query: &mut ViewQuery) {
     query.decisions = DECISIONS;
     query.ask = Ask::Routing(look.routing.selected);
 }
 
 /// Copies the selected decision in one line, with the terms of every worker.
-fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    let row = routing::selected(stage.snapshot, &look.routing)?;
+fn copy(look: &Look, view_context: &ViewContext<'_>) -> Option<String> {
+    let row = routing::selected(view_context.snapshot, &look.routing)?;
     let number = |name: &str, value: Option<f64>| {
         value.map(|value| format!(" {name}={value}")).unwrap_or_default()
     };
@@ -129,11 +129,11 @@ fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
     Some(said)
 }
 
-fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
-    let focus = stage.layout.focus(look.focus);
+fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> Reply {
+    let focus = view_context.layout.focus(look.focus);
     match command {
-        Command::Open => open(look, !look.routing.opened, stage),
-        Command::Back if look.routing.opened => open(look, false, stage),
+        Command::Open => open(look, !look.routing.opened, view_context),
+        Command::Back if look.routing.opened => open(look, false, view_context),
         Command::Back if look.focus != PanelId::Decisions => {
             look.focus = PanelId::Decisions;
             Reply::Done
@@ -142,16 +142,16 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             look.routing.typed.clear();
             Reply::Done
         }
-        Command::Scroll(by) if focus == PanelId::Decisions => select(look, by, stage),
-        Command::Scroll(by) if focus == PanelId::Decision => read(look, by, stage),
+        Command::Scroll(by) if focus == PanelId::Decisions => select(look, by, view_context),
+        Command::Scroll(by) if focus == PanelId::Decision => read(look, by, view_context),
         _ => Reply::Pass,
     }
 }
 
 /// Shows one decision, or all of them. The newest one stays selected once it is opened.
-fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
+fn open(look: &mut Look, opened: bool, view_context: &ViewContext<'_>) -> Reply {
     if opened {
-        let Listed { rows, at } = Listed::of(stage.snapshot, &look.routing);
+        let Listed { rows, at } = Listed::of(view_context.snapshot, &look.routing);
         let Some(row) = at.and_then(|at| rows.get(at)) else {
             return Reply::Refused(String::from("no decision to open"));
         };
@@ -164,10 +164,10 @@ fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
 }
 
 /// Selects another decision. The newest are on top, and the topmost is followed.
-fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let Listed { rows, at } = Listed::of(stage.snapshot, &look.routing);
-    let area = stage.layout.panel(PanelId::Decisions).unwrap_or_default();
-    let page = routing::page(area, stage.layout.framed);
+fn select(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let Listed { rows, at } = Listed::of(view_context.snapshot, &look.routing);
+    let area = view_context.layout.panel(PanelId::Decisions).unwrap_or_default();
+    let page = routing::page(area, view_context.layout.framed);
     let last = rows.len().saturating_sub(1);
     // One that left the list was below its end.
     let at = at.map_or(last, |at| last - at);
@@ -179,10 +179,10 @@ fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
     Reply::Done
 }
 
-fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let Some(area) = stage.layout.panel(PanelId::Decision) else { return Reply::Done };
-    let page = routing::decision_page(area, stage.layout.framed).max(1);
-    let last = routing::last(&stage.panel_context(look), area);
+fn read(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let Some(area) = view_context.layout.panel(PanelId::Decision) else { return Reply::Done };
+    let page = routing::decision_page(area, view_context.layout.framed).max(1);
+    let last = routing::last(&view_context.panel_context(look), area);
     look.routing.first_line = moved(look.routing.first_line, by, page, last);
     Reply::Done
 }

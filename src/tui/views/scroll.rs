@@ -1,6 +1,6 @@
 //! Scrolling panels that more than one view shows.
 
-use super::{Stage, moved};
+use super::{ViewContext, moved};
 use crate::tui::command::Scroll;
 use crate::tui::panels::{Look, PanelId, events};
 
@@ -10,27 +10,27 @@ pub const AROUND: u16 = 3;
 const ROUTER_ROWS: usize = 64;
 
 /// Scrolls the focused panel.
-pub fn panel(look: &mut Look, by: Scroll, stage: &Stage<'_>) {
-    let focus = stage.layout.focus(look.focus);
-    let Some(area) = stage.layout.panel(focus) else { return };
+pub fn panel(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) {
+    let focus = view_context.layout.focus(look.focus);
+    let Some(area) = view_context.layout.panel(focus) else { return };
     let page = usize::from(area.height.saturating_sub(AROUND)).max(1);
     match focus {
         PanelId::Workers => {
             // The rule and the total stay below.
             let page = page.saturating_sub(2).max(1);
-            let last = stage.snapshot.workers.len().saturating_sub(page);
+            let last = view_context.snapshot.workers.len().saturating_sub(page);
             look.first_worker = moved(look.first_worker, by, page, last);
         }
         PanelId::Router => look.first_router = moved(look.first_router, by, page, ROUTER_ROWS),
-        PanelId::Events => scroll_events(look, by, page, stage),
+        PanelId::Events => scroll_events(look, by, page, view_context),
         // Others do not scroll, or their view scrolls them.
         _ => {}
     }
 }
 
 /// Moves the event that the view holds on to; the newest one is followed again.
-fn scroll_events(look: &mut Look, by: Scroll, page: usize, stage: &Stage<'_>) {
-    let rows = &stage.snapshot.events;
+fn scroll_events(look: &mut Look, by: Scroll, page: usize, view_context: &ViewContext<'_>) {
+    let rows = &view_context.snapshot.events;
     let below = events::later(rows, look.last_event);
     let most = rows.len().saturating_sub(1);
     let below = match by {

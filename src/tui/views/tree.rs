@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ratatui::layout::Rect;
 
-use super::{Reply, Stage, View, moved};
+use super::{Reply, View, ViewContext, moved};
 use crate::domain::{TreeAnchor, TreeNode, TreePlace, TreeRow, TreeSort, WorkerId};
 use crate::snapshot::{Answer, Ask, Snapshot, TreePage, TreeQuery, ViewQuery};
 use crate::tui::command::{self, Command, Pick, Scroll};
@@ -167,63 +167,63 @@ fn arrange(layout: &mut Layout, mut rest: Rect, class: Class, needs: &Needs) {
     }
 }
 
-fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
-    let rows = stage.layout.panel(PanelId::Tree).map_or(0, |area| usize::from(area.height));
+fn ask(look: &Look, view_context: &ViewContext<'_>, query: &mut ViewQuery) {
+    let rows = view_context.layout.panel(PanelId::Tree).map_or(0, |area| usize::from(area.height));
     query.ask = Ask::Tree(Box::new(look.tree.query(rows + SPARE)));
 }
 
-fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
-    let focus = stage.layout.focus(look.focus);
-    let page = page(stage.snapshot);
+fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> Reply {
+    let focus = view_context.layout.focus(look.focus);
+    let page = page(view_context.snapshot);
     let tree = &mut look.tree;
     if let Command::Scroll(by) = command {
         match page {
-            _ if focus == PanelId::Prefix => read(look, by, stage),
-            Some(page) => tree.scroll(by, panel::lines(stage.layout), page),
+            _ if focus == PanelId::Prefix => read(look, by, view_context),
+            Some(page) => tree.scroll(by, panel::lines(view_context.layout), page),
             None => {}
         }
         return Reply::Done;
     }
     let opens = matches!(command, Command::Open | Command::Tree(_) | Command::Find(_));
-    if opens && stage.past {
-        return Reply::Refused(panel::not_kept(stage.keys, page.is_some()));
+    if opens && view_context.past {
+        return Reply::Refused(panel::not_kept(view_context.keys, page.is_some()));
     }
-    if opens && stage.held {
+    if opens && view_context.held {
         return Reply::Refused(with_keys(
-            stage.keys,
+            view_context.keys,
             "the display is frozen; {toggle-freeze} resumes it",
         ));
     }
     match command {
         Command::Find(text) => tree.find(text.as_str()),
-        Command::OnlyWorker(number) => return tree.only(number, stage.snapshot),
+        Command::OnlyWorker(number) => return tree.only(number, view_context.snapshot),
         Command::Back if tree.described => tree.described = false,
         Command::Back => return tree.back(page),
         Command::Sort => return Reply::Pick(tree.sorts()),
         Command::Picked(Pick::Sort, at) => {
             tree.sort = TreeSort::ALL.get(at).copied().unwrap_or_default();
         }
-        Command::Picked(Pick::Worker, at) => tree.pick_worker(at, stage.snapshot),
+        Command::Picked(Pick::Worker, at) => tree.pick_worker(at, view_context.snapshot),
         Command::Open => return page.map_or(Reply::Done, |page| tree.toggle(page)),
         Command::Tree(command) => {
-            return page.map_or(Reply::Done, |page| tree.obey(command, page, stage));
+            return page.map_or(Reply::Done, |page| tree.obey(command, page, view_context));
         }
         _ => return Reply::Pass,
     }
     Reply::Done
 }
 
-fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) {
-    let Some(area) = stage.layout.panel(PanelId::Prefix) else { return };
-    let page = panel::detail::page(area, stage.layout.framed).max(1);
+fn read(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) {
+    let Some(area) = view_context.layout.panel(PanelId::Prefix) else { return };
+    let page = panel::detail::page(area, view_context.layout.framed).max(1);
     // The glyphs decide nothing about how many rows there are.
-    let last = panel::detail::last(&stage.panel_context(look), area, Glyphs::UNICODE);
+    let last = panel::detail::last(&view_context.panel_context(look), area, Glyphs::UNICODE);
     look.tree.first_line = moved(look.tree.first_line, by, page, last);
 }
 
 /// Copies the hashes of the selected prefix and the way to it.
-fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    let page = page(stage.snapshot)?;
+fn copy(look: &Look, view_context: &ViewContext<'_>) -> Option<String> {
+    let page = page(view_context.snapshot)?;
     let row = look.tree.row(page)?;
     let TreeNode::Block(block) = row.place.node else {
         return Some(panel::name(&row.place.node));

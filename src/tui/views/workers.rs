@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ratatui::layout::Rect;
 
-use super::{Choice, Picker, Reply, Stage, View, moved};
+use super::{Choice, Picker, Reply, View, ViewContext, moved};
 use crate::domain::WorkerRank;
 use crate::snapshot::{Ask, ViewQuery};
 use crate::tui::command::{self, Command, Pick, Scroll};
@@ -131,27 +131,27 @@ fn beside(layout: &mut Layout, rest: Rect, alone: bool) {
     }
 }
 
-fn ask(look: &Look, stage: &Stage<'_>, query: &mut ViewQuery) {
-    let shown = stage.layout.panels.iter().any(|(id, _)| *id != PanelId::WorkerTable);
-    let selected = || table::selected(stage.snapshot, &look.workers);
+fn ask(look: &Look, view_context: &ViewContext<'_>, query: &mut ViewQuery) {
+    let shown = view_context.layout.panels.iter().any(|(id, _)| *id != PanelId::WorkerTable);
+    let selected = || table::selected(view_context.snapshot, &look.workers);
     if let Some(entry) = shown.then(selected).flatten() {
         query.ask = Ask::Worker(entry.row.rank);
     }
 }
 
-fn copy(look: &Look, stage: &Stage<'_>) -> Option<String> {
-    let entry = table::selected(stage.snapshot, &look.workers)?;
+fn copy(look: &Look, view_context: &ViewContext<'_>) -> Option<String> {
+    let entry = table::selected(view_context.snapshot, &look.workers)?;
     let row = entry.row;
     let pod = row.pod.as_deref().unwrap_or_default();
     let (id, rank) = (row.rank.worker.0, row.rank.dp_rank);
     Some(format!("{} {pod} worker_id={id} dp_rank={rank} {}", row.alias, entry.verdict.word))
 }
 
-fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
-    let focus = stage.layout.focus(look.focus);
+fn update(look: &mut Look, command: Command, view_context: &ViewContext<'_>) -> Reply {
+    let focus = view_context.layout.focus(look.focus);
     match command {
-        Command::Open => open(look, !look.workers.opened, stage),
-        Command::Back if look.workers.opened => open(look, false, stage),
+        Command::Open => open(look, !look.workers.opened, view_context),
+        Command::Back if look.workers.opened => open(look, false, view_context),
         Command::Back if look.focus != PanelId::WorkerTable => {
             look.focus = PanelId::WorkerTable;
             Reply::Done
@@ -160,9 +160,9 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             look.workers.typed.clear();
             Reply::Done
         }
-        Command::Scroll(by) if focus == PanelId::WorkerTable => select(look, by, stage),
-        Command::Scroll(by) => read(look, by, stage),
-        Command::Heard => match table::selected(stage.snapshot, &look.workers) {
+        Command::Scroll(by) if focus == PanelId::WorkerTable => select(look, by, view_context),
+        Command::Scroll(by) => read(look, by, view_context),
+        Command::Heard => match table::selected(view_context.snapshot, &look.workers) {
             Some(entry) => {
                 look.events = super::events::State {
                     typed: entry.row.alias.replacen('w', "w:", 1),
@@ -172,7 +172,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             }
             None => Reply::Refused(String::from("no worker was seen yet")),
         },
-        Command::WorkerTree => match table::selected(stage.snapshot, &look.workers) {
+        Command::WorkerTree => match table::selected(view_context.snapshot, &look.workers) {
             Some(entry) => {
                 look.tree.narrow(entry.row.rank.worker);
                 Reply::Go(command::View::Tree)
@@ -184,7 +184,7 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             look.workers.sort.reversed ^= true;
             Reply::Done
         }
-        Command::Columns => Reply::Pick(columns_of(look, 0, stage)),
+        Command::Columns => Reply::Pick(columns_of(look, 0, view_context)),
         Command::Picked(Pick::Sort, at) => {
             let by = sort_keys(look).get(at).copied().flatten();
             look.workers.sort = Sort { by, reversed: false };
@@ -196,15 +196,15 @@ fn update(look: &mut Look, command: Command, stage: &Stage<'_>) -> Reply {
             {
                 look.workers.columns.insert(col);
             }
-            Reply::Pick(columns_of(look, at, stage))
+            Reply::Pick(columns_of(look, at, view_context))
         }
         _ => Reply::Pass,
     }
 }
 
 /// Shows one worker, or all of them. The first one is selected for good as soon as it is opened.
-fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
-    let selected = table::selected(stage.snapshot, &look.workers);
+fn open(look: &mut Look, opened: bool, view_context: &ViewContext<'_>) -> Reply {
+    let selected = table::selected(view_context.snapshot, &look.workers);
     if opened && selected.is_none() {
         return Reply::Refused(String::from("no worker was seen yet"));
     }
@@ -215,22 +215,22 @@ fn open(look: &mut Look, opened: bool, stage: &Stage<'_>) -> Reply {
     Reply::Done
 }
 
-fn select(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let entries = table::listed(stage.snapshot, &look.workers);
+fn select(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let entries = table::listed(view_context.snapshot, &look.workers);
     let at = table::position(&entries, look.workers.selected);
-    let area = stage.layout.panel(PanelId::WorkerTable).unwrap_or_default();
-    let page = table::page(area, stage.layout.framed, entries.len(), true);
+    let area = view_context.layout.panel(PanelId::WorkerTable).unwrap_or_default();
+    let page = table::page(area, view_context.layout.framed, entries.len(), true);
     let next = moved(at, by, page, entries.len().saturating_sub(1));
     look.workers.selected = entries.get(next).map(|entry| entry.row.rank);
     (look.workers.first_line, look.workers.first_figure) = (0, 0);
     Reply::Done
 }
 
-fn read(look: &mut Look, by: Scroll, stage: &Stage<'_>) -> Reply {
-    let focus = stage.layout.focus(look.focus);
-    let Some(area) = stage.layout.panel(focus) else { return Reply::Done };
-    let page = worker::page(area, stage.layout.framed).max(1);
-    let context = stage.panel_context(look);
+fn read(look: &mut Look, by: Scroll, view_context: &ViewContext<'_>) -> Reply {
+    let focus = view_context.layout.focus(look.focus);
+    let Some(area) = view_context.layout.panel(focus) else { return Reply::Done };
+    let page = worker::page(area, view_context.layout.framed).max(1);
+    let context = view_context.panel_context(look);
     match focus {
         PanelId::Worker => {
             let last = worker::last(&context, area);
@@ -268,9 +268,9 @@ fn optional() -> impl Iterator<Item = Col> {
     Col::ALL.iter().copied().filter(|col| !col.is_fixed())
 }
 
-fn columns_of(look: &Look, at: usize, stage: &Stage<'_>) -> Picker {
-    let area = stage.layout.panel(PanelId::WorkerTable).unwrap_or_default();
-    let lost = table::crowded_out(area, &stage.panel_context(look), Glyphs::UNICODE);
+fn columns_of(look: &Look, at: usize, view_context: &ViewContext<'_>) -> Picker {
+    let area = view_context.layout.panel(PanelId::WorkerTable).unwrap_or_default();
+    let lost = table::crowded_out(area, &view_context.panel_context(look), Glyphs::UNICODE);
     let choice = |col: Col| {
         let on = look.workers.columns.contains(&col);
         let room = if lost.contains(&col) { "no room now: " } else { "" };

@@ -4,7 +4,7 @@ use super::{CHILDREN, MOST_CHILDREN, REMEMBERED, State};
 use crate::domain::{TreeNode, TreePlace, TreeRow, TreeRowKind, TreeSort, WorkerId};
 use crate::snapshot::{Snapshot, TreePage};
 use crate::tui::command::{Pick, Scroll, TreeCommand};
-use crate::tui::views::{Choice, Picker, Reply, Stage, moved};
+use crate::tui::views::{Choice, Picker, Reply, ViewContext, moved};
 
 /// Levels that are opened at once.
 const LEVELS: u16 = 3;
@@ -156,7 +156,7 @@ impl State {
         &mut self,
         command: TreeCommand,
         page: &TreePage,
-        stage: &Stage<'_>,
+        view_context: &ViewContext<'_>,
     ) -> Reply {
         let Some((at, row)) = self.at(page) else { return Reply::Done };
         let node = row.place.node;
@@ -173,7 +173,7 @@ impl State {
                 self.spread.insert(node, if all { ALL_LEVELS } else { LEVELS });
             }
             TreeCommand::Pin => return self.pin(at, row, page),
-            TreeCommand::Worker => return Reply::Pick(self.workers(stage.snapshot)),
+            TreeCommand::Worker => return Reply::Pick(self.workers(view_context.snapshot)),
             TreeCommand::Describe => {
                 // What is looked for stays marked.
                 if self.find.is_none() {
