@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::command::{Command, Copied, Past, Simulate, View};
 use super::keymap::Keymap;
-use super::keymap::names::{told, with_keys};
+use super::keymap::names::{key_or_line, with_keys};
 use super::{findings, text, views};
 use crate::snapshot::{DemoState, Feed, Snapshot};
 
@@ -350,7 +350,7 @@ pub fn script() -> String {
     // Views that are not built yet are left out of the tour, and so of its script.
     let built = |step: &&Step| !matches!(step.when, When::Built(view) if !views::is_built(view));
     for (at, step) in STEPS.iter().filter(built).enumerate() {
-        let key = step.by_hand.map(|command| format!("`{}`", told(&usual, command)));
+        let key = step.by_hand.map(|command| format!("`{}`", key_or_line(&usual, command)));
         let key = key.unwrap_or_default();
         let when = match step.when {
             When::Always | When::Built(_) => "",
@@ -400,7 +400,7 @@ mod tests {
             let brief = text::wrap(&with_keys(&usual, step.brief), 38);
             assert!(brief.len() <= 2, "{brief:?}");
             let Some(by_hand) = step.by_hand else { continue };
-            assert!(!told(&usual, by_hand).starts_with([':', '(']), "{}", step.title);
+            assert!(!key_or_line(&usual, by_hand).starts_with([':', '(']), "{}", step.title);
             let first =
                 step.enter.first().filter(|command| **command != Command::Show(View::Overview));
             assert!(first.is_none_or(|command| *command == by_hand), "{}", step.title);

@@ -115,7 +115,7 @@ pub fn first_key(keys: &Keymap, command: Command) -> String {
 
 /// Returns what people are told to press for a command: its first key, or the line that does the same
 /// where somebody took its keys away.
-pub fn told(keys: &Keymap, command: Command) -> String {
+pub fn key_or_line(keys: &Keymap, command: Command) -> String {
     let key = first_key(keys, command);
     if !key.is_empty() {
         return key;
@@ -147,7 +147,7 @@ pub fn with_keys(keys: &Keymap, text: &str) -> String {
     for (at, piece) in text.split('{').enumerate() {
         let named = piece.split_once('}').filter(|_| at > 0).and_then(|(name, rest)| {
             let binding = BINDINGS.iter().find(|binding| action(binding.command) == name)?;
-            Some((told(keys, binding.command), rest))
+            Some((key_or_line(keys, binding.command), rest))
         });
         match named {
             Some((key, rest)) => said.extend([key.as_str(), rest]),

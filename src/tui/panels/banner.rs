@@ -13,7 +13,7 @@ use crate::snapshot::{CheckRow, CheckVerdict, Feed, FindingRow, Snapshot, Standi
 use crate::tui::command::{Command, Copied};
 use crate::tui::findings;
 use crate::tui::keymap::Keymap;
-use crate::tui::keymap::names::{told, with_keys};
+use crate::tui::keymap::names::{key_or_line, with_keys};
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
 use crate::tui::widgets::canvas::{Canvas, Part, part};
@@ -316,7 +316,7 @@ impl Banner<'_> {
     }
 
     fn key(&self, command: Command, does: &str) -> [Part; 2] {
-        let key = told(self.keys, command);
+        let key = key_or_line(self.keys, command);
         [part(format!(" {key}"), Role::Key), part(format!(" {does}"), Role::Fg)]
     }
 
@@ -324,7 +324,9 @@ impl Banner<'_> {
     fn others(&self, long: bool) -> Vec<Part> {
         let said = match (self.more, long) {
             (0, _) => return Vec::new(),
-            (more, true) => format!("+{more} more ({})", told(self.keys, Command::TopFinding)),
+            (more, true) => {
+                format!("+{more} more ({})", key_or_line(self.keys, Command::TopFinding))
+            }
             (more, false) => format!("+{more}"),
         };
         vec![part(said, self.role())]

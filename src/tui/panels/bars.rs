@@ -12,7 +12,7 @@ use crate::tui::command::{Command, Simulate, View};
 use crate::tui::findings;
 use crate::tui::graph::timeline::Marker;
 use crate::tui::keymap::Keymap;
-use crate::tui::keymap::names::told;
+use crate::tui::keymap::names::key_or_line;
 use crate::tui::markers;
 use crate::tui::text;
 use crate::tui::theme::{Glyphs, Role};
@@ -33,9 +33,9 @@ pub fn demo(canvas: &mut Canvas<'_>, area: Rect, state: &DemoState, keys: &Keyma
         Vec::new()
     } else {
         let does = if state.steps_taken == 0 { " applies the fix " } else { " next step " };
-        vec![part(told(keys, Command::DemoFix), Role::Key), part(does, Role::Fg)]
+        vec![part(key_or_line(keys, Command::DemoFix), Role::Key), part(does, Role::Fg)]
     };
-    let key = |what| part(told(keys, Command::Simulate(what)), Role::Key);
+    let key = |what| part(key_or_line(keys, Command::Simulate(what)), Role::Key);
     let gap = || part("  ", Role::Fg);
     let levers = vec![
         gap(),

@@ -9,7 +9,7 @@ use crate::domain::Timestamp;
 use crate::snapshot::{Series, SeriesSet, Snapshot};
 use crate::tui::command::Command;
 use crate::tui::graph::timeline::{Layer, Marker, TimeAxis, Timeline};
-use crate::tui::keymap::names::told;
+use crate::tui::keymap::names::key_or_line;
 use crate::tui::markers;
 use crate::tui::text;
 use crate::tui::theme::Role;
@@ -71,7 +71,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, context: &PanelContext<'_>) {
         let gap = if notes.is_empty() { "" } else { "  " };
         notes.push(part(format!("{gap}{mark} {} {now}", named.name), named.layer.role));
     }
-    let key = told(context.keys, Command::NextGraph);
+    let key = key_or_line(context.keys, Command::NextGraph);
     notes.push(part(format!("  {key}"), Role::Key));
     notes.push(part(" other series", Role::Muted));
     let inner = context.frame(canvas, area, PanelId::Timeline, shown.title(), notes);

@@ -7,7 +7,7 @@ use super::{Open, Shell};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Action, Command, Edit, Past, Scroll, View};
-use crate::tui::keymap::names::told;
+use crate::tui::keymap::names::key_or_line;
 use crate::tui::layout::Layout;
 use crate::tui::panels::routing::Listed;
 use crate::tui::panels::{self, PanelId, bars, findings, stream, timeline};
@@ -192,7 +192,7 @@ impl Shell {
         {
             return Some(Past::At(found));
         }
-        let back = told(&self.keys, Command::Past(Past::Now));
+        let back = key_or_line(&self.keys, Command::Past(Past::Now));
         let past = self.moment(live)?;
         bars::past_scrubber(layout.past, past, live, &back).and_then(moment).map(Past::At)
     }

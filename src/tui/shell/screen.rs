@@ -8,7 +8,7 @@ use super::{Open, Shell, scope};
 use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Command, Edit, Past, View};
-use crate::tui::keymap::names::told;
+use crate::tui::keymap::names::key_or_line;
 use crate::tui::layout;
 use crate::tui::line::{self, Sense};
 use crate::tui::markers;
@@ -67,7 +67,7 @@ impl Shell {
         let window = self.look.window;
         bars::views(&mut canvas, layout.views, self.view, self.verdict(live), window, &state);
         if let Some(moment) = self.moment(live) {
-            let back = told(&self.keys, Command::Past(Past::Now));
+            let back = key_or_line(&self.keys, Command::Past(Past::Now));
             bars::past(&mut canvas, layout.past, moment, live, &back);
         }
         self.panels(&mut canvas, live, &layout);
@@ -117,7 +117,7 @@ impl Shell {
                 }
                 let taken = line::taken(typed, &self.themes, demo).is_some();
                 let key = if taken { Edit::Submit } else { Edit::Complete };
-                let key = told(&self.keys, Command::Edit(key));
+                let key = key_or_line(&self.keys, Command::Edit(key));
                 footer::line(canvas, area, typed, &lines, &key);
             }
             (Open::Filter(_), _) => {
@@ -157,13 +157,13 @@ impl Shell {
         let demo = matches!(live.feed, Feed::Demo(_));
         match line::sense(typed, &self.themes, demo) {
             Sense::Runs(about) => {
-                let key = told(&self.keys, Command::Edit(Edit::Submit));
+                let key = key_or_line(&self.keys, Command::Edit(Edit::Submit));
                 (format!("{key}: {about}"), Role::Muted)
             }
             Sense::Lacks(why) => (why, Role::Muted),
             Sense::Nothing => match self.selected_entry(live) {
                 Some(entry) => {
-                    let key = told(&self.keys, Command::Edit(Edit::Submit));
+                    let key = key_or_line(&self.keys, Command::Edit(Edit::Submit));
                     (format!("{key}: {}, {}", entry.line, entry.about), Role::Muted)
                 }
                 None => (String::from("no command matches"), Role::Warn),

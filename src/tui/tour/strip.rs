@@ -6,7 +6,7 @@ use super::{Move, Step};
 use crate::snapshot::Snapshot;
 use crate::tui::command::Command;
 use crate::tui::keymap::Keymap;
-use crate::tui::keymap::names::{told, with_keys};
+use crate::tui::keymap::names::{key_or_line, with_keys};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::{Canvas, Part, part, width};
@@ -114,7 +114,7 @@ fn write(canvas: &mut Canvas<'_>, area: Rect, rows: &[(String, Role)]) {
 fn moves(keys: &Keymap, at: usize, count: usize) -> Vec<(String, &'static str)> {
     let next = if at + 1 < count { "next" } else { "end" };
     let all = [(Move::Back, "back"), (Move::Next, next), (Move::Toggle, "quit")];
-    let named = |(by, does)| (told(keys, Command::Tour(by)), does);
+    let named = |(by, does)| (key_or_line(keys, Command::Tour(by)), does);
     all.into_iter().skip(usize::from(at == 0)).map(named).collect()
 }
 
@@ -131,7 +131,7 @@ fn hints(keys: &[(String, &'static str)]) -> Vec<Part> {
 /// Returns the text of a step beside the view: its title, what it means, and what the picture says of it.
 fn rows(step: &Step, keys: &Keymap, columns: usize, live: &Snapshot) -> Vec<(String, Role)> {
     let gap = || (String::new(), Role::Fg);
-    let key = step.by_hand.map(|command| format!(" ({})", told(keys, command)));
+    let key = step.by_hand.map(|command| format!(" ({})", key_or_line(keys, command)));
     let key = key.unwrap_or_default();
     let mut rows = vec![(format!("{}{key}", step.title), Role::Title), gap()];
     rows.extend(wrapped(&with_keys(keys, step.say), columns, Role::Fg));
