@@ -1,6 +1,11 @@
 //! Simple commands: assignments, what shells do themselves, and processes.
 
+mod assign;
+mod output;
+
 use std::sync::Arc;
+
+use assign::assignment;
 
 use super::lex::{Piece, Word, is_name};
 use super::run::{Runner, Simple};
@@ -23,30 +28,6 @@ pub(super) enum Effect {
 
 /// Programs that only print their words, whatever these look like.
 const PRINTERS: [&str; 8] = ["echo", "printf", "grep", "pgrep", "pkill", "which", "ls", "logger"];
-
-/// Reads the start of `NAME=…` and `NAME+=…`: the name, whether it appends, and the value.
-fn assignment(word: &Word) -> Option<(&str, bool, Vec<Piece>)> {
-    let Some(Piece::Text(first)) = word.first() else { return None };
-    let (name, value) = first.split_once('=')?;
-    let (name, append) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
-    // An element of an array changes all of it.
-    let bare = name.split('[').next().unwrap_or_default();
-    if !is_name(bare) {
-        return None;
-    }
-    let mut rest = vec![Piece::Text(value.to_owned())];
-    rest.extend(word.iter().skip(1).cloned());
-    let name = if bare.len() == name.len() { name } else { bare };
-    Some((
-        name,
-        append,
-        if bare == name && !first.starts_with(&format!("{bare}[")) {
-            rest
-        } else {
-            vec![Piece::Hidden { by: "an element of an array", quoted: true, one: true }]
-        },
-    ))
-}
 
 impl Runner<'_> {
     /// Runs a command. Its words are expanded before its assignments are made, as shells do.
@@ -125,68 +106,6 @@ impl Runner<'_> {
             }
         }
         out
-    }
-
-    /// Returns the assignments before a command, which are its own.
-    fn own(&mut self, settings: &[&Word]) -> Vec<(String, Variable)> {
-        let mut own = Vec::new();
-        for word in settings {
-            let Some((name, append, value)) = assignment(word) else { continue };
-            let text = self.text(&value);
-            let by = || format!("${name}").into();
-            let variable = match text.hidden {
-                None if !append => Variable::Text(text.start.into()),
-                _ => Variable::Hidden { by: by(), one: false },
-            };
-            own.push((name.to_owned(), variable));
-        }
-        own
-    }
-
-    fn assign_word(&mut self, word: &Word, export: bool) {
-        let Some((name, append, value)) = assignment(word) else { return };
-        let text = self.text(&value);
-        let value = match text.hidden {
-            None => Value::Text(text.start.into()),
-            Some(by) => Value::Hidden { by, one: false },
-        };
-        self.assign(name, append, value, export);
-    }
-
-    fn assign(&mut self, name: &str, append: bool, value: Value, export: bool) {
-        let value = match (append, value, self.vars.get(name)) {
-            (false, value, _) | (true, value, Known::Value(Value::Unset)) => value,
-            (true, Value::Text(more), Known::Value(Value::Text(text))) => {
-                Value::Text(format!("{text}{more}").into())
-            }
-            (true, ..) => Value::Hidden { by: format!("${name}").into(), one: false },
-        };
-        // A list whose first element is set is still a list.
-        let was_list = matches!(self.vars.get(name), Known::Value(Value::List(_)));
-        let value = match value {
-            _ if was_list => Value::Hidden { by: format!("${name}").into(), one: false },
-            value => value,
-        };
-        self.vars.set(name, value, export);
-    }
-
-    fn array(&mut self, name: &str, append: bool, words: &[Word]) {
-        let mut list = match self.vars.get(name) {
-            Known::Value(Value::List(list)) if append => list.to_vec(),
-            Known::Value(Value::Unset) => Vec::new(),
-            Known::Absent if append => Vec::new(),
-            _ if append => return self.hide(name, "the script"),
-            _ => Vec::new(),
-        };
-        let all: Vec<&Word> = words.iter().collect();
-        // `([3]=x)` has places of its own.
-        let placed =
-            |word: &&Word| matches!(word.first(), Some(Piece::Text(text)) if text.starts_with('['));
-        if all.iter().any(placed) {
-            return self.hide(name, "the script");
-        }
-        list.extend(self.words(&all));
-        self.vars.set(name, Value::List(list.into()), false);
     }
 
     /// The first word is not known: it may be anything, even a part of the shell.
@@ -327,46 +246,6 @@ impl Runner<'_> {
         }
     }
 
-    fn declare(&mut self, how: &str, arguments: &[Arg]) {
-        let (mut export, mut plain) = (how == "export", true);
-        for arg in arguments {
-            match arg {
-                Arg::Word(text) if text.starts_with('-') => match text.as_str() {
-                    "-x" | "-gx" | "-xg" | "-rx" | "-xr" => export = true,
-                    "-r" | "-g" | "--" | "-p" | "-a" | "-ga" => {}
-                    _ => plain = false,
-                },
-                Arg::Word(text) => match text.split_once('=') {
-                    Some((name, value)) if plain && is_name(name) => {
-                        self.assign(name, false, Value::Text(value.into()), export);
-                    }
-                    Some((name, _)) => {
-                        let bare = name.trim_end_matches('+').split('[').next().unwrap_or_default();
-                        let bare = bare.to_owned();
-                        self.hide(&bare, how);
-                    }
-                    None if export && plain && is_name(text) => match self.vars.get(text) {
-                        Known::Value(value) => {
-                            let value = value.clone();
-                            self.vars.set(text, value, true);
-                        }
-                        Known::Absent | Known::Lost(_) => self.vars.will_export(text),
-                    },
-                    // In a function `local NAME` and `declare NAME` make one that is not set.
-                    None => self.hide(&text.clone(), how),
-                },
-                Arg::Partial { start, .. } => match start.split_once('=') {
-                    Some((name, _)) if is_name(name) => {
-                        let (name, by) = (name.to_owned(), format!("${name}").into());
-                        self.assign(&name, false, Value::Hidden { by, one: false }, export);
-                    }
-                    _ => self.lose(how),
-                },
-                Arg::Hidden { .. } => self.lose(&format!("{how} of what is not shown")),
-            }
-        }
-    }
-
     fn set_options(&mut self, arguments: &[Arg]) -> Effect {
         let mut left = arguments.iter();
         let mut rest = None;
@@ -460,85 +339,6 @@ impl Runner<'_> {
         self.vars.set(DIRECTORY, value, false);
         // A container whose working directory is missing never served; that it is there is taken for granted.
         Effect::Status(target.map(|_| true))
-    }
-
-    /// Notes what a file holds from now on.
-    pub(super) fn write(&mut self, target: &Word, text: Option<String>) {
-        let path = self.text(target);
-        if path.hidden.is_some() {
-            return;
-        }
-        let by: Arc<str> = path.start.as_str().into();
-        let Some(path) = self.path(&path.start) else { return };
-        let value = match text {
-            Some(text) => Value::Text(text.into()),
-            None => Value::Hidden { by, one: false },
-        };
-        self.vars.set(&format!("file:{path}"), value, false);
-    }
-
-    /// Returns a path from the root on, when the working directory is known or not needed.
-    fn path(&self, path: &str) -> Option<String> {
-        match self.vars.get(DIRECTORY) {
-            _ if path.starts_with('/') => Some(absolute(path, "/")),
-            Known::Value(Value::Text(directory)) => Some(absolute(path, directory)),
-            _ => None,
-        }
-    }
-
-    /// Follows `cat <<EOF > file` and `echo text > file`.
-    fn print(&mut self, name: &str, arguments: &[Arg], simple: &Simple<'_>) {
-        let printed = match (name, simple.here) {
-            ("cat", Some(here)) if arguments.is_empty() => {
-                let text = self.text(here);
-                text.hidden.is_none().then_some(text.start)
-            }
-            ("echo", None) => {
-                let words: Option<Vec<&str>> = arguments.iter().map(Arg::known).collect();
-                let words = words.filter(|words| {
-                    let option = words.first().is_some_and(|word| word.starts_with('-'));
-                    !option && !words.iter().any(|word| word.contains('\\'))
-                });
-                words.map(|words| words.join(" ") + "\n")
-            }
-            _ => None,
-        };
-        for (append, target) in &simple.outs {
-            let text = match (append, &printed) {
-                (false, printed) => printed.clone(),
-                (true, Some(more)) => {
-                    let path = self.text(target);
-                    let path = self.path(&path.start).filter(|_| path.hidden.is_none());
-                    match path.map(|path| self.vars.get(&format!("file:{path}"))) {
-                        Some(Known::Value(Value::Text(text))) => Some(format!("{text}{more}")),
-                        _ => None,
-                    }
-                }
-                (true, None) => None,
-            };
-            self.write(target, text);
-        }
-    }
-
-    /// A process that names a file may change it.
-    fn touch(&mut self, words: &[Arg]) {
-        if self.is_wanted(words) {
-            return;
-        }
-        let named = |path: &str| {
-            let name = path.rsplit('/').next().unwrap_or_default();
-            words.iter().any(|arg| arg.known().is_none() || arg.start().contains(name))
-        };
-        let files: Vec<String> = self
-            .vars
-            .beginning("file:")
-            .filter(|(path, _)| named(path))
-            .map(|(path, _)| path.to_owned())
-            .collect();
-        for path in files {
-            let by = path.as_str().into();
-            self.vars.set(&format!("file:{path}"), Value::Hidden { by, one: false }, false);
-        }
     }
 
     /// Notes a process, or follows the script that it is given.

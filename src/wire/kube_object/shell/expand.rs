@@ -1,10 +1,15 @@
 //! Expands words: variables, parameters, splitting. What cannot be known stays hidden.
 
+mod fields;
+mod parameters;
+
 use std::sync::Arc;
 
+use fields::{joined, split, split_each, spread};
+
 use super::Arg;
-use super::lex::{Piece, Word, is_name, operand};
-use super::vars::{Known, PARAMETERS, Value, Vars};
+use super::lex::{Piece, Word};
+use super::vars::{Known, Value, Vars};
 
 /// Longest text that the expansions of one script add up to.
 const TEXT_LIMIT: usize = 256 << 10;
@@ -287,163 +292,6 @@ impl Expander<'_> {
         *self.left -= length;
         expanded
     }
-
-    /// Returns the value of a parameter; none when it is not set as far as is seen.
-    fn parameter(&mut self, name: &str) -> Option<Expanded> {
-        let list = match self.vars.get(PARAMETERS) {
-            Known::Value(Value::List(list)) => Arc::clone(list),
-            _ => Arc::new(vec![Arg::Hidden { by: "the script's parameters".into() }]),
-        };
-        let known = |arg: &&Arg| !matches!(arg, Arg::Hidden { .. });
-        let at = |place: usize| {
-            let whole = list.iter().take(place).take_while(known).count() == place;
-            match list.get(place.wrapping_sub(1)).filter(|_| whole) {
-                Some(Arg::Word(text)) => Some(Expanded::Text(text.clone())),
-                Some(Arg::Partial { by, .. } | Arg::Hidden { by }) => Some(hidden(by, false)),
-                None if list.iter().all(|arg| known(&arg)) => None,
-                None => Some(hidden(&format!("${place}"), false)),
-            }
-        };
-        match name {
-            "@" => Some(Expanded::List { args: list, each: true }),
-            "*" => Some(Expanded::List { args: list, each: false }),
-            "#" => {
-                let all = list.iter().all(|arg| known(&arg));
-                let count = || Expanded::Text(list.len().to_string());
-                Some(if all { count() } else { hidden("$#", true) })
-            }
-            "0" => Some(match self.name {
-                Arg::Word(text) => Expanded::Text(text.clone()),
-                Arg::Partial { by, .. } | Arg::Hidden { by } => hidden(by, false),
-            }),
-            "?" | "-" | "$" | "!" | "_" => Some(hidden(&format!("${name}"), true)),
-            _ => match name.parse::<usize>() {
-                Ok(place) => Some(at(place).unwrap_or(Expanded::Text(String::new()))),
-                Err(_) => self.variable(name),
-            },
-        }
-    }
-
-    fn variable(&self, name: &str) -> Option<Expanded> {
-        match self.vars.get(name) {
-            Known::Value(Value::Text(text)) => Some(Expanded::Text(text.to_string())),
-            Known::Value(Value::List(list)) => Some(match list.first() {
-                None => Expanded::Text(String::new()),
-                Some(Arg::Word(text)) => Expanded::Text(text.clone()),
-                Some(Arg::Partial { by, .. } | Arg::Hidden { by }) => hidden(by, false),
-            }),
-            Known::Value(Value::Unset) => Some(Expanded::Text(String::new())),
-            Known::Value(Value::Hidden { by, one }) => Some(hidden(by, *one)),
-            Known::Lost(by) => Some(hidden(&format!("${name}, after {by}"), false)),
-            Known::Absent if OF_SHELL.contains(&name) => Some(hidden(&format!("${name}"), false)),
-            Known::Absent => None,
-        }
-    }
-
-    /// Expands the inside of `${…}`.
-    #[expect(clippy::too_many_lines, reason = "one arm for each operator")]
-    fn braced(&mut self, inside: &str, quoted: bool, depth: usize) -> Expanded {
-        let unknown = || hidden(&format!("${{{inside}}}"), false);
-        for (end, each) in [("[@]", true), ("[*]", false)] {
-            let Some(name) = inside.strip_suffix(end).filter(|name| is_name(name)) else {
-                continue;
-            };
-            return match self.vars.get(name) {
-                Known::Value(Value::List(args)) => Expanded::List { args: Arc::clone(args), each },
-                Known::Value(Value::Unset) => Expanded::List { args: Arc::default(), each },
-                Known::Value(Value::Text(text)) => {
-                    let args = vec![Arg::Word(text.to_string())];
-                    Expanded::List { args: args.into(), each }
-                }
-                _ => unknown(),
-            };
-        }
-        let length = inside.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
-        let Some(length) = length else { return unknown() };
-        let (name, rest) = match inside.split_at(length) {
-            ("", rest) if rest.starts_with(['@', '*']) => rest.split_at(1),
-            parts => parts,
-        };
-        let (colon, rest) = match rest.strip_prefix(':') {
-            Some(rest) => (true, rest),
-            None => (false, rest),
-        };
-        let mut letters = rest.chars();
-        let (Some(operator), text) = (letters.next(), letters.as_str()) else { return unknown() };
-        let usable = is_name(name) || name.parse::<u32>().is_ok() || ["@", "*"].contains(&name);
-        if !usable || !"-=+?".contains(operator) || depth >= DEPTH_LIMIT {
-            return unknown();
-        }
-        let value = self.parameter(name);
-        let set = match &value {
-            None => false,
-            Some(_) if matches!(self.vars.get(name), Known::Value(Value::Unset)) => false,
-            Some(Expanded::Text(text)) if name.parse::<usize>().is_ok() && text.is_empty() => {
-                // It may be set and empty, which only the colon tells apart.
-                if !colon && operator != '?' {
-                    return unknown();
-                }
-                false
-            }
-            Some(Expanded::Text(text)) => !colon || !text.is_empty(),
-            Some(Expanded::List { args, .. }) => match args.as_slice() {
-                [] => false,
-                [Arg::Word(only)] if only.is_empty() => !colon,
-                args if args.iter().all(|arg| matches!(arg, Arg::Word(_))) => true,
-                _ => return unknown(),
-            },
-            Some(Expanded::Hidden { .. }) => return unknown(),
-        };
-        match (operator, set) {
-            ('-' | '=' | '?', true) => value.unwrap_or(Expanded::Text(String::new())),
-            ('+', false) => Expanded::Text(String::new()),
-            ('?', false) => unknown(),
-            (_, set) => {
-                let value = self.operand(text, quoted, depth);
-                if operator == '=' && !set {
-                    let kept = match &value {
-                        Expanded::Text(text) => Value::Text(text.as_str().into()),
-                        _ => Value::Hidden { by: format!("${name}").into(), one: false },
-                    };
-                    self.vars.set(name, kept, false);
-                }
-                value
-            }
-        }
-    }
-
-    /// Expands the default within braces. In quotes it is one text; outside, quotes in it keep words whole,
-    /// which is only followed where there are no blanks.
-    fn operand(&mut self, text: &str, quoted: bool, depth: usize) -> Expanded {
-        let unknown = || hidden(&format!("{{{text}}}"), false);
-        // In double quotes the quotes of a default differ from shell to shell.
-        if quoted && text.contains(['"', '\'']) {
-            return unknown();
-        }
-        let Some(word) = operand(text, self.bash, quoted) else { return unknown() };
-        let plain = word.iter().all(|piece| matches!(piece, Piece::Text(_)));
-        let mut value = String::new();
-        for piece in &word {
-            if let Piece::Text(text) = piece
-                && text.starts_with('~')
-            {
-                return unknown();
-            }
-            match self.expand(piece, depth + 1) {
-                Expanded::Text(text) => value.push_str(&text),
-                Expanded::Hidden { by, one } if word.len() == 1 => {
-                    return Expanded::Hidden { by, one };
-                }
-                Expanded::List { args, each } if word.len() == 1 => {
-                    return Expanded::List { args, each };
-                }
-                Expanded::Hidden { .. } | Expanded::List { .. } => return unknown(),
-            }
-        }
-        let keeps =
-            !plain && (value.is_empty() || value.contains([' ', '\t', '\n', '*', '?', '[']));
-        if keeps && !quoted { unknown() } else { Expanded::Text(value) }
-    }
 }
 
 fn hidden(by: &str, one: bool) -> Expanded {
@@ -483,89 +331,4 @@ fn braces(word: &Word) -> Option<(usize, String)> {
         }
     }
     None
-}
-
-/// Adds a value outside quotes: blanks end words.
-fn split(text: &str, field: &mut Option<Field>, globs: bool, out: &mut Vec<Arg>) {
-    let blank = |letter: char| matches!(letter, ' ' | '\t' | '\n');
-    if text.starts_with(blank)
-        && let Some(done) = field.take()
-    {
-        done.finish(globs, out);
-    }
-    for (place, part) in text.split(blank).filter(|part| !part.is_empty()).enumerate() {
-        if place > 0
-            && let Some(done) = field.take()
-        {
-            done.finish(globs, out);
-        }
-        field.get_or_insert_default().push_open(part);
-    }
-    if text.ends_with(blank)
-        && let Some(done) = field.take()
-    {
-        done.finish(globs, out);
-    }
-}
-
-/// Adds `"$@"`: the first joins what stands before it, the last what follows.
-fn spread(args: &[Arg], field: &mut Option<Field>, globs: bool, out: &mut Vec<Arg>) {
-    for (place, arg) in args.iter().enumerate() {
-        if place > 0
-            && let Some(done) = field.take()
-        {
-            done.finish(globs, out);
-        }
-        field.get_or_insert_default().push_arg(arg);
-    }
-}
-
-/// Adds `$@`: every parameter is split.
-fn split_each(
-    args: &[Arg],
-    splits: bool,
-    field: &mut Option<Field>,
-    globs: bool,
-    out: &mut Vec<Arg>,
-) {
-    for (place, arg) in args.iter().enumerate() {
-        if place > 0
-            && let Some(done) = field.take()
-        {
-            done.finish(globs, out);
-        }
-        match arg {
-            Arg::Word(text) if splits => split(text, field, globs, out),
-            Arg::Word(_) => {
-                field.get_or_insert_default().hide("a value split at other letters".into(), false);
-            }
-            Arg::Partial { by, .. } | Arg::Hidden { by } => {
-                field.get_or_insert_default().hide(Arc::clone(by), false);
-            }
-        }
-    }
-}
-
-/// Returns the words as one text, with blanks between them.
-fn joined(args: &[Arg], splits: bool) -> Text {
-    let mut text = Text::default();
-    for (place, arg) in args.iter().enumerate() {
-        if text.hidden.is_some() {
-            break;
-        }
-        if place > 0 && !splits {
-            text.hidden = Some("words joined by another letter".into());
-            break;
-        }
-        text.start.push_str(if place > 0 { " " } else { "" });
-        match arg {
-            Arg::Word(word) => text.start.push_str(word),
-            Arg::Partial { start, by } => {
-                text.start.push_str(start);
-                text.hidden = Some(Arc::clone(by));
-            }
-            Arg::Hidden { by } => text.hidden = Some(Arc::clone(by)),
-        }
-    }
-    text
 }
