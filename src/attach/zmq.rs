@@ -1,4 +1,4 @@
-//! Which ZMQ publishers to listen to, by discovery records and by what the pods were told.
+//! Chooses the ZMQ publishers to connect to, from discovery records and the settings of pods.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

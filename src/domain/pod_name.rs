@@ -1,4 +1,4 @@
-//! Short names of pods: as much of the end of each as tells it from the others.
+//! Short names of pods: the shortest end of each name that no other pod has.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
-//! How names of secrets sound.
+//! Words by which names of secrets are recognised.
 
-/// What names of keys, flags and words with a secret end with, without separators, in small letters.
+/// Last words of keys, flags and variables that hold secrets, in lower case and without separators.
 pub const SECRET_WORDS: [&str; 19] = [
     "password",
     "passwd",

@@ -6,7 +6,7 @@
 /// The topic of KV events.
 pub const KV_EVENTS: &str = "kv-events";
 
-/// The field of an envelope that names that topic, and the start of the next, in `MessagePack`.
+/// An envelope's topic field for KV events in `MessagePack`, up to the start of its payload field.
 pub const KV_EVENTS_FIELD: &[u8; 24] = b"\xA5topic\xA9kv-events\xA7payload";
 
 /// The topic of workers' loads.

@@ -6,9 +6,8 @@ use super::service::{CACHE_TOKENS, Service};
 use super::site::Site;
 use crate::wire::encode::Family;
 
-/// Room of a good rank, in blocks of 32 tokens: that of Qwen3-32B in FP8 on one H100. The chats that go
-/// on need about 3,000 blocks, and each worker may have seen any of them: with less, chats come back to
-/// blocks that were evicted, and that is churn.
+/// Capacity of a healthy rank in blocks of 32 tokens: Qwen3-32B in FP8 on one H100. Ongoing chats need about 3,000
+/// blocks, and each worker may have served any of them. With less capacity, chats return to evicted blocks (churn).
 const ROOM: usize = 4764;
 
 /// A situation to demonstrate.

@@ -1,4 +1,4 @@
-//! What a source under test delivers.
+//! Frames that a source under test delivers.
 
 use std::sync::Arc;
 use std::time::Duration;

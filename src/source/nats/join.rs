@@ -1,4 +1,4 @@
-//! Joining a stream's history to the live feed: what was delivered already, and what was not.
+//! Joins a stream's history with its live messages, without gaps or duplicates.
 //!
 //! Pure. A message of a core subscription carries no sequence number, so stored and live messages
 //! are recognised by their payloads, per worker and rank: NATS keeps the order of one publisher, and

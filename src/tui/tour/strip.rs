@@ -1,4 +1,4 @@
-//! The strip that tells the tour: beside the view where there is room, else below it.
+//! Draws the text of the tour: a strip beside the view, or below it on a narrow screen.
 
 use ratatui::layout::Rect;
 
