@@ -47,11 +47,11 @@ fn work() -> ExitCode {
 fn refused(error: &clap::Error) -> u8 {
     // When nobody reads it, the exit code is all that is left to say.
     let plain = error.render().to_string();
-    let shown = run::printable_lines(&plain);
+    let shown = run::without_logins(&run::printable_lines(&plain));
     if shown == plain {
         drop(error.print());
     } else {
-        // What was typed could steer the terminal; then it goes without colours.
+        // What was typed could steer the terminal, or holds a login; then it goes without colours.
         drop(write!(std::io::stderr(), "{shown}"));
     }
     let mut words = std::env::args_os().skip(1);

@@ -50,7 +50,7 @@ use crate::source::zmq::BadEndpoint;
 use crate::tui::labels::LabelsError;
 use crate::tui::theme::ThemeError;
 
-pub use output::printable_lines;
+pub use output::{printable_lines, without_logins};
 
 /// Errors of commands.
 #[derive(Debug, thiserror::Error)]

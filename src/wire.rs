@@ -26,7 +26,9 @@ use crate::domain::{ConfigMaps, Fact, KvBatch, Releases};
 use crate::dynamo::{plane, release};
 use crate::frame::{Body, Frame, Origin};
 
-pub use kube_object::{backend_of_image, kept_of_processes};
+pub use kube_object::{
+    backend_of_image, kept_of_engine_file, kept_of_processes, kept_of_record, kept_of_variable,
+};
 pub use prometheus_text::kept_of_scrape;
 pub use readable::readable;
 pub use router_log::{begins_log_entry, described_log_line, kept_of_log_line};

@@ -3,6 +3,7 @@
 mod heals;
 mod names;
 mod picks;
+mod rights;
 mod secrets;
 mod shown;
 mod variables;

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use kvtop::domain::Timestamp;
-use kvtop::frame::{Body, Frame, Origin};
+use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use serde_json::Value;
 
 use crate::support::{captures, frames, scratch};
@@ -95,12 +95,17 @@ fn a_bundle_replaces_nothing_and_leaves_nothing_half_done() {
     assert!(!other.exists() && !missing.exists());
 }
 
-/// Returns the frame as a bundle holds it: of log lines only the fields that a decoder reads.
+/// Returns the frame as a bundle holds it: of log lines and discovery records only what a decoder reads.
 fn without_text(frame: Frame) -> Frame {
-    let (Origin::Log { .. }, Body::Whole(line)) = (&frame.origin, &frame.body) else {
-        return frame;
+    let kept = match (&frame.origin, &frame.body) {
+        (Origin::Log { .. }, Body::Whole(line)) => {
+            kvtop::wire::kept_of_log_line(&String::from_utf8_lossy(line))
+        }
+        (Origin::Etcd { put: true, .. }, Body::Whole(record)) => {
+            kvtop::wire::kept_of_record(&serde_json::from_slice(record).unwrap()).to_string()
+        }
+        _ => return frame,
     };
-    let kept = kvtop::wire::kept_of_log_line(&String::from_utf8_lossy(line));
     Frame { body: Body::Whole(kept.into()), ..frame }
 }
 
@@ -113,6 +118,22 @@ fn prompts_and_secrets_of_an_old_recording_are_in_no_output() {
         let pod = if at % 2 == 0 { "frontend" } else { "worker" };
         let at = Timestamp(1_800_000_000_000_000 + at as u64);
         let frame = Frame::new(at, Origin::log("", pod), line.clone());
+        text.push_str(&kvtop::record::encode(&frame));
+        text.push('\n');
+    }
+    let card = serde_json::json!({
+        "type": "Model", "instance_id": 7, "card_json": { "prompt_formatter": ["PLANTED"] },
+    });
+    let map = serde_json::json!({
+        "kind": "ConfigMap", "metadata": { "name": "m", "namespace": "n" },
+        "data": { "agg.yaml": "tokens_per_block: 32\nsystem: PLANTED\n", "GREETING": "PLANTED" },
+    });
+    let origins = [
+        (Origin::Etcd { key: "v1/mdc/a/b/generate/7".into(), put: true }, card),
+        (Origin::Kube { kind: "ConfigMap".into(), change: KubeChange::Listed }, map),
+    ];
+    for (origin, body) in origins {
+        let frame = Frame::new(Timestamp(1_800_000_001_000_000), origin, body.to_string());
         text.push_str(&kvtop::record::encode(&frame));
         text.push('\n');
     }

@@ -186,7 +186,7 @@ impl Publisher {
         Self::with(async_nats::ConnectOptions::new(), url).await
     }
 
-    async fn with(options: async_nats::ConnectOptions, url: &str) -> Self {
+    pub(crate) async fn with(options: async_nats::ConnectOptions, url: &str) -> Self {
         let client = options.connect(url).await.unwrap();
         let jetstream = async_nats::jetstream::new(client.clone());
         Self { client, jetstream }

@@ -17,10 +17,44 @@ pub(super) fn tell(text: &str) {
     drop(writeln!(io::stderr().lock(), "{}", printable_lines(text)));
 }
 
+/// Returns `text` without logins and parameters in its addresses.
+pub fn without_logins(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let ends = |letter: char| letter.is_whitespace() || "'\"`<>".contains(letter);
+        let (address, rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
+        let (login, host) = address.rsplit_once('@').map_or((false, address), |(_, it)| (true, it));
+        let (host, asked) = host.split_once('?').map_or((host, false), |(host, _)| (host, true));
+        let mark = |there| if there { "(redacted)" } else { "" };
+        kept.extend(["://", mark(login), if login { "@" } else { "" }, host]);
+        kept.extend([if asked { "?" } else { "" }, mark(asked), rest]);
+    }
+    kept
+}
+
 /// Longest line that is said, in characters.
 const LINE_LIMIT: usize = 4096;
 
 /// Returns `text` without what could steer a terminal; its lines stay.
 pub fn printable_lines(text: &str) -> String {
     text.split('\n').map(|line| printable(line, LINE_LIMIT)).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_that_were_mistyped_are_shown_without_logins() {
+        let rows = [
+            ("no address", "no address"),
+            ("'nats://a:4222' x", "'nats://a:4222' x"),
+            ("'http://u:p@h:1/m?token=x' y", "'http://(redacted)@h:1/m?(redacted)' y"),
+            ("a://u:p?@h b://u:p/@h", "a://(redacted)@h b://(redacted)@h"),
+        ];
+        for (typed, shown) in rows {
+            assert_eq!(without_logins(typed), shown);
+        }
+    }
 }

@@ -151,7 +151,7 @@ impl Source {
                 }
                 last = pair.key().or(last);
                 if let (Some(key), Some(value)) = (pair.key(), pair.value()) {
-                    self.known.put(&key, value);
+                    self.known.put(&key, &value);
                 }
             }
             if !page.more || page.kvs.is_empty() {
@@ -195,7 +195,7 @@ impl Source {
                 if event.kind == "DELETE" {
                     self.known.delete(&key);
                 } else if let Some(value) = event.kv.value() {
-                    self.known.put(&key, value);
+                    self.known.put(&key, &value);
                 }
             }
             if result.canceled {

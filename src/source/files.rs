@@ -94,7 +94,7 @@ impl Source {
                 return;
             }
             match content {
-                Some(content) => self.known.put(&key, content),
+                Some(content) => self.known.put(&key, &content),
                 None => self.known.keep(&key),
             }
         }

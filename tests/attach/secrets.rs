@@ -1,10 +1,13 @@
 //! Planted secrets and prompts are in nothing that kvtop writes.
 
+use std::process::{Command, Stdio};
+
 use serde_json::json;
 
 use crate::attach::run;
 use crate::bundle::unpacked;
 use crate::support::deployment::{Deployment, FRONTEND, WORKERS};
+use crate::support::exporter::Exporter;
 use crate::support::kube_api::TOKEN;
 use crate::support::nats_server::NatsServer;
 use crate::support::scratch;
@@ -77,6 +80,47 @@ fn plant(pod: &mut serde_json::Value) {
     pod["spec"]["containers"].as_array_mut().unwrap().push(sidecar);
 }
 
+/// Plants every form in files and variables of `ConfigMap`s, and in discovery records.
+fn plant_maps(it: &Deployment) {
+    let forms: Vec<String> =
+        crate::logs::planted::forms().map(|form| form.replace("PLANTED", PLANTED)).collect();
+    let mut file = format!("# {PLANTED}\ntokens_per_block: 32\nsystem: |\n  You are {PLANTED}\n");
+    let mut variables = serde_json::Map::new();
+    for (at, form) in forms.iter().enumerate() {
+        let quoted = json!(form);
+        let more = format!("a{at}: {quoted}\nb{at}: {{c: [{quoted}]}}\nd{at}: 1 # {form}\n");
+        file.push_str(&more);
+        for name in ["GREETING", "DYN_GREETING"] {
+            variables.insert(format!("{name}_{at}"), quoted.clone());
+        }
+    }
+    let names = ["trtllm-engine-config", "greetings"];
+    for (name, data) in names.into_iter().zip([json!({ "agg.yaml": file }), variables.into()]) {
+        it.kube.object(json!({
+            "kind": "ConfigMap", "apiVersion": "v1",
+            "metadata": { "name": name, "namespace": "gtc-demo" },
+            "data": data,
+        }));
+    }
+    it.kube.edit("Pod", FRONTEND.0, |pod| {
+        let from = json!([{ "configMapRef": { "name": "greetings" } }]);
+        pod["spec"]["containers"][0]["envFrom"] = from;
+    });
+    let records = it.kube.all("DynamoWorkerMetadata");
+    assert!(!records.is_empty());
+    for record in &records {
+        let name = record["metadata"]["name"].as_str().unwrap();
+        it.kube.edit("DynamoWorkerMetadata", name, |record| {
+            let cards = record["spec"]["data"]["model_cards"].as_object_mut();
+            for (_, card) in cards.into_iter().flatten() {
+                card["card_json"]["prompt_formatter"] = json!(forms);
+                card["card_json"]["display_name"] = json!(format!("a {PLANTED}"));
+            }
+            record["spec"]["data"]["note"] = json!({ "text": forms });
+        });
+    }
+}
+
 /// Plants in the graph deployments, where people write.
 fn plant_graphs(it: &Deployment) {
     let graphs = it.kube.all("DynamoGraphDeployment");
@@ -96,10 +140,30 @@ fn plant_graphs(it: &Deployment) {
     }
 }
 
+/// Asserts that the page of `kvtop export` holds nothing that was planted.
+async fn exported_without_secrets(it: &Deployment) {
+    let arguments = it.arguments();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let exporter = Exporter::started("127.0.0.1:0", &words);
+    let mut page = String::new();
+    for _ in 0..80 {
+        page = exporter.ask("GET /metrics");
+        if page.contains("kvtop_source_up{source=\"kubernetes\"} 1") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    assert!(page.contains("kvtop_source_up{source=\"kubernetes\"} 1"), "{page}");
+    for secret in [PLANTED, TOKEN] {
+        assert!(!page.contains(secret), "{page}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_planted_is_used_and_never_written() {
     let it = careless();
     plant_graphs(&it);
+    plant_maps(&it);
     let folder = scratch();
     let file = folder.join("seen.frames").display().to_string();
 
@@ -127,6 +191,7 @@ async fn what_is_planted_is_used_and_never_written() {
             assert!(text.contains("ok       nats"), "the login is used: {text}");
         }
     }
+    exported_without_secrets(&it).await;
     let held = unpacked(&ticket);
     assert!(held["recording.frames.zst"].contains(" bytes, shape "), "the lines are described");
     let doctor: serde_json::Value = serde_json::from_str(&held["doctor.json"]).unwrap();
@@ -144,6 +209,9 @@ async fn what_is_planted_is_used_and_never_written() {
     }
     let recorded = std::fs::read_to_string(&file).unwrap();
     assert!(recorded.contains(" bytes, shape "), "the lines are described");
+    for object in ["greetings", "trtllm-engine-config", "DYN_GREETING_0", "prompt_formatter"] {
+        assert!(recorded.contains(object), "{object} was not looked at");
+    }
     for secret in [PLANTED, TOKEN] {
         assert!(!recorded.contains(secret));
     }
@@ -237,4 +305,57 @@ async fn a_login_in_the_address_is_not_kept_and_it_is_said_whose_and_how_to_give
     assert!(seen.contains(FRONTEND.0) && !seen.contains("address from"), "{seen}");
     std::fs::write(&file, PLANTED).unwrap();
     assert_eq!(nats_by_doctor(&it, &flags).await.0, "ok");
+}
+
+/// Runs a command without a cluster, and returns all that it said.
+fn said(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kvtop"));
+    command.args(arguments).env("HOME", scratch()).stdin(Stdio::null());
+    for name in ["KUBECONFIG", "NATS_URL", "NATS_SERVER"] {
+        command.env_remove(name);
+    }
+    let output = command.output().unwrap();
+    assert!(!output.status.success(), "{arguments:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn errors_repeat_no_secret_of_a_file_or_an_address() {
+    let folder = scratch();
+    let file = |name: &str, text: String| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let word = file("word", PLANTED.to_owned());
+    let jwt = "-----BEGIN NATS USER JWT-----";
+    let creds = file("creds", format!("{jwt}\n{PLANTED}\n------END NATS USER JWT------\n"));
+    let torn = file("torn", format!("users:\n- name: a\n  user: {{token: {PLANTED}\n"));
+    let config = file("kvtop.toml", format!("theme = {PLANTED}\npassword = \"{PLANTED}\"\n"));
+    let nowhere = "nats://127.0.0.1:9";
+    let login = |scheme: &str| format!("{scheme}://u:{PLANTED}@127.0.0.1:9");
+    let (nats, http, zmq) = (login("nats"), login("http"), login("tcp"));
+    let (token, bad) = (format!("{http}/metrics?token={PLANTED}"), format!("{nats}x"));
+    let table: [&[&str]; 13] = [
+        &["--nats-url", &nats],
+        &["--nats-url", &bad],
+        &["--nats-url", nowhere, "--nats-creds", &creds],
+        &["--nats-url", nowhere, "--nats-nkey", &word],
+        &["--nats-url", nowhere, "--nats-user", "u", "--nats-password-file", &word],
+        &["-n", "a", "--kubeconfig", &torn],
+        &["-n", "a", "--kubeconfig", &word],
+        &["--nats-url", nowhere, "--config", &config],
+        &["--etcd-url", &http],
+        &["--frontend-url", &http],
+        &["--frontend-url", &token],
+        &["--indexer-url", &http],
+        &["--zmq", &zmq],
+    ];
+    for sources in table {
+        let limits: &[&str] = &["--for", "100ms", "--wait", "100ms"];
+        let text = said(&[&["check"], sources, limits].concat());
+        assert!(!text.contains(PLANTED), "{sources:?}: {text}");
+    }
+    let text = said(&["export", "--nats-url", nowhere, "--tls-cert", &word, "--tls-key", &word]);
+    assert!(!text.contains(PLANTED), "{text}");
 }

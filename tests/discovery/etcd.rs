@@ -24,7 +24,7 @@ fn attached(url: &str, login: Option<(&str, &str)>) -> (SourceHandle, Delivered)
 }
 
 async fn until_state(delivered: &mut Delivered, expected: &BTreeMap<String, String>) {
-    delivered.until("the records that there are", |it| state(it) == *expected).await;
+    delivered.until("the records that there are", |it| state(it) == kept(expected)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -25,8 +25,13 @@ impl Exporter {
 
     /// Starts it at an address.
     pub(crate) fn at(listen: &str, url: &str, arguments: &[&str]) -> Self {
+        Self::started(listen, &[&["--nats-url", url], arguments].concat())
+    }
+
+    /// Starts it with these arguments alone.
+    pub(crate) fn started(listen: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_kvtop"))
-            .args(["export", "--listen", listen, "--nats-url", url])
+            .args(["export", "--listen", listen])
             .args(arguments)
             .env("HOME", scratch())
             .env_remove("XDG_CONFIG_HOME")

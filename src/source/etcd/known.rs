@@ -10,6 +10,7 @@ use crate::clock;
 use crate::dynamo::plane;
 use crate::frame::{Frame, Origin};
 use crate::source::Emitter;
+use crate::wire::kept_of_record;
 
 /// Buckets of discovery (dynamo-runtime 1.6.1, `discovery/kv_store.rs:21`). Whatever else may stand
 /// beside them enters no frame.
@@ -56,11 +57,11 @@ impl Known {
     }
 
     /// A key has this value.
-    pub(in crate::source) fn put(&mut self, key: &str, value: Bytes) {
+    pub(in crate::source) fn put(&mut self, key: &str, value: &[u8]) {
         if key.len() > LONGEST || !BUCKETS.iter().any(|bucket| key.starts_with(bucket)) {
             return;
         }
-        let (hash, list, full) = (xxh3_64(&value), self.list, self.entries.len() >= KEYS);
+        let (hash, list, full) = (xxh3_64(value), self.list, self.entries.len() >= KEYS);
         let shared: Arc<str> = key.into();
         if let Some(entry) = self.entries.get_mut(key) {
             entry.list = list;
@@ -72,7 +73,12 @@ impl Known {
         } else {
             self.entries.insert(Arc::clone(&shared), Entry { value: hash, list });
         }
-        self.emit(shared, true, value);
+        let kept = match serde_json::from_slice(value) {
+            Ok(record) => kept_of_record(&record).to_string(),
+            // No JSON either, so that the decoder refuses and counts it.
+            Err(_) => format!("({} bytes left out)", value.len()),
+        };
+        self.emit(shared, true, kept.into());
     }
 
     /// A key is still there, if it was.

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::redact;
 use crate::domain::VariableKeys;
+use crate::wire::{kept_of_engine_file, kept_of_variable};
 
 /// The largest text that is passed on; engine configurations have a few hundred bytes.
 const LARGEST: usize = 64 << 10;
@@ -24,8 +25,11 @@ pub(super) fn trim(data: Value, variables: &VariableKeys) -> Value {
             let variable = is_variable(&key, variables) && is_value(&text);
             let shown = match variable {
                 true if redact::is_secret_variable(&key, &text) => redact::REDACTED.to_owned(),
-                true => text,
-                _ if text.len() <= LARGEST && is_configuration(&key, &text) => text,
+                true => kept_of_variable(&key, &text),
+                _ if text.len() <= LARGEST && is_configuration(&key, &text) => {
+                    let no_yaml = || format!("(no YAML: {} bytes left out)", text.len());
+                    kept_of_engine_file(&text).unwrap_or_else(no_yaml)
+                }
                 _ => format!("({} bytes left out)", text.len()),
             };
             (key, shown.into())
@@ -111,13 +115,13 @@ mod tests {
             ("agg.yaml", ENGINE),
             ("engine", ENGINE),
             ("agg.yaml", "max_batch_size: 8"),
-            ("agg.yml", "\u{feff}---\r\n# an engine\r\n  a: 1\r\n  b:\r\n    c: 2\r\n"),
-            ("agg.yaml", "a:\n- 1\n- 2\n\"b\" : x\n<<: *c\n"),
+            ("agg.yml", "\u{feff}---\r\n# 1\r\n  a: 1\r\n  b:\r\n    c: 2\r\n"),
+            ("agg.yaml", "a:\n- 1\n- 2\n\"b\" : auto\n"),
             ("agg.yaml", "{kv_cache_config: {tokens_per_block: 32}}"),
             ("a.json", "{\"version\": 1}\n"),
             ("a", "{\"kv_cache_config\": {\"tokens_per_block\": 32}}"),
-            ("agg.yaml", "# nothing\n{}\n"),
-            ("agg.yaml", "# nothing\n"),
+            ("agg.yaml", "# none\n{}\n"),
+            ("agg.yaml", "# none\n"),
         ];
         for (key, text) in rows {
             let trimmed = trim(json!({ (key): text }), &VariableKeys::default());

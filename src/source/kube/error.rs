@@ -5,6 +5,8 @@ use std::error::Error;
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
 
+use super::redact::redacted_line;
+
 /// Why the cluster cannot even be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeConfigError {
@@ -96,20 +98,76 @@ impl KubeConfigError {
 
     /// Returns the message with its causes, in one line.
     pub fn sentence(&self) -> String {
-        chain(self)
+        match self {
+            // The parser quotes the lines around a mistake, among them tokens and passwords.
+            Self::Unreadable { source, .. } => {
+                let why = without_quotes(&chain_by(source.as_ref(), first_line));
+                format!("{self}: {why}")
+            }
+            _ => redacted_line(&chain(self)).unwrap_or_else(|| chain(self)),
+        }
     }
 }
 
 /// Returns a message with those of its causes that say something new.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
+    chain_by(error, |said| said.lines().map(str::trim).collect::<Vec<_>>().join(" "))
+}
+
+fn chain_by(error: &(dyn Error + 'static), shown: impl Fn(&str) -> String) -> String {
+    let mut text = shown(&error.to_string());
     let mut next = error.source();
     while let Some(cause) = next {
-        let said = cause.to_string();
+        let said = shown(&cause.to_string());
         if !text.contains(&said) {
             text = format!("{text}: {said}");
         }
         next = cause.source();
     }
-    text.lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    text
+}
+
+fn first_line(said: &str) -> String {
+    said.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// Returns a message without the texts that it quotes; single characters stay.
+fn without_quotes(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '`', '\'']) {
+        let quote = rest.as_bytes()[at];
+        let inner = &rest[at + 1..];
+        let Some(end) = inner.bytes().position(|byte| byte == quote) else { break };
+        let shown = if inner[..end].chars().count() > 1 { "…" } else { &inner[..end] };
+        kept.push_str(&rest[..=at]);
+        kept.push_str(shown);
+        kept.push(char::from(quote));
+        rest = &inner[end + 1..];
+    }
+    // A quote that does not end may begin anything.
+    kept.push_str(rest.split(['"', '`']).next().unwrap_or_default());
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kubeconfig_is_not_quoted() {
+        let rows = [
+            "users:\n- name: a\n  user: {token: PLANTED\n",
+            "users: PLANTED\n",
+            "clusters: [PLANTED]\n",
+            "current-context: [PLANTED]\n",
+            "contexts:\n- PLANTED: \"PLANTED\n",
+            "PLANTED: PLANTED: PLANTED\n",
+        ];
+        for text in rows {
+            let source = Box::new(kube::config::Kubeconfig::from_yaml(text).unwrap_err());
+            let said = KubeConfigError::Unreadable { file: "it".to_owned(), source }.sentence();
+            assert!(!said.contains("PLANTED") && said.contains("line"), "{said}");
+        }
+    }
 }

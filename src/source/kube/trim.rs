@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::resource::Resource;
 use super::{allow, config_map, redact};
-use crate::wire::kept_of_processes;
+use crate::wire::{kept_of_processes, kept_of_record};
 
 const METADATA: &[&str] = &[
     "name",
@@ -125,6 +125,7 @@ pub(super) fn trim(resource: &Resource, api_version: &str, mut object: Value) ->
             ("Pod", "status") => pod_status(part),
             ("DynamoGraphDeployment", "spec") => graph_spec(part),
             ("ConfigMap", _) => config_map::trim(part, &resource.variables),
+            ("DynamoWorkerMetadata", "spec") => kept_of_record(&part),
             (_, "status") => {
                 let mut status = keep(part, &["state", "conditions", "services", "components"]);
                 at(&mut status, "conditions", |it| {
@@ -265,7 +266,7 @@ mod tests {
             "hf-token.json": "{\"x\": \"PLANTED\"}",
             "api_key": "PLANTED: x",
             "notes": "PLANTED",
-            "empty.yaml": "# nothing\n{}\n",
+            "empty.yaml": "# none\n{}\n",
             "tokenizer.json": "{\"version\": 1}",
             "NATS_SERVER": "nats://u:PLANTED@nats:4222",
         });
@@ -276,7 +277,7 @@ mod tests {
 
         assert_eq!(trimmed["data"]["agg.yaml"], text);
         assert_eq!(trimmed["data"]["tokenizer.json"], "{\"version\": 1}");
-        assert_eq!(trimmed["data"]["empty.yaml"], "# nothing\n{}\n");
+        assert_eq!(trimmed["data"]["empty.yaml"], "# none\n{}\n");
         assert_eq!(trimmed["data"]["secret.txt"], redact::REDACTED);
         assert_eq!(trimmed["data"]["notes"], "(7 bytes left out)");
         assert_eq!(trimmed["data"]["NATS_SERVER"], "nats://(redacted)@nats:4222");

@@ -24,6 +24,9 @@ const REDACTED: &str = "(redacted)";
 /// How the note ends that stands in the place of what is too much, or nothing that is read.
 const LEFT_OUT: &str = " bytes left out)";
 
+/// How it begins where an engine's configuration was expected.
+const NO_YAML: &str = "(no YAML: ";
+
 /// Reads what looks like an engine's configuration; a `ConfigMap` holds anything.
 pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
     let object = Object::read(frame)?;
@@ -38,7 +41,7 @@ pub(super) fn decode(frame: &Frame, facts: &mut Facts) -> Result<(), Reject> {
             continue;
         }
         let read = if object.gone { Ok(None) } else { engine_config::from_yaml(text) };
-        unreadable |= read.is_err();
+        unreadable |= read.is_err() || text.starts_with(NO_YAML);
         let settings = read.unwrap_or_default();
         facts.other.push(Fact::ConfigFile(ConfigFile {
             config_map: Arc::clone(&object.name),

@@ -31,16 +31,20 @@ const DEPTH_LIMIT: usize = 64;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
-/// Reads the YAML (or JSON, which is YAML) of a file; none when it is no map.
-pub(super) fn from_yaml(text: &str) -> Result<Option<Vec<Setting>>, Unreadable> {
+/// Parses the YAML (or JSON, which is YAML) of a file.
+pub(super) fn parsed(text: &str) -> Result<Value, Unreadable> {
     if text.len() > CONFIG_LIMIT {
         return Err(Unreadable);
     }
     // The parser bounds nodes and what aliases expand to, and recurses on depth.
     let budget = serde_saphyr::budget! { max_depth: DEPTH_LIMIT };
     let options = serde_saphyr::options! { budget: budget };
-    let value: Value =
-        serde_saphyr::from_str_with_options(text, options).map_err(|_| Unreadable)?;
+    serde_saphyr::from_str_with_options(text, options).map_err(|_| Unreadable)
+}
+
+/// Reads the YAML of a file; none when it is no map.
+pub(super) fn from_yaml(text: &str) -> Result<Option<Vec<Setting>>, Unreadable> {
+    let value = parsed(text)?;
     let of_flags = [Backend::Vllm, Backend::SgLang];
     Ok(value.is_object().then(|| {
         let mut all = settings(&value);

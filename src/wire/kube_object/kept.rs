@@ -4,6 +4,7 @@
 //! branches to be followed. Any other word is replaced by one that keeps its place. Equal words get equal
 //! replacements, so that a comparison of two of them comes out as before.
 
+mod file;
 mod read;
 mod script;
 mod vocabulary;
@@ -17,6 +18,8 @@ use script::Script;
 use vocabulary::is_known_word;
 
 use crate::dynamo::variable;
+
+pub use file::{kept_of_engine_file, kept_of_record, kept_of_variable};
 
 /// Stands where a value was that may be anything. Decoders take it for a value that is not shown.
 const HIDDEN: &str = "(redacted)";

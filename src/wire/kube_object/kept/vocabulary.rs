@@ -20,7 +20,13 @@ const DYNAMO: &str = "agg aggregated decode disagg disaggregated dynamo encode f
     enable_partial_reuse enable_kv_cache_events publisher topic endpoint enable_chunked_prefill \
     tensor_parallel_size pipeline_parallel_size moe_expert_parallel_size max_batch_size max_num_tokens max_seq_len \
     cuda_graph_config cache_transceiver_config disable_overlap_scheduler print_iter_log enable_attention_dp \
-    trust_remote_code max_input_len beam_width speculative_config build_config localhost";
+    trust_remote_code max_input_len beam_width speculative_config build_config localhost \
+    CUTLASS TRTLLM VANILLA DEEPGEMM CUTEDSL WIDEEP TRITON FLASHINFER flashinfer UCX NIXL MPI DEFAULT default MTP Eagle \
+    Eagle3 EAGLE EAGLE3 NGram lru MAX_UTILIZATION GUARANTEED_NO_EVICT STATIC_BATCH";
+
+/// Words of licence notes.
+const COMMENTS: &str = "SPDX-FileCopyrightText SPDX-License-Identifier Apache-2.0 Copyright c NVIDIA CORPORATION \
+    AFFILIATES & All rights reserved";
 
 /// Returns true for a word that is the same in many deployments.
 pub(super) fn is_known_word(word: &str) -> bool {
@@ -37,6 +43,11 @@ pub(super) fn is_known_word(word: &str) -> bool {
         || [SHELL, DYNAMO].iter().any(|list| list.split_ascii_whitespace().any(|it| it == word))
         || word == plane::KV_EVENTS
         || is_flag_in_file(word)
+}
+
+/// Returns true for a word of a comment that many files share.
+pub(super) fn is_word_of_comments(word: &str) -> bool {
+    COMMENTS.split_ascii_whitespace().any(|it| it == word)
 }
 
 /// `-m`, `-euo`.
