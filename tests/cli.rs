@@ -1,5 +1,6 @@
 //! Commands without a screen: outputs, errors and exit codes of the real binary.
 
+use std::collections::BTreeSet;
 use std::process::{Command, Output, Stdio};
 
 use crate::support::{fixture, scratch};
@@ -367,4 +368,22 @@ fn too_few_file_descriptors_are_an_error_with_advice() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("limit of open files is 12") && said.contains("ulimit -n"), "{said}");
     assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn grants_to_two_users_stand_side_by_side() {
+    let names = |user: &str| -> BTreeSet<String> {
+        let output = kvtop(&["rbac", "-n", "demo", &format!("--user={user}")]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let bindings = text.split("---").filter(|object| object.contains("kind: RoleBinding"));
+        bindings
+            .map(|object| {
+                object.lines().find(|line| line.starts_with("  name: ")).unwrap().to_owned()
+            })
+            .collect()
+    };
+    let users = ["alice@example.com", "alice-example.com", "Alice@example.com", "--help"];
+    let all: Vec<String> = users.into_iter().flat_map(names).collect();
+    let once: BTreeSet<&String> = all.iter().collect();
+    assert!(all.len() == 4 && once.len() == 4, "{all:?}");
 }

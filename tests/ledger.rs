@@ -7,7 +7,7 @@ use kvtop::report::check::Status;
 use kvtop::snapshot::{CheckVerdict, Snapshot};
 use kvtop::wire::health;
 
-use crate::support::{fixture, frames, played};
+use crate::support::{fixture, frames, played, scratch};
 
 const RECORDINGS: [&str; 5] =
     ["0.9.0-healthy", "0.9.0-dp", "1.0.2-healthy", "1.3.1-healthy", "1.6.1-default_healthy"];
@@ -184,4 +184,48 @@ fn frames_that_a_source_passed_on_and_a_recording_lacks_are_missed() {
     assert_eq!(seen.ledger.streams[0].unseen, count);
     assert!(seen.ledger.hole.is_some_and(|hole| hole.messages >= count));
     assert_ne!(Status::of(&seen), Status::Ok, "{}", kvtop::report::check::text(&seen));
+}
+
+#[test]
+fn while_history_is_read_no_worker_is_healthy_and_no_count_is_0() {
+    let whole = capture("0.9.0-healthy");
+    let stream = "namespace-dynamo-component-backend-kv-events";
+    let history = HistoryNote {
+        stream: stream.into(),
+        first_seq: 1,
+        last_seq: 100_000,
+        read: 14_000,
+        complete: false,
+        ledger: None,
+    };
+    let at = whole.last().unwrap().at;
+    let note =
+        SourceNote { history: Some(history), ..SourceNote::new("nats", SourceState::Live, "", at) };
+    let note = Frame::new(at, Origin::Health { source: "nats".into() }, health::encode(&note));
+    let file = scratch().join("behind.frames");
+    let mut text = "{\"kvtop_frames\":1}\n".to_owned();
+    for frame in whole.iter().chain([&note]) {
+        text.push_str(&kvtop::record::encode(frame));
+        text.push('\n');
+    }
+    std::fs::write(&file, text).unwrap();
+    let shown = |format: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kvtop"));
+        command.args(["snapshot", "--replay", file.to_str().unwrap()]).args(format);
+        String::from_utf8(command.env("HOME", scratch()).output().unwrap().stdout).unwrap()
+    };
+
+    let report: serde_json::Value = serde_json::from_str(&shown(&["-o", "json"])).unwrap();
+
+    assert_eq!(report["catching_up"]["percent"], 14);
+    let workers = report["workers"].as_array().unwrap();
+    assert_eq!(workers.len(), 2);
+    for worker in workers {
+        for count in ["accepted", "held", "stores"] {
+            assert!(worker[count].is_null(), "{count}: {worker}");
+        }
+    }
+    let screen = shown(&["-o", "text", "--view", "workers"]);
+    assert!(screen.contains("reading history"), "{screen}");
+    assert!(!screen.contains("✓ ok"), "{screen}");
 }

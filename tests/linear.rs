@@ -180,6 +180,18 @@ fn what_sources_keep_of_objects() {
 }
 
 #[test]
+fn streams_that_come_in_small_pieces() {
+    grows_in_proportion("a watch of etcd", &|text| {
+        kvtop::source::decoders::etcd_answers(text.as_bytes(), 64);
+    });
+    grows_in_proportion("a ZMQ publisher", &|text| {
+        let long = [&[2_u8, 0, 0, 0, 0, 0, 1, 0, 0][..], text.as_bytes()].concat();
+        kvtop::source::decoders::zmq_pieces(&long, 64);
+        kvtop::source::decoders::zmq_pieces(text.as_bytes(), 64);
+    });
+}
+
+#[test]
 fn themes_and_configuration() {
     grows_in_proportion("a theme", &|text| {
         let mut themes = Themes::default();

@@ -335,3 +335,26 @@ fn replace<T: PartialEq>(known: &mut T, new: T) -> bool {
     *known = new;
     differs
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_secret_without_a_login_is_named() {
+        let secret = SecretRef { name: "nats-auth".into(), key: "password".into() };
+        let rows = [
+            (json!({}), "Secret `nats-auth` has no key `password`"),
+            (json!({ "password": "" }), "key `password` of Secret `nats-auth` is empty"),
+            (json!({ "password": "IAo=" }), "key `password` of Secret `nats-auth` is empty"),
+            (json!({ "password": "***" }), "key `password` of Secret `nats-auth` is not base64"),
+            (json!({ "password": "/w==" }), "key `password` of Secret `nats-auth` is not text"),
+        ];
+        for (data, why) in rows {
+            assert_eq!(secret_text(&data, &secret).unwrap_err(), why);
+        }
+        assert_eq!(secret_text(&json!({ "password": "c2Vlbg==" }), &secret).as_deref(), Ok("seen"));
+    }
+}

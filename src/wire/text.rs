@@ -70,6 +70,37 @@ mod tests {
     }
 
     #[test]
+    fn every_character_that_steers_is_taken_out() {
+        // The ranges of Unicode 15 categories Cf, Zl and Zp.
+        let ranges = [
+            '\u{ad}'..='\u{ad}',
+            '\u{600}'..='\u{605}',
+            '\u{61c}'..='\u{61c}',
+            '\u{6dd}'..='\u{6dd}',
+            '\u{70f}'..='\u{70f}',
+            '\u{890}'..='\u{891}',
+            '\u{8e2}'..='\u{8e2}',
+            '\u{180e}'..='\u{180e}',
+            '\u{200b}'..='\u{200f}',
+            '\u{2028}'..='\u{202e}',
+            '\u{2060}'..='\u{2064}',
+            '\u{2066}'..='\u{206f}',
+            '\u{feff}'..='\u{feff}',
+            '\u{fff9}'..='\u{fffb}',
+            '\u{110bd}'..='\u{110bd}',
+            '\u{110cd}'..='\u{110cd}',
+            '\u{13430}'..='\u{1343f}',
+            '\u{1bca0}'..='\u{1bca3}',
+            '\u{1d173}'..='\u{1d17a}',
+            '\u{e0001}'..='\u{e0001}',
+            '\u{e0020}'..='\u{e007f}',
+        ];
+        for letter in ranges.into_iter().flatten() {
+            assert_eq!(printable(&format!("a{letter}b"), 9), "ab", "{letter:?}");
+        }
+    }
+
+    #[test]
     fn a_long_text_is_cut_at_the_limit() {
         assert_eq!(printable("abcdef", 3), "abc");
     }

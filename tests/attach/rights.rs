@@ -78,5 +78,14 @@ async fn documented_account_and_printed_roles_carry_the_whole_attach() {
     }
     let log = it.server.log();
     assert!(!log.contains("Permissions Violation"), "{log}");
-    assert!(it.kube.requests().iter().all(|asked| asked.method == "GET"), "nothing else was asked");
+    let name = format!("kvtop/{} (", env!("CARGO_PKG_VERSION"));
+    for asked in it.kube.requests() {
+        assert_eq!(asked.method, "GET", "{asked:?}");
+        // A websocket of a forward is opened by the client library alone.
+        let forward = asked.path.ends_with("/portforward");
+        assert!(forward || asked.agent.starts_with(&name), "{asked:?}");
+    }
+    let scrapes = it.frontend.requests();
+    assert!(!scrapes.is_empty());
+    assert!(scrapes.iter().all(|asked| asked.contains(&name)), "{scrapes:?}");
 }

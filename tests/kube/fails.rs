@@ -199,6 +199,26 @@ async fn a_conversion_webhook_that_is_down_is_named_and_waited_for() {
 }
 
 #[tokio::test]
+async fn a_server_that_has_too_much_to_do_is_asked_ever_less_often() {
+    let kube = FakeKube::demo();
+    // 429 for every list and watch of pods and workers, and 410 for those of graphs.
+    let (many, gone) = ("errors/429_list", "errors/410_continue_token_expired");
+    kube.answer("/namespaces/gtc-demo/pods", many);
+    kube.answer("/namespaces/gtc-demo/dynamoworkermetadatas", many);
+    kube.answer("/namespaces/gtc-demo/dynamographdeployments", gone);
+    let mut watched = watched_at(&kube, Pace::default()).await;
+
+    watched.during(Duration::from_secs(4)).await;
+
+    for path in ["/pods", "/dynamoworkermetadatas", "/dynamographdeployments"] {
+        let asked = kube.requests().iter().filter(|it| it.path.ends_with(path)).count();
+        assert!((1..=8).contains(&asked), "{path}: {asked} requests in 4 s");
+    }
+    let note = watched.note("trouble", |note| note.why.contains("(410)")).await;
+    assert!(note.why.contains("(429)") && note.retry_ms.is_some(), "{}", note.why);
+}
+
+#[tokio::test]
 async fn a_stalled_store_is_read_from_the_cache_of_the_server() {
     let kube = FakeKube::demo();
     kube.answer("/pods?limit", "errors/etcd_stalled_list");

@@ -40,6 +40,8 @@ pub(crate) struct Request {
     pub(crate) query: String,
     /// The user of the token, or who was impersonated.
     pub(crate) user: String,
+    /// The program that asked, as it names itself.
+    pub(crate) agent: String,
 }
 
 /// What server and test share.

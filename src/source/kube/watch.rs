@@ -37,6 +37,9 @@ const MOST_OBJECTS: usize = 50_000;
 /// Bytes of one list that are kept, once its objects are trimmed.
 const MOST_BYTES: usize = 64 << 20;
 
+/// Lists that may expire in a row before they are reported.
+const EXPIRED_LISTS: u32 = 2;
+
 /// Pages of one list that are read.
 const MOST_PAGES: usize = 1000;
 
@@ -338,7 +341,8 @@ impl Watch {
             Refusal::Unauthorized | Refusal::NoCredentials(_) => {
                 (Some(Condition::Unauthorized(refusal.to_string().into(), pause)), pause)
             }
-            Refusal::Gone => (None, self.pace.first),
+            // Pages of a long list expire now and then; that is said only when it goes on.
+            Refusal::Gone if self.failures <= EXPIRED_LISTS => (None, pause),
             refusal if refusal.is_loss() => {
                 self.from_cache = verb == "list" && matches!(refusal, Refusal::Slow { .. });
                 (Some(Condition::Lost(refusal.reason(), pause)), pause)

@@ -89,6 +89,7 @@ impl Target {
 pub(super) fn answer(state: &mut State, head: &Head) -> Answer {
     let user = user(state, head);
     state.requests.push(Request {
+        agent: head.header("user-agent").to_owned(),
         method: head.method.clone(),
         path: head.path.clone(),
         query: head.query.clone(),
