@@ -67,7 +67,7 @@ pub struct Choice {
     pub dgd: Option<String>,
     /// The Dynamo namespace to look at, in place of those of its pods.
     pub dynamo_namespace: Option<String>,
-    /// Whether engines are listened to as well.
+    /// True to read engines' own events as well.
     pub deep: bool,
 }
 

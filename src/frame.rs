@@ -18,7 +18,7 @@ pub struct Frame {
     pub time: Option<Timestamp>,
     /// Where it came from.
     pub origin: Origin,
-    /// What came.
+    /// The body.
     pub body: Body,
 }
 
@@ -135,7 +135,7 @@ pub enum Origin {
     Kube {
         /// Its kind.
         kind: Arc<str>,
-        /// What happened to it.
+        /// The change.
         change: KubeChange,
     },
     /// A key of etcd.
@@ -157,7 +157,7 @@ pub enum Origin {
         /// Its address.
         url: Arc<str>,
     },
-    /// What a source reports of itself.
+    /// A source's report of its state.
     Health {
         /// The source.
         source: Arc<str>,

@@ -108,7 +108,7 @@ pub struct Unjudged {
     pub missing: String,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct Verdicts {
     /// What is wrong, the gravest first.

@@ -66,7 +66,7 @@ pub struct Evidence {
     pub settings: Settings,
     /// The mirror.
     pub tree: TreeEvidence,
-    /// How events reach kvtop.
+    /// The event plane.
     pub plane: PlaneEvidence,
     /// The objects that a fix would change.
     pub objects: Arc<Objects>,
@@ -127,7 +127,7 @@ pub struct Refusal {
     pub at: Timestamp,
 }
 
-/// Whether a worker belongs to the inspected deployment.
+/// Membership of a worker in the inspected deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belongs {
     /// Its pod is shown; or there are no pods, and routers name it or it publishes where registered workers
@@ -193,7 +193,7 @@ pub struct RankEvidence {
     pub first_routed: Option<Timestamp>,
     /// When the last request was.
     pub last_routed: Option<Timestamp>,
-    /// Whether it belongs to the inspected deployment.
+    /// Its membership in the inspected deployment.
     pub belongs: Belongs,
 }
 
@@ -279,7 +279,7 @@ pub struct TreeEvidence {
     pub incomplete: Vec<String>,
 }
 
-/// How events reach kvtop.
+/// The event plane.
 #[derive(Clone, Debug, Default)]
 pub struct PlaneEvidence {
     /// JetStream, NATS core or ZMQ, once an event was seen.

@@ -72,7 +72,7 @@ pub enum Change {
         on: Part,
         /// Flags of the same meaning.
         flags: &'static [&'static str],
-        /// Whether one of them is to be there.
+        /// True when one of them must be present.
         present: bool,
     },
     /// Sets a TensorRT-LLM setting in its configuration: in a file of a `ConfigMap`, or in the JSON of
@@ -99,7 +99,7 @@ impl Change {
     }
 }
 
-/// How the changed pods are restarted.
+/// The restarts of changed pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restart {
     /// One at a time.
@@ -119,7 +119,7 @@ pub struct Fix {
     pub sentence: Phrase,
     /// The fix as machine-readable changes, where these are known.
     pub changes: Vec<Change>,
-    /// How pods restart afterwards.
+    /// The restarts that follow.
     pub restart: Restart,
     /// The restarts that the fix causes, as text.
     pub restarts: Phrase,

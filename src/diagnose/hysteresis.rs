@@ -18,7 +18,7 @@ const LONG: Duration = Duration::from_secs(300);
 /// The window of evidence that resolves findings; the evidence must last as long again.
 const SHORT: Duration = RESOLVED_AFTER;
 
-/// How long a resolved finding is still shown.
+/// Time for which a resolved finding is still shown.
 const RESOLVED_FOR: Duration = Duration::from_secs(60);
 
 /// The number of resolved findings that are remembered.
@@ -91,7 +91,7 @@ pub struct Check<'a> {
     pub verdict: &'a Verdict,
     /// The finding that causes this one, if any.
     pub explained_by: Option<&'static str>,
-    /// How often it was raised.
+    /// Number of times that it was raised.
     pub raises: u64,
 }
 

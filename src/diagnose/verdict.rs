@@ -52,9 +52,9 @@ impl Verdict {
 /// A fault, with evidence and fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// How much the fault matters.
+    /// The severity of the fault.
     pub severity: Severity,
-    /// How sure the finding is.
+    /// The grade of the finding.
     pub grade: Grade,
     /// The fault, in one or two sentences with numbers.
     pub summary: Phrase,

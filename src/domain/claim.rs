@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::WorkerId;
 
-/// What a claim is about.
+/// The property that a claim is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClaimWhat {
     /// Tokens per block.
@@ -20,7 +20,7 @@ pub enum ClaimWhat {
     Model,
     /// Dynamo's version.
     DynamoVersion,
-    /// How requests are routed.
+    /// The router mode.
     RouterMode,
     /// Weight of the overlap in the cost.
     OverlapWeight,
@@ -28,25 +28,25 @@ pub enum ClaimWhat {
     OverlapCredit,
     /// Randomness of the choice.
     RouterTemperature,
-    /// Whether the router follows KV events, or guesses from its own decisions.
+    /// True when the router follows KV events, false when it predicts from its own decisions.
     KvEvents,
-    /// Whether routers tell each other what they routed.
+    /// Sharing of decisions between routers.
     ReplicaSync,
-    /// Whether KV events go through `JetStream` in versions where that is a choice.
+    /// KV events through `JetStream`, in versions where that is optional.
     DurableEvents,
-    /// How events are published: NATS or ZMQ.
+    /// The event plane: NATS or ZMQ.
     EventPlane,
     /// Where processes find each other.
     DiscoveryBackend,
-    /// Whether a worker publishes KV events.
+    /// Publishing of KV events by a worker.
     PublishesEvents,
     /// Where an engine publishes its own KV events to, as an address of ZMQ.
     EventEndpoint,
-    /// Whether a worker keeps an index of its own events.
+    /// A worker's index of its own events.
     LocalIndexer,
     /// Events that an engine buffers for its publisher.
     EventBuffer,
-    /// Whether the engine reuses cached prefixes.
+    /// Reuse of cached prefixes by the engine.
     PrefixReuse,
     /// Sequences an engine runs at once, at most.
     MaxNumSeqs,
@@ -66,7 +66,7 @@ pub enum ClaimWhat {
     KvCacheBytes,
     /// Memory that one token's keys and values take on one GPU, in bytes.
     KvTokenBytes,
-    /// What part of serving a worker does: `aggregated`, `prefill`, `decode`.
+    /// The part of serving that a worker does: `aggregated`, `prefill`, `decode`.
     WorkerType,
 }
 
@@ -137,7 +137,7 @@ impl ClaimOf {
     }
 }
 
-/// Whom a claim is about.
+/// The subject of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// A worker.
@@ -155,7 +155,7 @@ pub enum Subject {
     Deployment,
 }
 
-/// What is claimed.
+/// The claimed value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClaimValue {
     /// A count.
@@ -203,7 +203,7 @@ impl Basis {
 pub struct Claim {
     /// The setting.
     pub what: ClaimWhat,
-    /// Whose setting.
+    /// The process whose setting it is.
     pub of: ClaimOf,
     /// About whom.
     pub subject: Subject,
@@ -211,7 +211,7 @@ pub struct Claim {
     pub model: Option<Arc<str>>,
     /// The value.
     pub value: ClaimValue,
-    /// How it is known.
+    /// The ground.
     pub basis: Basis,
     /// Where it was read, for people.
     pub source: Arc<str>,

@@ -1,4 +1,4 @@
-//! What Kubernetes shows of a deployment: pods, graph deployments and configuration files.
+//! Objects of a deployment in Kubernetes: pods, graph deployments and configuration files.
 //!
 //! Secrets are named, never held.
 
@@ -9,7 +9,7 @@ use super::manifest::{GraphApi, ManifestPart};
 use super::variables::ConfigMapUse;
 use super::{Claim, ClaimOf, ClaimValue, ClaimWhat, Timestamp, WorkerId};
 
-/// What a process does in a deployment.
+/// The role of a process in a deployment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Takes requests in, and routes them with the router inside it.
@@ -101,7 +101,7 @@ pub struct SecretRef {
     pub key: Arc<str>,
 }
 
-/// How a process reaches NATS. Values of credentials are never here.
+/// The NATS connection of a process, without the values of credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NatsAccess {
     /// `NATS_SERVER`, without credentials.
@@ -191,7 +191,7 @@ pub struct HiddenSetting {
     pub what: ClaimWhat,
     /// Whose.
     pub of: ClaimOf,
-    /// What hides it, for people: a variable without a visible value, a script, a file.
+    /// The reason why it is hidden, for people: a variable without a visible value, a script, a file.
     pub by: Arc<str>,
 }
 
@@ -250,9 +250,9 @@ pub struct Pod {
     pub containers: Vec<Container>,
     /// Dynamo's namespace of its processes.
     pub dynamo_namespace: Option<Arc<str>>,
-    /// How it reaches NATS.
+    /// Its NATS connection.
     pub nats: NatsAccess,
-    /// How it publishes or receives events, when it was told.
+    /// Its event plane, when a setting names one.
     pub event_plane: Option<Arc<str>>,
     /// Where its engine publishes events of its own.
     pub engine_events: Option<EngineSocket>,
@@ -275,7 +275,7 @@ pub struct Pod {
 pub struct EngineSocket {
     /// Its port.
     pub port: u16,
-    /// What says so, for people.
+    /// The source, for people.
     pub by: &'static str,
 }
 
@@ -290,7 +290,7 @@ pub struct Component {
     pub backend: Option<Backend>,
     /// Number wanted.
     pub replicas: Option<u64>,
-    /// How many pods are one worker (`multinode.nodeCount`), when it says so.
+    /// Pods that form one worker (`multinode.nodeCount`), when it is set.
     pub nodes: Option<u64>,
     /// Number ready.
     pub ready: Option<u64>,
@@ -341,7 +341,7 @@ pub struct Placement {
 pub struct PodRef {
     /// Its name.
     pub pod: Arc<str>,
-    /// Whether the service sends it traffic.
+    /// True when the service sends it traffic.
     pub ready: bool,
 }
 
@@ -378,7 +378,7 @@ pub struct ConfigFile {
     pub config_map: Arc<str>,
     /// Its key.
     pub key: Arc<str>,
-    /// What it sets; none when the file is gone or cannot be read.
+    /// Its settings; none when the file is gone or cannot be read.
     pub settings: Option<Vec<Setting>>,
     /// Its text, when it is whole and short enough to be kept.
     pub text: Option<Arc<str>>,

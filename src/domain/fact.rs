@@ -73,7 +73,7 @@ pub enum Fact {
     Endpoints(Endpoints),
     /// An engine's configuration file in a `ConfigMap`; it is gone when it has no settings.
     ConfigFile(ConfigFile),
-    /// What a `ConfigMap` sets, for processes that take variables from it.
+    /// The content of a `ConfigMap`, for processes that take variables from it.
     ConfigMap(ConfigMap),
     /// A discovery record says where something is published.
     Advertised(Advertised),
@@ -81,7 +81,7 @@ pub enum Fact {
     Gauge(Gauge),
     /// A histogram of latencies.
     Histogram(Histogram),
-    /// What a source reports of itself.
+    /// A source's report of its state.
     Source(SourceNote),
 }
 
@@ -128,7 +128,7 @@ pub struct RequestEvent {
     pub phase: RequestPhase,
 }
 
-/// What happened to a request.
+/// An event of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestPhase {
     /// It was assigned to a rank.
@@ -192,7 +192,7 @@ pub struct FormulaTerm {
     pub prefill_blocks: f64,
     /// Blocks decoding on the rank.
     pub decode_blocks: f64,
-    /// What later versions add to it.
+    /// The terms that later versions add.
     pub credit: Option<FormulaCredit>,
 }
 
@@ -204,7 +204,7 @@ pub struct FormulaCredit {
     pub raw_prefill_blocks: f64,
     /// Blocks that the overlap takes off.
     pub credit_blocks: f64,
-    /// What is left of the credit as the worker fills, 0 to 1.
+    /// The rest of the credit as the worker fills, 0 to 1.
     pub decay: f64,
     /// Blocks that running requests cost.
     pub request_blocks: f64,
@@ -239,7 +239,7 @@ pub struct LogWarning {
     pub pod: Arc<str>,
     /// The rank it names.
     pub rank: Option<WorkerRank>,
-    /// What it warns of.
+    /// The kind of warning.
     pub kind: WarningKind,
 }
 
@@ -252,7 +252,7 @@ pub struct RouterStart {
     pub follows: bool,
 }
 
-/// What a warning is about. Texts differ by version; PROTOCOL 9.2 has them.
+/// The kind of a warning, whose text differs by version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningKind {
     /// `Failed to find parent block; skipping store operation`.
@@ -310,12 +310,12 @@ pub struct Membership {
     pub present: bool,
 }
 
-/// How a topic is carried.
+/// The transport of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// NATS core.
     Nats {
-        /// What the subject starts with.
+        /// The prefix of the subject.
         prefix: Arc<str>,
     },
     /// ZMQ, straight from the publisher.
@@ -339,7 +339,7 @@ pub struct Channel {
     pub topic: Arc<str>,
     /// The publisher.
     pub publisher: u64,
-    /// How it is carried.
+    /// The transport.
     pub transport: Transport,
 }
 
@@ -371,7 +371,7 @@ pub enum LatencyName {
 pub struct Histogram {
     /// The pod scraped.
     pub pod: Arc<str>,
-    /// What was measured.
+    /// The measured latency.
     pub name: LatencyName,
     /// Upper bounds in seconds, in ascending order, and how many were at most that long.
     pub buckets: Vec<(f64, f64)>,

@@ -1,8 +1,8 @@
-//! How much a finding matters, and how sure it is.
+//! Severity, grade and topic of findings.
 
 use std::time::Duration;
 
-/// How much depends on the answer of a check.
+/// The importance of a check's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stake {
     /// Its own finding.
@@ -37,10 +37,10 @@ impl Topic {
     }
 }
 
-/// How long nothing may show a finding before it counts as resolved.
+/// Time without new evidence after which a finding is resolved.
 pub const RESOLVED_AFTER: Duration = Duration::from_secs(30);
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Worth knowing.
@@ -62,7 +62,7 @@ impl Severity {
     }
 }
 
-/// How sure a finding is.
+/// The grade of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
     /// Settings say so; no traffic was seen yet.

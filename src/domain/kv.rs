@@ -62,7 +62,7 @@ pub enum ClearScope {
     Rank,
 }
 
-/// What an event changes. Ranges index the burst's own arrays.
+/// The change that an event describes. Ranges index the burst's own arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KvKind {
     /// Blocks were stored as one chain.
@@ -79,7 +79,7 @@ pub enum KvKind {
     },
     /// The cache was emptied.
     Cleared {
-        /// How far.
+        /// The range.
         scope: ClearScope,
     },
 }
@@ -214,7 +214,7 @@ impl KvBatch {
     }
 }
 
-/// What every event of a burst starts with.
+/// The head of every event of a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KvHead {
     /// When it happened.

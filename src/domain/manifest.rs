@@ -36,7 +36,7 @@ pub struct ManifestList {
     pub present: bool,
 }
 
-/// What of a component's manifest a fix may change.
+/// The part of a component's manifest that fixes may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ManifestPart {
     /// Its place in the list of components, from 0 (v1beta1).

@@ -23,6 +23,6 @@ pub const SECRET_WORDS: [&str; 19] = [
     "jwt",
 ];
 
-/// What names of environment variables with a secret contain.
+/// Words in names of environment variables that hold secrets.
 pub const SECRET_PARTS: [&str; 7] =
     ["PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "KEY", "CREDENTIAL"];

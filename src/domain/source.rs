@@ -1,11 +1,11 @@
-//! What sources report of themselves.
+//! Sources' reports of their states.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::Timestamp;
 
-/// How a source is doing.
+/// The state of a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SourceState {
     /// It is trying for the first time, or again.
@@ -141,7 +141,7 @@ pub struct Unreached {
     pub from: Arc<str>,
 }
 
-/// What a source reports of itself.
+/// A source's report of its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceNote {
     /// The source, such as `nats`.
@@ -209,7 +209,7 @@ pub struct Peers {
     pub reached: u64,
 }
 
-/// What was read of the history of a `JetStream` stream.
+/// The progress of reading the history of a `JetStream` stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistoryNote {
     /// The stream.
@@ -222,11 +222,11 @@ pub struct HistoryNote {
     pub read: u64,
     /// True once all was read and joined to the live feed.
     pub complete: bool,
-    /// What became of the stream's messages; none in recordings of earlier versions.
+    /// The fates of the stream's messages; none in recordings of earlier versions.
     pub ledger: Option<StreamLedger>,
 }
 
-/// What became of a stream's messages, by the numbers that the stream gave them.
+/// The fates of a stream's messages, by the stream's own numbers.
 ///
 /// Whatever was published was deleted before kvtop looked, received, deleted unread, dropped, found to be missing,
 /// or is still being read.

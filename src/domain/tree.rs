@@ -51,7 +51,7 @@ impl Hash for Hint {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// How siblings in the tree are ordered, the most first.
+/// The order of siblings in the tree, the largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum TreeSort {
     /// By recent stores at and below.
@@ -68,7 +68,7 @@ impl TreeSort {
     pub const ALL: [Self; 3] = [Self::Heat, Self::Blocks, Self::Tokens];
 }
 
-/// How much of a run of blocks a rank has.
+/// The share of a run of blocks that a rank has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
     /// Neither its first nor its last block.
@@ -89,10 +89,10 @@ pub struct TreePlace {
     pub more: bool,
 }
 
-/// What kind of row it is.
+/// The kind of row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TreeRowKind {
-    /// What its node says.
+    /// The content of its node.
     Node {
         /// True when what is below is shown.
         open: bool,
@@ -115,9 +115,9 @@ pub enum TreeRowKind {
 pub struct TreeRow {
     /// A description.
     pub place: TreePlace,
-    /// What kind of row it is.
+    /// The kind of row.
     pub kind: TreeRowKind,
-    /// How far it is below the first row.
+    /// Its depth below the first row.
     pub depth: u16,
     /// Blocks on the run that somebody has.
     pub blocks: u32,
@@ -133,7 +133,7 @@ pub struct TreeRow {
     pub heat: f32,
     /// Requests that begin with the prompt down to it, per 60 ticks; none where nobody tells.
     pub hits: Option<f32>,
-    /// How much of the run each of the ranks asked for has.
+    /// The share of the run that each requested rank has.
     pub on: Vec<Presence>,
     /// Ranks that have its first block.
     pub holders: usize,
@@ -141,7 +141,7 @@ pub struct TreeRow {
     pub last: Option<SequenceHash>,
 }
 
-/// What became of the row that was asked for.
+/// The fate of the requested row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TreeAnchor {
     /// It is the row at this position of all rows.
@@ -153,7 +153,7 @@ pub enum TreeAnchor {
     Hidden,
 }
 
-/// How blocks are shared between ranks.
+/// Counts of blocks by the number of ranks that share them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeSharing {
     /// Blocks that one rank has.
@@ -166,25 +166,25 @@ pub struct TreeSharing {
     pub fresh: bool,
 }
 
-/// How long prompts are, in blocks from the root to a block that nothing follows.
+/// Lengths of prompts, in blocks from the root to a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TreeDepths {
     /// The middle one.
     pub half: u32,
-    /// What nine in ten do not exceed.
+    /// The 90th percentile.
     pub most: u32,
     /// The longest of those looked at.
     pub longest: u32,
-    /// How many were looked at.
+    /// Number counted.
     pub ends: usize,
     /// True when not all were looked at.
     pub sampled: bool,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeSearch {
-    /// What was looked for, as typed.
+    /// The typed search text.
     pub text: String,
     /// The matches.
     pub found: Vec<TreeMatch>,
@@ -192,7 +192,7 @@ pub struct TreeSearch {
     pub more: bool,
     /// True once everything was looked at.
     pub done: bool,
-    /// How much was looked at, in percent.
+    /// Progress in percent.
     pub percent: u8,
     /// True for what cannot be part of a hash.
     pub senseless: bool,

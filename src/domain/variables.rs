@@ -34,17 +34,17 @@ impl From<&str> for ConfigMapUse {
     }
 }
 
-/// What a `ConfigMap` sets, by key; none where there is a value that was not passed on.
+/// The content of a `ConfigMap`, by key; none for a value that was not passed on.
 pub type Variables = BTreeMap<Arc<str>, Option<Arc<str>>>;
 
-/// What is known of `ConfigMap`s, by name; none for one that is not there.
+/// The known `ConfigMap`s, by name; none for one that does not exist.
 pub type ConfigMaps = BTreeMap<Arc<str>, Option<Arc<Variables>>>;
 
-/// What a `ConfigMap` sets.
+/// The content of a `ConfigMap`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigMap {
     /// Its name.
     pub name: Arc<str>,
-    /// What it sets; none when it is gone.
+    /// Its content; none when it is gone.
     pub variables: Option<Arc<Variables>>,
 }

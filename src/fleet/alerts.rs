@@ -6,7 +6,7 @@ use super::quoted;
 use crate::diagnose::{RULES, Rule};
 use crate::domain::Stake;
 
-/// How long a finding must last before it alerts: the diagnosis has its own hysteresis.
+/// Time for which a finding must last before it alerts: the diagnosis has its own hysteresis.
 const LASTS: &str = "2m";
 
 /// An alert about kvtop itself: name, expression, how long, severity, summary, what to do.

@@ -2,7 +2,7 @@
 
 use super::{Dashboard, PORT, dashboard, indented, quoted, rules};
 
-/// What selects the exporter's pod for Prometheus.
+/// The selector of the exporter's pod for Prometheus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Monitor {
     /// A `PodMonitor` of the Prometheus operator.
@@ -13,7 +13,7 @@ pub enum Monitor {
     None,
 }
 
-/// What to deploy.
+/// The objects to deploy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The namespace that is watched, in which the exporter runs as well.
@@ -24,9 +24,9 @@ pub struct Plan {
     pub image: String,
     /// The level of the metrics.
     pub level: String,
-    /// How Prometheus finds the exporter.
+    /// The way in which Prometheus finds the exporter.
     pub monitor: Monitor,
-    /// What links to runbooks begin with.
+    /// The prefix of links to runbooks.
     pub runbooks: String,
 }
 

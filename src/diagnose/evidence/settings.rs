@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::diagnose::Origin;
 use crate::domain::{ClaimOf, ClaimWhat, Medium, SetBy, Timestamp, WorkerId};
 
-/// How a value is known, weakest first.
+/// The ground of a value, weakest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ground {
     /// The default of the version.
@@ -35,7 +35,7 @@ pub struct SizeClaim {
     pub model: Option<Arc<str>>,
     /// Tokens per block.
     pub tokens: u32,
-    /// How it is known.
+    /// The ground.
     pub ground: Ground,
     /// Where it was read.
     pub source: Arc<str>,
@@ -56,7 +56,7 @@ pub struct SizeClaim {
 pub struct Setting<T> {
     /// Its value.
     pub value: T,
-    /// How it is known.
+    /// The ground.
     pub ground: Ground,
     /// Where it was read.
     pub source: Arc<str>,
@@ -110,7 +110,7 @@ pub enum RouterKind {
 pub struct Settings {
     /// Which kind of router this is.
     pub router_kind: RouterKind,
-    /// How requests are routed.
+    /// The router mode.
     pub router_mode: Option<Setting<Arc<str>>>,
     /// Weight, or credit, of the overlap.
     pub overlap_weight: Option<Setting<f64>>,
@@ -118,13 +118,13 @@ pub struct Settings {
     pub temperature: Option<Setting<f64>>,
     /// The switch for following KV events in the router.
     pub kv_events: Option<Setting<bool>>,
-    /// Whether routers share their load (replica sync).
+    /// Sharing of load between routers (replica sync).
     pub replica_sync: Option<Setting<bool>>,
-    /// Whether workers publish events.
+    /// Publishing of events by workers.
     pub publishes: Vec<OfWorker<bool>>,
     /// Where engines publish events of their own.
     pub event_endpoints: Vec<OfWorker<Arc<str>>>,
-    /// Whether engines reuse prefixes, of workers that compute prompts.
+    /// Prefix reuse in the engines of workers that compute prompts.
     pub prefix_reuse: Vec<OfWorker<bool>>,
     /// Over how many processes engines split the context that they decode: the tokens of their events' blocks
     /// are those of a block on each.

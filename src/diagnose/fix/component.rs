@@ -20,7 +20,7 @@ pub(super) struct Step {
     pub(super) operations: Vec<Operation>,
     /// The list.
     pub(super) path: Arc<str>,
-    /// How to use the lines.
+    /// Instructions for the lines.
     pub(super) says: &'static str,
     pub(super) lines: String,
     /// The value until then.

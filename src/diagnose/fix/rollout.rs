@@ -63,7 +63,7 @@ impl Progress {
     }
 }
 
-/// Whether a pod runs with an edit.
+/// The state of an edit in a running pod.
 enum Runs {
     With,
     Without,

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-/// How a text is to be read.
+/// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// YAML, block or flow style.

@@ -6,7 +6,7 @@ use crate::diagnose::evidence::Evidence;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, phrase};
 
-/// Whether routers find cached blocks.
+/// Evidence about cache hits of routers.
 #[derive(Clone, Debug)]
 pub(super) enum Sight {
     /// Some requests had a cache hit.

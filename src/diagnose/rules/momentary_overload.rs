@@ -93,7 +93,7 @@ struct Fleet<'a> {
     mean: f64,
     /// Requests that all engines run at a time.
     room: f64,
-    /// How far a worker was above its mean share.
+    /// Excess of a worker over its mean share.
     excess: f64,
     /// The worker that was furthest above its limit.
     worst: Option<(&'a WorkerLoad, f64)>,

@@ -11,7 +11,7 @@ use crate::diagnose::{Measure, Origin};
 use crate::domain::{ClaimOf, Grade, Severity, Timestamp};
 use crate::dynamo::label::{self, WORKER_METADATA as RECORDS};
 
-/// How long a worker may take to register, and how long its last events and requests may continue after it left.
+/// Time for a worker to register, and for its last events and requests to arrive after it left.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// The maximum age of a worker's last activity: an ended fault is not reported.

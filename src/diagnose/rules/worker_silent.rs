@@ -13,7 +13,7 @@ use crate::diagnose::phrase::{Count, Phrase, phrase};
 use crate::diagnose::{Finding, Proof, Rule, Verdict, workers_of};
 use crate::domain::{Grade, Severity};
 
-/// How long a rank must have received requests before its silence counts: the first prompts take a while.
+/// Time for which a rank must have received requests before its silence counts: the first prompts are slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) struct WorkerSilent;

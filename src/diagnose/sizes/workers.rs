@@ -129,7 +129,7 @@ impl Evidence {
     }
 }
 
-/// How the block sizes of workers compare.
+/// Comparison of the block sizes of workers.
 #[derive(Clone, Debug, Default)]
 pub struct SizesByWorker<'a> {
     /// The sizes with the workers that have them, the most common size first.

@@ -147,7 +147,7 @@ fn component_of(evidence: &Evidence, claim: &SizeClaim) -> Option<Arc<str>> {
     component.or_else(|| claim.component.clone())
 }
 
-/// Whether the deployment's objects already set the wanted engine block size.
+/// The state of the engine's block size in the deployment's objects.
 enum EngineSetting {
     /// Not set yet; holds the instruction that sets it.
     Open(String),
