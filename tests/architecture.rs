@@ -226,8 +226,10 @@ fn the_core_has_no_thread_lock_file_or_clock() {
         "use std::time::{self, Duration}; fn f() { time::SystemTime::now(); }",
         "fn f() { std::env::var(\"HOME\"); }",
     ];
-    for layer in ["domain", "wire", "mirror", "model", "metrics", "diagnose", "engine", "snapshot"]
-    {
+    let core = [
+        "domain", "wire", "mirror", "model", "metrics", "diagnose", "engine", "snapshot", "doctor",
+    ];
+    for layer in core {
         for text in cases {
             let found = complaints(&format!("{layer}.rs"), text);
             assert!(!found.is_empty(), "not found in {layer}: {text}");
