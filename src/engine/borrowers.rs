@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Engine;
+use super::Learner;
 use crate::domain::{ConfigMap, ConfigMaps, Fact, Timestamp};
 use crate::frame::{Frame, Origin};
 use crate::wire::{self, Facts, Reject};
@@ -41,17 +41,22 @@ pub(super) struct Borrowers {
     bytes: usize,
 }
 
-impl Engine {
+impl Learner<'_> {
     /// Reads a frame, with the variables that its object takes from `ConfigMap`s.
     pub(super) fn decode(&mut self, frame: &Frame) -> Result<(), Reject> {
         let Origin::Kube { .. } = &frame.origin else {
-            return wire::decode(frame, &mut self.facts);
+            return wire::decode(frame, &mut self.pending.facts);
         };
-        let decoded = wire::decode_with(frame, self.maps.all(), &mut self.facts);
-        match self.borrowers.note(frame, &self.facts.other, self.maps.all()) {
+        let decoded =
+            wire::decode_with(frame, self.known.shown.maps.all(), &mut self.pending.facts);
+        match self.known.shown.borrowers.note(
+            frame,
+            &self.pending.facts.other,
+            self.known.shown.maps.all(),
+        ) {
             Some(seen) => {
-                self.facts.other.clear();
-                wire::decode_with(frame, &seen, &mut self.facts)
+                self.pending.facts.other.clear();
+                wire::decode_with(frame, &seen, &mut self.pending.facts)
             }
             None => decoded,
         }
@@ -59,10 +64,11 @@ impl Engine {
 
     /// Notes what a `ConfigMap` sets, and learns anew what takes variables from it.
     pub(super) fn config_map(&mut self, map: &ConfigMap, at: Timestamp, source: &Arc<str>) {
-        if !self.maps.set(map) {
+        if !self.known.shown.maps.set(map) {
             return;
         }
-        for (frame, seen) in self.borrowers.lend(&map.name, self.maps.all()) {
+        for (frame, seen) in self.known.shown.borrowers.lend(&map.name, self.known.shown.maps.all())
+        {
             let mut facts = Facts::default();
             // What could not be read was counted when it came.
             if wire::decode_with(&frame, &seen, &mut facts).is_ok() {

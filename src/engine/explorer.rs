@@ -56,13 +56,18 @@ impl Asked {
     }
 }
 
-/// What is kept for looking at the tree.
+/// What is remembered between two looks at the tree.
 #[derive(Debug, Default)]
-pub(super) struct Explorer {
+pub(super) struct Browsing {
     pub(super) browser: Browser,
     /// The browser of the pages that pictures keep, and the last of them.
     pub(super) coarse: Browser,
     pub(super) prefixes: Option<(Timestamp, Arc<TreePage>)>,
+}
+
+/// What is kept for looking at the tree.
+#[derive(Debug, Default)]
+pub(super) struct Explorer {
     pub(super) heat: Heat,
     /// How often requests begin with each part, where routers tell each other of them.
     pub(super) hits: Heat,

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Engine;
 use super::journal::Head;
 use super::origin::NAME_LIMIT;
+use super::{Fleet, Learner};
 use crate::domain::{Subject, WorkerId};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
@@ -125,19 +125,21 @@ impl Foreign {
     }
 }
 
-impl Engine {
+impl Learner<'_> {
     /// Returns true for a frame of a Dynamo namespace that none of the deployments looked at uses, and
     /// counts it.
     pub(super) fn is_foreign(&mut self, frame: &Frame, source: &Arc<str>) -> bool {
         let Some((text, home)) = home_of(frame) else { return false };
         self.refresh_foreign();
-        let known = self.foreign.verdicts.iter().find(|(subject, _)| **subject == *text);
-        let foreign = known.map_or_else(|| self.foreign.is_foreign(&home), |(_, foreign)| *foreign);
+        let known =
+            self.known.fleet.foreign.verdicts.iter().find(|(subject, _)| **subject == *text);
+        let foreign = known
+            .map_or_else(|| self.known.fleet.foreign.is_foreign(&home), |(_, foreign)| *foreign);
         if known.is_none() {
-            if self.foreign.verdicts.len() >= REMEMBERED {
-                self.foreign.verdicts.clear();
+            if self.known.fleet.foreign.verdicts.len() >= REMEMBERED {
+                self.known.fleet.foreign.verdicts.clear();
             }
-            self.foreign.verdicts.push((text.into(), foreign));
+            self.known.fleet.foreign.verdicts.push((text.into(), foreign));
         }
         if foreign {
             self.note_foreign(&home, frame, source);
@@ -147,8 +149,12 @@ impl Engine {
 
     /// Learns which namespaces are foreign, where pods, graph deployments or the choice have changed.
     pub(super) fn refresh_foreign(&mut self) {
-        let named = self.options.dynamo_namespace.as_deref();
-        self.foreign.refresh(&self.cluster, self.options.dgd.as_deref(), named);
+        let named = self.known.options.dynamo_namespace.as_deref();
+        self.known.fleet.foreign.refresh(
+            &self.known.shown.cluster,
+            self.known.options.dgd.as_deref(),
+            named,
+        );
     }
 
     fn note_foreign(&mut self, home: &Home<'_>, frame: &Frame, source: &Arc<str>) {
@@ -156,11 +162,11 @@ impl Engine {
             Home::Named(name) => name,
             Home::Slug(name) => name,
         };
-        if let Some(count) = self.foreign.counts.get_mut(name) {
+        if let Some(count) = self.known.fleet.foreign.counts.get_mut(name) {
             *count += 1;
             return;
         }
-        if self.foreign.counts.len() >= NAMESPACES {
+        if self.known.fleet.foreign.counts.len() >= NAMESPACES {
             return;
         }
         let name: Arc<str> = wire::printable(name, NAME_LIMIT).into();
@@ -177,10 +183,12 @@ impl Engine {
         let text = format!(
             "ignoring Dynamo namespace {name}: it belongs to none of the deployments looked at"
         );
-        self.journal.add(head, || text);
-        self.foreign.counts.insert(name, 1);
+        self.known.record.journal.add(head, || text);
+        self.known.fleet.foreign.counts.insert(name, 1);
     }
+}
 
+impl Fleet {
     /// Returns true for a worker that publishes in a Dynamo namespace which turned out to be foreign
     /// after its events had been counted.
     pub(super) fn is_foreign_worker(&self, worker: WorkerId) -> bool {

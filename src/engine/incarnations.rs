@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::Engine;
 use super::journal::Head;
+use super::{Knowledge, Learner};
 use crate::domain::{Pod, SourceState, Timestamp, WorkerId};
 use crate::model::{WorkerRecord, pod_worker_id};
 use crate::snapshot::{EventKind, Gravity};
@@ -15,13 +15,13 @@ use crate::snapshot::{EventKind, Gravity};
 /// Sources that tell which workers there are, and follow it.
 const DISCOVERIES: [&str; 3] = ["kubernetes", "etcd", "discovery"];
 
-impl Engine {
+impl Learner<'_> {
     /// Notes when the container of a worker's pod started.
     pub(super) fn pod_began(&mut self, pod: &Pod) {
         let Some(started) = pod.started.filter(|_| pod.role.is_worker()) else { return };
         // With discovery by Kubernetes a pod's name gives its worker's id, before the worker was seen.
         let hashed = pod_worker_id(&pod.name);
-        let mapped = self.workers.in_pod(&pod.name).filter(|worker| *worker != hashed);
+        let mapped = self.known.fleet.workers.in_pod(&pod.name).filter(|worker| *worker != hashed);
         for worker in [Some(hashed), mapped].into_iter().flatten() {
             self.begins(worker, started, true);
         }
@@ -30,26 +30,29 @@ impl Engine {
     /// Notes that an incarnation of `worker` began at `at`, or that the one before had ended by then. What that
     /// one held goes with its first event, or at once where its container is known to be new.
     pub(super) fn begins(&mut self, worker: WorkerId, at: Timestamp, new: bool) {
-        if !self.workers.is_news(worker, at) {
+        if !self.known.fleet.workers.is_news(worker, at) {
             return;
         }
         self.apply_kv();
         // With other workers, routers may hash with another size.
-        self.router.fractions.clear();
-        let slot = self.slots.of(at);
-        let watched = self.listens_since().is_some_and(|since| since <= at);
-        for index in self.workers.begin(worker, at, slot) {
+        self.known.routing.router.fractions.clear();
+        let slot = self.known.times.slots.of(at);
+        let watched =
+            self.known.streams.listens_since(&self.known.times).is_some_and(|since| since <= at);
+        for index in self.known.fleet.workers.begin(worker, at, slot) {
             let number = u32::try_from(index).unwrap_or(u32::MAX);
-            self.prefixes.reuse.forget(number);
-            let Some(record) = self.workers.ranks_mut().get_mut(index) else { continue };
+            self.known.routing.prefixes.reuse.forget(number);
+            let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) else {
+                continue;
+            };
             // Of what came later the mirror may hold some already; then it keeps everything.
             record.is_old = record.last_event.is_some_and(|last| last < at);
             if record.is_old && new {
                 let rank = record.rank;
                 record.is_old = false;
                 record.complete |= watched;
-                self.mirror.forget_rank(rank);
-                self.lacks.forget(number);
+                self.known.index.mirror.forget_rank(rank);
+                self.known.routing.lacks.forget(number);
             }
         }
     }
@@ -57,13 +60,13 @@ impl Engine {
     /// Notes that a router said at `at` that it removed `worker`.
     pub(super) fn departed(&mut self, worker: WorkerId, at: Timestamp, source: &Arc<str>) {
         self.begins(worker, at, false);
-        let Some(record) = self.workers.worker(worker) else { return };
+        let Some(record) = self.known.fleet.workers.worker(worker) else { return };
         let registered = record.joined.is_some() && !record.gone;
-        if !registered && self.last_act(worker).is_none_or(|last| last <= at) {
+        if !registered && self.known.fleet.last_act(worker).is_none_or(|last| last <= at) {
             let news = self.note_presence(worker, false, at, source);
             // A router's word alone takes nothing from what was counted.
-            if news && self.follows_discovery() {
-                self.mirror.remove_worker(worker);
+            if news && self.known.follows_discovery() {
+                self.known.index.mirror.remove_worker(worker);
             }
         }
     }
@@ -72,18 +75,19 @@ impl Engine {
     /// back those that act again.
     pub(super) fn part_from_the_past(&mut self, at: Timestamp) {
         // While history is being read, what a worker did last is not known.
-        let follows = self.follows_discovery() && self.reads(at).is_none();
-        let attached = self.times.watched.unwrap_or(at);
+        let follows = self.known.follows_discovery()
+            && self.known.streams.reads(&self.known.times, at).is_none();
+        let attached = self.known.times.watched.unwrap_or(at);
         let unregistered = |record: &&WorkerRecord| {
-            record.joined.is_none() && (follows || record.gone) && !self.has_pod(record)
+            record.joined.is_none() && (follows || record.gone) && !self.known.shown.has_pod(record)
         };
         let unregistered: Vec<&WorkerRecord> =
-            self.workers.workers().iter().filter(unregistered).collect();
+            self.known.fleet.workers.workers().iter().filter(unregistered).collect();
         if unregistered.is_empty() {
             return;
         }
         let mut acts: HashMap<WorkerId, Timestamp> = HashMap::new();
-        for rank in self.workers.ranks() {
+        for rank in self.known.fleet.workers.ranks() {
             let Some(last) = rank.last_event.max(rank.last_routed) else { continue };
             let known = acts.entry(rank.rank.worker).or_insert(last);
             *known = last.max(*known);
@@ -102,32 +106,24 @@ impl Engine {
         }
     }
 
-    /// Returns true while a source that follows discovery is well, and names workers.
-    fn follows_discovery(&self) -> bool {
-        let live = self.sources.all().any(|(name, record)| {
-            let state = record.note.as_ref().map(|note| note.state);
-            DISCOVERIES.contains(&name.as_ref()) && state == Some(SourceState::Live)
-        });
-        let shown = || self.workers.workers().iter().any(|record| self.has_pod(record));
-        live && (self.workers.members() > 0 || shown())
-    }
-
-    fn has_pod(&self, record: &WorkerRecord) -> bool {
-        record.pod.as_deref().is_some_and(|pod| self.cluster.pod(pod).is_some())
-    }
-
-    /// Returns when `worker` last published, or was last routed to.
-    fn last_act(&self, worker: WorkerId) -> Option<Timestamp> {
-        let ranks = self.workers.ranks().iter().filter(|record| record.rank.worker == worker);
-        ranks.filter_map(|record| record.last_event.max(record.last_routed)).max()
-    }
-
     /// Writes into the journal that a worker started anew.
     pub(super) fn describe_restart(&mut self, worker: WorkerId, who: &str, at: Timestamp) {
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
         let source = Arc::from("events");
         let (orphan, worker, class) = (false, Some(worker), "");
         let head = Head { at, who, kind, gravity, source: &source, orphan, worker, class };
-        self.journal.add(head, || "started anew, with an empty cache".into());
+        self.known.record.journal.add(head, || "started anew, with an empty cache".into());
+    }
+}
+
+impl Knowledge {
+    /// Returns true while a source that follows discovery is well, and names workers.
+    pub(super) fn follows_discovery(&self) -> bool {
+        let live = self.streams.sources.all().any(|(name, record)| {
+            let state = record.note.as_ref().map(|note| note.state);
+            DISCOVERIES.contains(&name.as_ref()) && state == Some(SourceState::Live)
+        });
+        let shown = || self.fleet.workers.workers().iter().any(|record| self.shown.has_pod(record));
+        live && (self.fleet.workers.members() > 0 || shown())
     }
 }

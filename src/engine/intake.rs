@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::origin::{NAME_LIMIT, carries_kv, clean, home, sample_of, source_name};
-use super::{Engine, kept};
+use super::{Learner, MINUTE, kept, picture};
 use crate::domain::{Fact, Subject, Timestamp, VersionSign};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
 use crate::mirror::{Mirror, Semantics};
-use crate::model::Slots;
+use crate::model::{RouterTally, Slots, Tally};
 use crate::wire::{self, Shape};
 
 /// KV events that are gathered before the mirror applies them: enough for its look-ups to overlap,
@@ -20,19 +20,17 @@ const BURST: usize = 512;
 /// for that time to come.
 const CLOCK_AHEAD: Duration = Duration::from_secs(60);
 
-/// Without a frame for so long, time alone may change what rules say.
-const SILENCE: Duration = Duration::from_secs(5);
-
-/// Most looks of the rules into one silence; a longer one changes nothing more.
-const MOST_LOOKS: u32 = 60;
-
 /// Longest reason of a reject that is kept.
 const REASON_LIMIT: usize = 300;
 
-impl Engine {
-    /// Takes in frames, in order of arrival.
-    pub fn ingest(&mut self, frames: &[Frame]) {
-        for frame in frames {
+impl Learner<'_> {
+    /// Takes in the frames of `burst` that arrived in the same second as the first, or before. Returns how many.
+    pub(super) fn take_second(&mut self, burst: &[Frame]) -> usize {
+        let first = burst.first().map_or(0, |frame| frame.at.seconds());
+        let second = first.max(self.known.times.newest.seconds());
+        let same = burst.iter().take_while(|frame| frame.at.seconds() <= second);
+        let mut taken = 0;
+        for frame in same {
             let clean = clean(frame);
             let frame = clean.as_ref();
             if frame.happened() > frame.at.after(CLOCK_AHEAD) {
@@ -40,8 +38,40 @@ impl Engine {
             } else {
                 self.ingest_one(frame);
             }
+            taken += 1;
         }
-        self.apply_kv();
+        taken
+    }
+
+    /// Returns the counts of the rank at `index` for something that happened at `at`; none when that was before
+    /// the rank's present incarnation.
+    pub(super) fn counts_of(&mut self, index: usize, at: Timestamp) -> Option<&mut Tally> {
+        let times = &mut self.known.times;
+        times.active = times.active.max(at);
+        let slot = times.slots.of(at);
+        self.known.fleet.workers.ranks_mut().get_mut(index)?.counts(slot, at)
+    }
+
+    /// Returns the counts of routers, and of nobody's rank, for something that happened at `at`.
+    pub(super) fn router_counts(&mut self, at: Timestamp) -> &mut RouterTally {
+        self.known.routing.router.buckets.slot(self.known.times.slots.of(at))
+    }
+
+    /// Notes gauges for every second up to `at`.
+    pub(super) fn roll(&mut self, at: Timestamp) {
+        let known = &mut *self.known;
+        let meters = &mut known.record.meters;
+        if at.seconds() == meters.rolled.seconds() {
+            return;
+        }
+        meters.rolled = at;
+        known.fleet.workers.forget_scraped(at, MINUTE);
+        let ranks = picture::ranks_now(&known.fleet, &known.index.mirror);
+        let felt = picture::felt_now(&known.routing, meters, &known.options.objectives, at);
+        meters.ttft.set(at, known.routing.router.ttft_last());
+        meters.felt(at, &felt);
+        meters.gauges(at, known.index.mirror.totals().accepted, &ranks);
+        known.index.explorer.warm(&known.index.mirror, at);
     }
 
     /// Takes in a frame whose time is yet to come as if it had happened on arrival, and says so.
@@ -54,79 +84,51 @@ impl Engine {
 
     fn ingest_one(&mut self, frame: &Frame) {
         let happened = frame.happened();
-        self.judge_before(frame.at);
-        self.frames += 1;
-        self.times.first = Some(earliest(self.times.first, happened));
-        if self.times.watched.is_none() {
-            self.slots = Slots::new(frame.at);
+        self.known.times.frames += 1;
+        self.known.times.first = Some(earliest(self.known.times.first, happened));
+        if self.known.times.watched.is_none() {
+            self.known.times.slots = Slots::new(frame.at);
         }
-        self.times.watched = Some(earliest(self.times.watched, frame.at));
-        self.times.newest = self.times.newest.max(frame.at);
+        self.known.times.watched = Some(earliest(self.known.times.watched, frame.at));
+        self.known.times.newest = self.known.times.newest.max(frame.at);
         if !matches!(frame.origin, Origin::Health { .. }) {
-            self.times.told = self.times.told.max(Some(frame.at));
+            self.known.times.told = self.known.times.told.max(Some(frame.at));
         }
         if self.starts_a_second(frame) {
             self.apply_kv();
             self.roll(happened);
         }
-        self.times.cursor = self.times.cursor.max(happened);
-        self.journal.frame = Some(kept::light(frame));
+        self.known.times.cursor = self.known.times.cursor.max(happened);
+        self.known.record.journal.frame = Some(kept::light(frame));
         let source = self.note_origin(frame);
         if self.is_foreign(frame, &source) {
-            self.journal.frame = None;
+            self.known.record.journal.frame = None;
             return;
         }
         if let Origin::Indexer { .. } = &frame.origin {
             return self.take_dump(frame, &source);
         }
-        self.frame_from = self.facts.kv.events().len();
-        self.facts.shape = None;
+        self.pending.frame_from = self.pending.facts.kv.events().len();
+        self.pending.facts.shape = None;
         let decoded = self.decode(frame);
-        let events = self.facts.kv.events().len().saturating_sub(self.frame_from);
+        let events = self.pending.facts.kv.events().len().saturating_sub(self.pending.frame_from);
         if events > 0 {
             self.router_counts(happened).events += events as u64;
-            self.times.kv = Some(earliest(self.times.kv, happened));
+            self.known.times.kv = Some(earliest(self.known.times.kv, happened));
             self.note_kv_origin(frame);
-            self.burst.push((self.frame_from, kept::light(frame)));
+            self.pending.burst.push((self.pending.frame_from, kept::light(frame)));
         }
-        if !self.facts.other.is_empty() {
+        if !self.pending.facts.other.is_empty() {
             self.learn_all(happened, &source);
             self.refresh_foreign();
         }
         if let Err(reject) = decoded {
             self.note_reject(frame, &reject.why, &source);
         }
-        if self.facts.kv.events().len() >= BURST {
+        if self.pending.facts.kv.events().len() >= BURST {
             self.apply_kv();
         }
-        self.journal.frame = None;
-    }
-
-    /// Lets the rules look at what was known when a second ended, and at every few seconds of a silence. So they
-    /// say the same however frames are gathered: a recording that is read at once is judged like one that is
-    /// played, and like what was live.
-    pub(super) fn judge_before(&mut self, at: Timestamp) {
-        let known = self.times.newest;
-        if self.frames == 0 || at.seconds() <= known.seconds() {
-            return;
-        }
-        self.apply_kv();
-        if self.times.judged.is_none_or(|judged| judged < known) {
-            self.diagnose(known);
-        }
-        for _ in 0..MOST_LOOKS {
-            let next = self.times.judged.unwrap_or(known).after(SILENCE);
-            if next.seconds() >= at.seconds() {
-                return;
-            }
-            self.diagnose(next);
-        }
-        self.times.judged = Some(at.before(SILENCE));
-    }
-
-    /// Returns true for what happened after kvtop began to watch: anything earlier was read back.
-    pub(super) fn is_live(&self, at: Timestamp) -> bool {
-        self.times.watched.is_some_and(|watched| at >= watched)
+        self.known.record.journal.frame = None;
     }
 
     /// Returns true when gauges are to be noted before `frame`: at each new second, and for history
@@ -134,15 +136,15 @@ impl Engine {
     fn starts_a_second(&mut self, frame: &Frame) -> bool {
         let second = frame.happened().seconds();
         if matches!(frame.origin, Origin::Jetstream { .. }) {
-            let before = std::mem::replace(&mut self.times.history, second);
+            let before = std::mem::replace(&mut self.known.times.history, second);
             return second != before;
         }
-        second > self.times.cursor.seconds()
+        second > self.known.times.cursor.seconds()
     }
 
     /// Learns what a frame says besides KV events. A worker that leaves does so after its events.
     fn learn_all(&mut self, at: Timestamp, source: &Arc<str>) {
-        let facts = std::mem::take(&mut self.facts.other);
+        let facts = std::mem::take(&mut self.pending.facts.other);
         if facts.iter().any(|fact| matches!(fact, Fact::Membership(_) | Fact::PodGone { .. })) {
             self.apply_kv();
         }
@@ -151,9 +153,9 @@ impl Engine {
             self.learn(fact, at, source);
         }
         self.scraped(&facts, at);
-        self.claims.drop_doubted();
-        self.facts.other = facts;
-        self.facts.other.clear();
+        self.known.fleet.claims.drop_doubted();
+        self.pending.facts.other = facts;
+        self.pending.facts.other.clear();
     }
 
     pub(super) fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
@@ -164,7 +166,7 @@ impl Engine {
     }
 
     fn note_odd(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
-        if let Some(record) = self.sources.record(source) {
+        if let Some(record) = self.known.streams.sources.record(source) {
             record.rejects += 1;
         }
         let sample = || match &frame.body {
@@ -172,12 +174,12 @@ impl Engine {
             Body::Parts(parts) => parts.first().map(|part| sample_of(part)).unwrap_or_default(),
         };
         let at = frame.happened();
-        if self.is_live(at) {
-            self.rejects.note_live();
+        if self.known.times.is_live(at) {
+            self.known.streams.rejects.note_live();
         }
         let why = &*wire::printable(why, REASON_LIMIT);
-        if self.rejects.note(frame.origin.kind(), why, at, sample) {
-            self.journal.reject(at, source, why);
+        if self.known.streams.rejects.note(frame.origin.kind(), why, at, sample) {
+            self.known.record.journal.reject(at, source, why);
         }
     }
 
@@ -186,73 +188,74 @@ impl Engine {
         let name = source_name(&frame.origin);
         match &frame.origin {
             Origin::Log { pod, .. } => {
-                self.workers.note_pod(pod);
-                self.times.logs = Some(earliest(self.times.logs, frame.happened()));
-                if let Some(warnings) = self.router.pod(pod) {
+                self.known.fleet.workers.note_pod(pod);
+                self.known.times.logs = Some(earliest(self.known.times.logs, frame.happened()));
+                if let Some(warnings) = self.known.routing.router.pod(pod) {
                     warnings.follows.get_or_insert(frame.happened());
                     warnings.read = true;
                     let named = ["worker", "prefill", "decode"].iter().any(|it| pod.contains(it));
-                    warnings.assumed = self.options.logs_named && !named;
+                    warnings.assumed = self.known.options.logs_named && !named;
                 }
             }
-            Origin::Metrics { pod, .. } => self.workers.note_pod(pod),
+            Origin::Metrics { pod, .. } => self.known.fleet.workers.note_pod(pod),
             Origin::Jetstream { stream, seq: 1, .. } => {
-                self.history.note(stream, true);
+                self.known.streams.history.note(stream, true);
             }
-            Origin::Nats { subject, .. } if self.deployment.namespace.is_none() => {
+            Origin::Nats { subject, .. } if self.known.streams.deployment.namespace.is_none() => {
                 let namespace = subject.strip_prefix(plane::SUBJECT_START);
                 let namespace = namespace.and_then(|rest| rest.split('.').next());
-                self.deployment.namespace = namespace.map(Arc::from);
+                self.known.streams.deployment.namespace = namespace.map(Arc::from);
             }
             // What a source says of itself is no frame of its data.
             Origin::Health { .. } => return name,
             _ => {}
         }
-        self.accounts.arrived(&frame.origin);
-        if let Some(record) = self.sources.record(&name) {
+        self.known.streams.accounts.arrived(&frame.origin);
+        if let Some(record) = self.known.streams.sources.record(&name) {
             record.frames += 1;
             record.last_frame = Some(frame.at);
         }
-        self.meters.count_frame(&name, frame.at);
+        self.known.record.meters.count_frame(&name, frame.at);
         name
     }
 
     fn note_kv_origin(&mut self, frame: &Frame) {
-        self.deployment.plane = Some(match (&frame.origin, self.facts.shape) {
-            (Origin::Zmq { .. }, _) => "ZMQ",
-            (Origin::Nats { subject, .. }, _) if subject.starts_with(plane::SUBJECT_START) => {
-                "NATS core"
-            }
-            _ => "JetStream",
-        });
-        let Some(shape) = self.facts.shape else { return };
-        if self.deployment.shape.is_none() {
+        self.known.streams.deployment.plane =
+            Some(match (&frame.origin, self.pending.facts.shape) {
+                (Origin::Zmq { .. }, _) => "ZMQ",
+                (Origin::Nats { subject, .. }, _) if subject.starts_with(plane::SUBJECT_START) => {
+                    "NATS core"
+                }
+                _ => "JetStream",
+            });
+        let Some(shape) = self.pending.facts.shape else { return };
+        if self.known.streams.deployment.shape.is_none() {
             self.choose_mirror(if shape == Shape::Plain {
                 Semantics::PerBlock
             } else {
                 Semantics::EdgeTruncating
             });
         }
-        if let Some(event) = self.facts.kv.events().get(self.frame_from) {
+        if let Some(event) = self.pending.facts.kv.events().get(self.pending.frame_from) {
             let home = || home(&frame.origin).map(|home| wire::printable(home, NAME_LIMIT).into());
-            self.workers.set_home(event.rank.worker, home);
+            self.known.fleet.workers.set_home(event.rank.worker, home);
             let subject = Subject::Worker(event.rank.worker);
-            self.versions.sign(&VersionSign {
+            self.known.fleet.versions.sign(&VersionSign {
                 subject,
                 releases: shape.releases(),
                 by: "KV events",
             });
         }
-        let before = self.deployment.shape.unwrap_or(shape);
-        self.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);
-        self.deployment.shape = Some(before.max(shape));
+        let before = self.known.streams.deployment.shape.unwrap_or(shape);
+        self.known.streams.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);
+        self.known.streams.deployment.shape = Some(before.max(shape));
     }
 
     /// Makes the mirror treat events like the deployment's routers, while nothing was applied to it.
     /// One that a dump filled stays: blocks do not say how they would be treated.
     pub(super) fn choose_mirror(&mut self, semantics: Semantics) {
-        if self.mirror.ranks().next().is_none() {
-            self.mirror = Mirror::new(semantics, self.options.memory_limit);
+        if self.known.index.mirror.ranks().next().is_none() {
+            self.known.index.mirror = Mirror::new(semantics, self.known.options.memory_limit);
         }
     }
 }

@@ -11,13 +11,12 @@ mod settings;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) use objects::KnownObjects;
-
 use self::names::WorkerNames;
-use super::{Engine, MINUTE};
+use self::objects::KnownObjects;
+use super::{Knowledge, MINUTE};
 use crate::diagnose::{
-    Belongs, Diagnosis, Evidence, LoadEvidence, Member, RankEvidence, Regret, RouterEvidence,
-    SizeByCosts, TreeEvidence, Window, WorkerLoad,
+    Belongs, Diagnosis, Evidence, LoadEvidence, Member, Objects, RankEvidence, Regret,
+    RouterEvidence, SizeByCosts, TreeEvidence, Window, WorkerLoad,
 };
 use crate::domain::{
     ClaimOf, ClaimWhat, FormulaTerm, LatencyName, Pod, Release, Releases, Subject, Timestamp,
@@ -27,13 +26,10 @@ use crate::model::{
     DecisionRecord, Family, PodRecord, RankRecord, RouterTally, Slot, Summed as _, Tally,
     WorkerRecord,
 };
-use crate::snapshot::{Coverage, Quiet};
+use crate::snapshot::{Coverage, FindingRow, Quiet};
 
 /// Workers that appear this soon after kvtop attached were there before.
 const ATTACHING: Duration = Duration::from_secs(10);
-
-/// Up to this many ranks are judged whenever there is something new, else once a second.
-const EAGER_RANKS: usize = 256;
 
 /// The window over which findings are raised.
 const WINDOW: Duration = Duration::from_secs(300);
@@ -50,105 +46,139 @@ const MARGIN: Duration = Duration::from_secs(1);
 /// A pod that is not ready after this time is not starting any more: large models load in minutes.
 const ON_ITS_WAY: Duration = Duration::from_secs(1200);
 
-impl Engine {
-    /// Lets the rules look at what is known at `at`, and remembers what they say. This happens when a second
-    /// ends and every few seconds of silence, whoever looks: so a recording is judged as it was live.
-    pub(super) fn diagnose(&mut self, at: Timestamp) {
+/// What the rules said, and what there was to judge by.
+#[derive(Default)]
+pub(super) struct Verdicts {
+    pub(super) diagnosis: Diagnosis,
+    /// What rules say in the middle of a second, with that second and the frames known then.
+    preview: Option<((u64, u64), Box<Diagnosis>)>,
+    pub(super) coverage: Coverage,
+    /// The objects that fixes change.
+    objects: KnownObjects,
+    /// How many findings came and went, and the last of them as rows.
+    past: (u64, Arc<[FindingRow]>),
+    /// When rules looked last.
+    pub(super) judged: Option<Timestamp>,
+}
+
+impl Verdicts {
+    /// Judges what is known at `at`.
+    pub(super) fn judge(&mut self, known: &Knowledge, at: Timestamp) {
         self.preview = None;
-        self.times.judged = Some(at);
-        self.part_from_the_past(at);
-        self.refresh_objects();
-        let evidence = self.evidence(at);
-        let mut diagnosis = std::mem::take(&mut self.diagnosis);
-        diagnosis.judge(&evidence, &|from| self.window(from));
-        self.diagnosis = diagnosis;
-        self.remember_findings();
-        self.coverage = self.coverage(at);
+        self.judged = Some(at);
+        self.objects.refresh(&known.setup());
+        let judge = Judge { known };
+        let evidence = judge.evidence(self.objects.get(), at);
+        self.diagnosis.judge(&evidence, &|from| judge.window(from));
+        self.remember_findings(&known.setup());
+        self.coverage = judge.coverage(at);
     }
 
-    /// Lets the rules look at what is known at `at` for a picture in the middle of a second. Nothing of it is
-    /// remembered.
-    pub(super) fn glance(&mut self, at: Timestamp) {
-        let many = self.times.judged.is_some() && self.workers.ranks().len() > EAGER_RANKS;
-        let seen = (at.seconds(), self.frames);
-        if many || self.preview.as_ref().is_some_and(|(then, _)| *then == seen) {
-            return;
-        }
-        self.part_from_the_past(at);
-        self.refresh_objects();
-        let evidence = self.evidence(at);
+    /// Returns true when a glance at `at` would see nothing new.
+    pub(super) fn has_seen(&self, known: &Knowledge, at: Timestamp) -> bool {
+        let seen = (at.seconds(), known.times.frames);
+        self.preview.as_ref().is_some_and(|(then, _)| *then == seen)
+    }
+
+    /// Judges what is known at `at` for one picture. The next judgement does not build on this one.
+    pub(super) fn glance(&mut self, known: &Knowledge, at: Timestamp) {
+        self.objects.refresh(&known.setup());
+        let judge = Judge { known };
+        let evidence = judge.evidence(self.objects.get(), at);
         let mut diagnosis = Box::new(self.diagnosis.clone());
-        diagnosis.judge(&evidence, &|from| self.window(from));
-        self.preview = Some((seen, diagnosis));
-        self.coverage = self.coverage(at);
+        diagnosis.judge(&evidence, &|from| judge.window(from));
+        self.preview = Some(((at.seconds(), known.times.frames), diagnosis));
+        self.coverage = judge.coverage(at);
     }
 
     /// Returns what the rules said last.
-    fn verdicts(&self) -> &Diagnosis {
+    fn last(&self) -> &Diagnosis {
         self.preview.as_ref().map_or(&self.diagnosis, |(_, preview)| preview)
     }
+}
 
+/// Makes evidence for rules of what is known.
+struct Judge<'a> {
+    known: &'a Knowledge,
+}
+
+impl Judge<'_> {
     /// Returns how much there is to judge by at `at`.
     fn coverage(&self, at: Timestamp) -> Coverage {
-        let limits = &self.options.thresholds;
-        let attached = self.times.watched.unwrap_or(at);
-        let window = self.window(Some(self.times.active.min(at).before(WINDOW)));
-        let present = self.present_ranks();
-        let ranks = || present.iter().filter_map(|index| self.workers.ranks().get(*index as usize));
+        let limits = &self.known.options.thresholds;
+        let attached = self.known.times.watched.unwrap_or(at);
+        let window = self.window(Some(self.known.times.active.min(at).before(WINDOW)));
+        let present = self.known.fleet.present_ranks();
+        let ranks = || {
+            present.iter().filter_map(|index| self.known.fleet.workers.ranks().get(*index as usize))
+        };
         let tallies = present.iter().filter_map(|index| window.ranks.get(*index as usize));
         let stores = tallies.map(|tally| tally.counters.stores).sum();
         let told = &window.told;
         let refusals = told.parent_full + told.parent_empty + told.parent_unsaid;
-        let shown =
-            self.cluster.pods().any(|record| record.pod.role.is_worker() && record.pod.ready);
-        let there =
-            shown || self.workers.members() > 0 || ranks().any(|it| it.last_event.is_some());
+        let shown = self
+            .known
+            .shown
+            .cluster
+            .pods()
+            .any(|record| record.pod.role.is_worker() && record.pod.ready);
+        let there = shown
+            || self.known.fleet.workers.members() > 0
+            || ranks().any(|it| it.last_event.is_some());
         let little = window.router.routed < limits.min_silent_routed && stores < limits.min_stores;
-        let hears = self.hears_all() && self.reads(at).is_none() && !self.options.logs_only;
-        let quiet = self.listens_since().filter(|_| there && little && hears).and_then(|since| {
-            let watched = at.since(since.max(attached));
-            let last = self.times.active;
-            let still = at.since(if last > Timestamp::default() { last } else { attached });
-            let enough = watched >= GLIMPSE && (still >= STILL || watched >= MINUTE);
-            enough.then_some(Quiet { still, idle: still >= STILL, requests: told.routed })
-        });
+        let hears = self.known.streams.hears_all()
+            && self.known.streams.reads(&self.known.times, at).is_none()
+            && !self.known.options.logs_only;
+        let quiet = self
+            .known
+            .streams
+            .listens_since(&self.known.times)
+            .filter(|_| there && little && hears)
+            .and_then(|since| {
+                let watched = at.since(since.max(attached));
+                let last = self.known.times.active;
+                let still = at.since(if last > Timestamp::default() { last } else { attached });
+                let enough = watched >= GLIMPSE && (still >= STILL || watched >= MINUTE);
+                enough.then_some(Quiet { still, idle: still >= STILL, requests: told.routed })
+            });
         Coverage { quiet, refusals, stores }
     }
 
-    fn evidence(&self, at: Timestamp) -> Evidence {
-        let since = self.times.first.unwrap_or(at);
-        let family = self.versions.family();
-        let names = WorkerNames::new(&self.workers);
+    fn evidence(&self, objects: Arc<Objects>, at: Timestamp) -> Evidence {
+        let since = self.known.times.first.unwrap_or(at);
+        let family = self.known.fleet.versions.family();
+        let names = WorkerNames::new(&self.known.fleet.workers);
         Evidence {
             at,
             since,
-            attached: self.times.watched.unwrap_or(at),
-            active: (self.times.active > Timestamp::default()).then_some(self.times.active),
-            listens: self.listens_since(),
-            reading: self.reads(at),
-            thresholds: self.options.thresholds,
+            attached: self.known.times.watched.unwrap_or(at),
+            active: (self.known.times.active > Timestamp::default())
+                .then_some(self.known.times.active),
+            listens: self.known.streams.listens_since(&self.known.times),
+            reading: self.known.streams.reads(&self.known.times, at),
+            thresholds: self.known.options.thresholds,
             releases: self.releases(&family),
             mixed: Self::mixed(&family, &names),
             ranks: self.rank_evidence(&names),
-            engines: self.engines(),
-            unregistered: self.unregistered(),
-            refused: self.registrations_refused(),
+            engines: self.known.setup().engines(),
+            unregistered: self.known.setup().unregistered(),
+            refused: self.known.setup().registrations_refused(),
             unready: self.unready(at),
             router: self.router_evidence(at),
-            sizes: self.size_claims(ClaimWhat::BlockSize),
-            largest: self.size_claims(ClaimWhat::LargestBlock),
-            models: self.models(),
-            settings: self.settings(&names),
+            sizes: self.known.setup().size_claims(ClaimWhat::BlockSize),
+            largest: self.known.setup().size_claims(ClaimWhat::LargestBlock),
+            models: self.known.setup().models(),
+            settings: self.known.setup().settings(&names),
             tree: self.tree_evidence(),
             plane: self.plane_evidence(),
-            objects: self.objects.get(),
+            objects,
             load: self.load_evidence(at, &names),
         }
     }
 
     /// Returns the releases that everybody may run.
     fn releases(&self, family: &Family) -> Releases {
-        let named = self.options.version.as_ref().and_then(|(text, _)| Release::parse(text));
+        let named = self.known.options.version.as_ref().and_then(|(text, _)| Release::parse(text));
         named.map_or(family.releases, Releases::only)
     }
 
@@ -168,14 +198,15 @@ impl Engine {
     }
 
     fn rank_evidence(&self, names: &WorkerNames) -> Vec<RankEvidence> {
-        let ours = |record: &&RankRecord| !self.is_foreign_worker(record.rank.worker);
-        let ranks = self.workers.ranks().iter().filter(ours).map(|record| {
-            let worker = self.workers.worker(record.rank.worker);
+        let ours = |record: &&RankRecord| !self.known.fleet.is_foreign_worker(record.rank.worker);
+        let ranks = self.known.fleet.workers.ranks().iter().filter(ours).map(|record| {
+            let worker = self.known.fleet.workers.worker(record.rank.worker);
             let pod = worker.and_then(|worker| worker.pod.clone());
-            let shown = pod.as_deref().and_then(|pod| self.cluster.pod(pod)).map(|it| &it.pod);
-            let counts = self.mirror.counts(record.rank);
+            let shown =
+                pod.as_deref().and_then(|pod| self.known.shown.cluster.pod(pod)).map(|it| &it.pod);
+            let counts = self.known.index.mirror.counts(record.rank);
             let subjects = super::picture::subjects(record, pod.as_deref());
-            let capacity = super::picture::capacity(self, record, &subjects);
+            let capacity = super::picture::capacity(&self.known.fleet.claims, record, &subjects);
             let utilization = super::picture::utilization(record, capacity.as_ref());
             RankEvidence {
                 rank: record.rank,
@@ -210,16 +241,16 @@ impl Engine {
     }
 
     fn load_evidence(&self, at: Timestamp, names: &WorkerNames) -> LoadEvidence {
-        let workers = self.workers.ranks().iter().filter_map(|record| {
-            let in_flight = self.loads.of(record.rank, at)?;
-            let worker = self.workers.worker(record.rank.worker)?;
+        let workers = self.known.fleet.workers.ranks().iter().filter_map(|record| {
+            let in_flight = self.known.fleet.loads.of(record.rank, at)?;
+            let worker = self.known.fleet.workers.worker(record.rank.worker)?;
             if worker.gone {
                 return None;
             }
             let subjects = super::picture::subjects(record, worker.pod.as_deref());
             let limit = [ClaimOf::Engine, ClaimOf::Card]
                 .into_iter()
-                .find_map(|of| self.claims.count(ClaimWhat::MaxNumSeqs, of, &subjects));
+                .find_map(|of| self.known.fleet.claims.count(ClaimWhat::MaxNumSeqs, of, &subjects));
             Some(WorkerLoad {
                 id: worker.id,
                 name: names.get(worker.id),
@@ -228,8 +259,8 @@ impl Engine {
             })
         });
         LoadEvidence {
-            objectives: self.options.objectives,
-            first_token: self.latencies.percentiles(LatencyName::FirstToken, at),
+            objectives: self.known.options.objectives,
+            first_token: self.known.routing.latencies.percentiles(LatencyName::FirstToken, at),
             workers: workers.collect(),
         }
     }
@@ -238,8 +269,8 @@ impl Engine {
     /// shown, by the router that sends it requests, or the Dynamo namespace that it shares with workers
     /// in discovery.
     fn belongs(&self, record: &RankRecord, shown: Option<&Pod>) -> Belongs {
-        let alone = self.cluster.pods().next().is_none();
-        let known = record.routed > 0 || self.workers.is_at_home(record.rank.worker);
+        let alone = self.known.shown.cluster.pods().next().is_none();
+        let known = record.routed > 0 || self.known.fleet.workers.is_at_home(record.rank.worker);
         if shown.is_some() || (alone && known) { Belongs::Here } else { Belongs::Perhaps }
     }
 
@@ -251,7 +282,7 @@ impl Engine {
         worker: Option<&WorkerRecord>,
         pod: Option<&Pod>,
     ) -> Option<Timestamp> {
-        let watched = self.times.watched.unwrap_or_default().after(ATTACHING);
+        let watched = self.known.times.watched.unwrap_or_default().after(ATTACHING);
         let came = worker.and_then(|worker| worker.since).filter(|at| *at > watched);
         came.max(record.restarted).max(pod.and_then(|pod| pod.started))
     }
@@ -265,26 +296,28 @@ impl Engine {
             let since = pod.started.unwrap_or(record.first).max(record.first);
             pod.role.is_worker() && (pod.terminating || starts) && since.after(ON_ITS_WAY) > at
         };
-        let pods = self.cluster.pods().filter(on_its_way);
+        let pods = self.known.shown.cluster.pods().filter(on_its_way);
         pods.map(|record| Arc::clone(&record.pod.name)).collect()
     }
 
     fn router_evidence(&self, at: Timestamp) -> RouterEvidence {
-        let router = &self.router;
+        let router = &self.known.routing.router;
         let routers: Vec<_> =
             router.pods().filter(|(pod, known)| known.read && known.is_router(pod)).collect();
         let lately = |last: Option<Timestamp>| last.is_some_and(|last| at.since(last) <= MINUTE);
-        let present = self.present_ranks();
+        let present = self.known.fleet.present_ranks();
         let fractions = &router.fractions;
         RouterEvidence {
             read: !routers.is_empty(),
             began: self.router_began(),
             pods: routers
                 .iter()
-                .filter(|(pod, known)| lately(known.last_routed) && !self.is_deleted(pod))
+                .filter(|(pod, known)| {
+                    lately(known.last_routed) && !self.known.shown.is_deleted(pod)
+                })
                 .map(|(pod, _)| Arc::clone(pod))
                 .collect(),
-            replicas: self.replicas(),
+            replicas: self.known.setup().replicas(),
             tally: RouterTally::default(),
             told: RouterTally::default(),
             heard: router.heard(),
@@ -294,37 +327,28 @@ impl Engine {
                 samples: fractions.samples(),
                 error: fractions.error(),
             }),
-            chains: self.prefixes.reuse.publisher_size_among(&present),
-            chains_by_model: self.chains_by_model(),
-            lengths_told: self.prefixes.reuse.told(),
-            regret: regret(self.decisions.last()),
+            chains: self.known.routing.prefixes.reuse.publisher_size_among(&present),
+            chains_by_model: self.known.setup().chains_by_model(),
+            lengths_told: self.known.routing.prefixes.reuse.told(),
+            regret: regret(self.known.routing.decisions.last()),
             hit_rate: router.hit_rate(),
             sourceless: router.sourceless(),
             answered: router.answered,
         }
     }
 
-    /// Returns the numbers of the ranks that are there.
-    fn present_ranks(&self) -> Vec<u32> {
-        let ranks = self.workers.ranks().iter().enumerate();
-        let present = ranks.filter(|(_, record)| {
-            self.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
-        });
-        present.filter_map(|(index, _)| u32::try_from(index).ok()).collect()
-    }
-
     /// Returns what was counted from `from` on; everything for none. Requests and refusals that routers told of
     /// count beside KV events only where these were watched too.
     fn window(&self, from: Option<Timestamp>) -> Window {
-        let slots = self.slots;
+        let slots = self.known.times.slots;
         let first = from.map(|from| slots.of(from));
-        let watched = match self.listens_since() {
+        let watched = match self.known.streams.listens_since(&self.known.times) {
             Some(since) if since == Timestamp::default() => None,
             Some(since) => Some(slots.after(since, MARGIN)),
             None => Some(Slot::LAST),
         };
         let mut window = Window { from, ..Window::default() };
-        self.router.buckets.since(first, watched, |counts, seen| {
+        self.known.routing.router.buckets.since(first, watched, |counts, seen| {
             window.told.sum(counts);
             if seen {
                 window.router.sum(counts);
@@ -332,8 +356,13 @@ impl Engine {
                 window.router.add_events(counts);
             }
         });
-        for record in self.workers.ranks() {
-            let gone = self.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone);
+        for record in self.known.fleet.workers.ranks() {
+            let gone = self
+                .known
+                .fleet
+                .workers
+                .worker(record.rank.worker)
+                .is_some_and(|worker| worker.gone);
             let (mut tally, mut told) = (Tally::default(), Tally::default());
             record.buckets.since(first, watched, |counts, seen| {
                 tally.add_events(counts);
@@ -353,21 +382,21 @@ impl Engine {
 
     /// Returns when the last router that is there started, by its log or its container.
     fn router_began(&self) -> Option<Timestamp> {
-        let pods = self.router.pods().filter(|(pod, known)| known.is_router(pod));
-        let heard = pods.filter(|(pod, _)| !self.is_deleted(pod));
-        let heard = heard.filter_map(|(pod, _)| self.router_watch(pod).began);
-        let shown = self.cluster.pods().filter(|record| record.pod.role.is_router());
+        let pods = self.known.routing.router.pods().filter(|(pod, known)| known.is_router(pod));
+        let heard = pods.filter(|(pod, _)| !self.known.shown.is_deleted(pod));
+        let heard = heard.filter_map(|(pod, _)| self.known.setup().router_watch(pod).began);
+        let shown = self.known.shown.cluster.pods().filter(|record| record.pod.role.is_router());
         heard.chain(shown.filter_map(|record| record.pod.started)).max()
     }
 
     fn tree_evidence(&self) -> TreeEvidence {
-        let totals = self.mirror.totals();
+        let totals = self.known.index.mirror.totals();
         TreeEvidence {
             accepted: totals.accepted,
             held: totals.held,
             orphan_roots: totals.orphan_roots,
             orphan_blocks: totals.orphan_blocks,
-            incomplete: super::picture::incomplete(self, totals.shed_blocks),
+            incomplete: super::picture::incomplete(self.known, totals.shed_blocks),
         }
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::journal::Head;
-use super::{Engine, MIRROR_BUDGET};
+use super::{Learner, MIRROR_BUDGET};
 use crate::domain::{
     ClearScope, Counters, KvBatch, KvEvent, KvHead, KvKind, RankLedger, SequenceHash, Tier,
-    WorkerId, WorkerRank,
+    WorkerId,
 };
 use crate::mirror::Outcome;
 use crate::model::{Landing, Step};
@@ -23,79 +23,80 @@ const HOLE_LIMIT: u64 = 1 << 20;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-impl Engine {
+impl Learner<'_> {
     /// Applies the KV events that were gathered.
     pub(super) fn apply_kv(&mut self) {
-        if self.facts.kv.is_empty() {
-            self.explorer.applied(&self.mirror);
+        if self.pending.facts.kv.is_empty() {
+            self.known.index.explorer.applied(&self.known.index.mirror);
             return;
         }
-        let batch = std::mem::take(&mut self.facts.kv);
+        let batch = std::mem::take(&mut self.pending.facts.kv);
         // The events of a burst are from other frames than the present one.
-        let present = self.journal.frame.take();
-        self.warm_up.keep(&batch);
+        let present = self.known.record.journal.frame.take();
+        self.known.index.warm_up.keep(&batch);
         let restarted = self.restarts(&batch);
-        let tick = u32::try_from(self.times.cursor.seconds()).unwrap_or(u32::MAX);
-        self.outcomes.clear();
+        let tick = u32::try_from(self.known.times.cursor.seconds()).unwrap_or(u32::MAX);
+        self.pending.outcomes.clear();
         if restarted.is_empty() {
-            self.mirror.apply(&batch, tick, &mut self.outcomes);
+            self.known.index.mirror.apply(&batch, tick, &mut self.pending.outcomes);
         } else {
             self.apply_around(&batch, &restarted, tick);
         }
         self.doubt_what_was_shed();
-        let outcomes = std::mem::take(&mut self.outcomes);
-        let mut frames = std::mem::take(&mut self.burst).into_iter().peekable();
+        let outcomes = std::mem::take(&mut self.pending.outcomes);
+        let mut frames = std::mem::take(&mut self.pending.burst).into_iter().peekable();
         for (at, (event, outcome)) in batch.events().iter().zip(&outcomes).enumerate() {
             while let Some((_, frame)) = frames.next_if(|(from, _)| *from <= at) {
-                self.journal.frame = Some(frame);
+                self.known.record.journal.frame = Some(frame);
             }
             self.count(event, outcome, &batch);
         }
-        self.journal.frame = present;
-        self.outcomes = outcomes;
-        self.facts.kv = batch;
-        self.facts.kv.clear();
-        self.mirror.advance(MIRROR_BUDGET);
-        self.explorer.applied(&self.mirror);
+        self.known.record.journal.frame = present;
+        self.pending.outcomes = outcomes;
+        self.pending.facts.kv = batch;
+        self.pending.facts.kv.clear();
+        self.known.index.mirror.advance(MIRROR_BUDGET);
+        self.known.index.explorer.applied(&self.known.index.mirror);
     }
 
     /// Doubts what a worker holds, or everybody, from the present frame on.
     pub(super) fn doubt_before_frame(&mut self, worker: Option<WorkerId>) {
         let mut own = KvBatch::default();
         let mut earlier = KvBatch::default();
-        for (position, event) in self.facts.kv.events().iter().enumerate() {
-            let to = if position < self.frame_from { &mut earlier } else { &mut own };
-            copy_event(event, &self.facts.kv, to);
+        for (position, event) in self.pending.facts.kv.events().iter().enumerate() {
+            let to = if position < self.pending.frame_from { &mut earlier } else { &mut own };
+            copy_event(event, &self.pending.facts.kv, to);
         }
-        self.facts.kv = earlier;
+        self.pending.facts.kv = earlier;
         self.apply_kv();
-        self.workers.doubt(worker);
-        self.facts.kv = own;
-        self.frame_from = 0;
-        self.burst.extend(self.journal.frame.clone().map(|frame| (0, frame)));
+        self.known.fleet.workers.doubt(worker);
+        self.pending.facts.kv = own;
+        self.pending.frame_from = 0;
+        self.pending.burst.extend(self.known.record.journal.frame.clone().map(|frame| (0, frame)));
     }
 
     /// Returns the positions of events with which a rank starts anew, and notes what is known of
     /// each rank's past.
     fn restarts(&mut self, batch: &KvBatch) -> Vec<usize> {
-        let first_id = match self.deployment.shape {
+        let first_id = match self.known.streams.deployment.shape {
             None | Some(Shape::Plain) => 0,
             Some(_) => 1,
         };
-        let whole_history = self.history.is_whole() && self.history.lost == 0;
+        let whole_history =
+            self.known.streams.history.is_whole() && self.known.streams.history.lost == 0;
         // On 0.9 numbers repeat, so that a first one proves nothing.
-        let ids_prove = self.deployment.plane != Some("JetStream");
-        let upstream = self.ids_are_upstream();
+        let ids_prove = self.known.streams.deployment.plane != Some("JetStream");
+        let upstream = self.known.streams.ids_are_upstream();
         let mut found = Vec::new();
         for (position, event) in batch.events().iter().enumerate() {
-            let Some(record) = self.workers.rank_mut(event.rank) else { continue };
+            let Some(record) = self.known.fleet.workers.rank_mut(event.rank) else { continue };
             let fell = record.last_event_id.is_some_and(|last| last >= RESTART_FROM);
             let anew = ids_prove && fell && event.event_id == first_id;
             if anew {
                 record.restarts += 1;
                 record.restarted = Some(event.at);
                 record.complete = true;
-                record.begin(event.at, self.slots.of(event.at.before(SECOND)));
+                record.begin(event.at, self.known.times.slots.of(event.at.before(SECOND)));
             }
             // The first event after a start that discovery or a pod told of.
             let crosses = record.is_old && event.at >= record.born;
@@ -135,22 +136,22 @@ impl Engine {
         let mut single = KvBatch::default();
         for (position, event) in batch.events().iter().enumerate() {
             if restarted.contains(&position) {
-                self.mirror.forget_rank(event.rank);
+                self.known.index.mirror.forget_rank(event.rank);
                 self.forget_stores(event.rank);
-                let who = self.alias(event.rank);
+                let who = self.known.fleet.alias(event.rank);
                 self.describe_restart(event.rank.worker, &who, event.at);
             }
             single.clear();
             copy_event(event, batch, &mut single);
-            self.mirror.apply(&single, tick, &mut self.outcomes);
+            self.known.index.mirror.apply(&single, tick, &mut self.pending.outcomes);
         }
     }
 
     fn count(&mut self, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
-        let Some(index) = self.workers.index_of(event.rank) else { return };
+        let Some(index) = self.known.fleet.workers.index_of(event.rank) else { return };
         self.follow_prefixes(index, event, batch);
-        self.explorer.note(event, batch);
-        let Some(record) = self.workers.ranks_mut().get_mut(index) else { return };
+        self.known.index.explorer.note(event, batch);
+        let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) else { return };
         record.first_event.get_or_insert(event.at);
         record.note_begun(event.at);
         record.last_event = record.last_event.max(Some(event.at));
@@ -184,12 +185,12 @@ impl Engine {
                 if *scope == ClearScope::Rank {
                     record.complete = true;
                 } else {
-                    self.workers.complete(event.rank.worker);
+                    self.known.fleet.workers.complete(event.rank.worker);
                 }
             }
         }
-        let live = self.is_live(event.at);
-        if let Some(record) = self.workers.ranks_mut().get_mut(index) {
+        let live = self.known.times.is_live(event.at);
+        if let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) {
             record.counters.add(&counted);
             if live {
                 record.live.add(&counted);
@@ -198,7 +199,7 @@ impl Engine {
         if let Some(counts) = self.counts_of(index, event.at) {
             counts.counters.add(&counted);
         }
-        self.meters.count_kv(index, event.at, rates);
+        self.known.record.meters.count_kv(index, event.at, rates);
         self.describe(index, event, outcome, batch);
     }
 
@@ -213,13 +214,15 @@ impl Engine {
         match &event.kind {
             KvKind::Stored { parent, blocks } => {
                 let blocks = batch.blocks_of(blocks);
-                let (sampled, returned) = self.prefixes.returns.stored(rank, blocks, second);
-                let idle_until = self.workers.ranks().get(index).map(|record| record.idle_until);
+                let (sampled, returned) =
+                    self.known.routing.prefixes.returns.stored(rank, blocks, second);
+                let idle_until =
+                    self.known.fleet.workers.ranks().get(index).map(|record| record.idle_until);
                 let landing = if idle_until.is_some_and(|until| event.at < until) {
                     Landing::default()
                 } else {
-                    let told = self.router.overlaps.best().known > 0;
-                    self.prefixes.reuse.stored(rank, *parent, blocks, told)
+                    let told = self.known.routing.router.overlaps.best().known > 0;
+                    self.known.routing.prefixes.reuse.stored(rank, *parent, blocks, told)
                 };
                 let Some(counts) = self.counts_of(index, event.at) else { return };
                 counts.sampled += sampled;
@@ -229,7 +232,7 @@ impl Engine {
                 counts.landings += u64::from(landing.landed);
             }
             KvKind::Removed { hashes } => {
-                self.prefixes.returns.removed(rank, batch.removed_of(hashes), second);
+                self.known.routing.prefixes.returns.removed(rank, batch.removed_of(hashes), second);
             }
             KvKind::Cleared { .. } => {}
         }
@@ -237,7 +240,7 @@ impl Engine {
 
     /// Writes an event into the journal.
     fn describe(&mut self, index: usize, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
-        let record = self.workers.ranks().get(index);
+        let record = self.known.fleet.workers.ranks().get(index);
         let complete = record.is_some_and(|record| record.complete);
         let excuse = match record {
             Some(record) if record.complete => "not in tree",
@@ -245,7 +248,7 @@ impl Engine {
             _ => "unknown, maybe from before attach",
         };
         let fault = if complete { Gravity::Bad } else { Gravity::Notice };
-        let who = self.alias(event.rank);
+        let who = self.known.fleet.alias(event.rank);
         let (kind, gravity, class) = match &event.kind {
             KvKind::Stored { .. } if outcome.refused() => (EventKind::Store, fault, "refused"),
             // A publisher that refuses every block is no question of the past.
@@ -260,17 +263,11 @@ impl Engine {
             KvKind::Cleared { .. } => (EventKind::Clear, Gravity::Notice, "cleared"),
         };
         let orphan = outcome.refused() || outcome.unknown_removals > 0;
-        let source = kv_source(self.deployment.plane);
+        let source = kv_source(self.known.streams.deployment.plane);
         let worker = Some(event.rank.worker);
         let (at, source) = (event.at, &source);
         let head = Head { at, who: &who, kind, gravity, source, orphan, worker, class };
-        self.journal.add(head, || text_of(event, outcome, batch, excuse));
-    }
-
-    /// Returns the short name of a rank: `w0`, or `w0/1` where the rank is not the only one.
-    pub(super) fn alias(&self, rank: WorkerRank) -> String {
-        let alias = self.workers.alias(rank.worker);
-        if rank.dp_rank.0 == 0 { alias } else { format!("{alias}/{}", rank.dp_rank) }
+        self.known.record.journal.add(head, || text_of(event, outcome, batch, excuse));
     }
 }
 

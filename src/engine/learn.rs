@@ -8,16 +8,19 @@ mod sizes;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Knowledge;
 use super::journal::Head;
-use super::{Engine, picture};
 use crate::domain::{
     ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HitRate,
     KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState,
     Subject, Timestamp, WarningKind, WorkerId, WorkerRank,
 };
 use crate::dynamo::plane;
+use crate::frame::Frame;
+use crate::mirror::Outcome;
 use crate::model::{Measured, OverlapBy, Refusals, RouterLoad, Step, Summed as _};
 use crate::snapshot::{EventKind, Gravity};
+use crate::wire::Facts;
 
 /// Blocks that a worker must hold before a request without overlap says anything.
 const WARM_ON_RANK: u64 = 10;
@@ -32,7 +35,24 @@ const IDLE_AFTER_HIT: Duration = Duration::from_secs(60);
 /// `dynamo.router`.
 const ROUTERS: [&str; 2] = ["kv-router", "router"];
 
-impl Engine {
+/// Takes facts in: writes what is known.
+pub(super) struct Learner<'a> {
+    pub(super) known: &'a mut Knowledge,
+    pub(super) pending: &'a mut Pending,
+}
+
+/// What waits to be applied.
+#[derive(Default)]
+pub(super) struct Pending {
+    pub(super) facts: Facts,
+    /// Where the KV events of the present frame begin.
+    pub(super) frame_from: usize,
+    /// The frames whose KV events wait, each with where these begin.
+    pub(super) burst: Vec<(usize, Frame)>,
+    pub(super) outcomes: Vec<Outcome>,
+}
+
+impl Learner<'_> {
     pub(super) fn learn(&mut self, fact: &Fact, at: Timestamp, source: &Arc<str>) {
         match fact {
             Fact::Envelope { topic, envelope, .. } => self.envelope(topic, *envelope, at, source),
@@ -40,23 +60,24 @@ impl Engine {
             Fact::HitRate(hit) => self.hit_rate(hit, at),
             Fact::Decision(decision) => self.decision(decision, at, source),
             Fact::Formula(term) => {
-                self.router.weight = Some(term.weight);
-                self.explorer.term(term, at);
-                self.decisions.term(term.clone());
+                self.known.routing.router.weight = Some(term.weight);
+                self.known.index.explorer.term(term, at);
+                self.known.routing.decisions.term(term.clone());
             }
             Fact::Overlap(overlap) => self.overlap(overlap, at),
             Fact::Prompt(prompt) => {
                 // A router of another model may be the one that finds prefixes.
-                if at >= self.prefixes.idle_until || self.serves_several() {
+                if at >= self.known.routing.prefixes.idle_until || self.known.fleet.serves_several()
+                {
                     // Its stores may still be waiting.
                     self.apply_kv();
                 }
-                self.prefixes.reuse.length(&prompt.request, prompt.tokens);
-                self.decisions.tokens(&prompt.request, prompt.tokens);
+                self.known.routing.prefixes.reuse.length(&prompt.request, prompt.tokens);
+                self.known.routing.decisions.tokens(&prompt.request, prompt.tokens);
             }
             Fact::Warning(warning) => self.warning(warning, at, source),
             Fact::RouterStart(start) => self.router_start(start, at),
-            Fact::RegistrationRefused(refused) => self.refused.note(refused, at),
+            Fact::RegistrationRefused(refused) => self.known.fleet.refused.note(refused, at),
             Fact::Departed { worker } => self.departed(*worker, at, source),
             Fact::BlockSizes(notice) => self.block_sizes(notice, at, source),
             Fact::Claim(claim) => {
@@ -64,13 +85,13 @@ impl Engine {
                 if let (ClaimWhat::DynamoVersion, ClaimValue::Text(tag), Subject::Pod(_)) =
                     (claim.what, &claim.value, &claim.subject)
                 {
-                    self.versions.tag(&claim.subject, tag);
+                    self.known.fleet.versions.tag(&claim.subject, tag);
                 }
                 self.engine_size_said(claim);
                 self.served(claim);
-                self.claims.note(claim, at);
+                self.known.fleet.claims.note(claim, at);
             }
-            Fact::Sign(sign) => self.versions.sign(sign),
+            Fact::Sign(sign) => self.known.fleet.versions.sign(sign),
             Fact::Membership(membership) => self.membership(membership, at, source),
             Fact::Placed(placement) => self.placed(placement, at, source),
             Fact::Pod(pod) => self.pod(pod, at, source),
@@ -81,10 +102,10 @@ impl Engine {
             Fact::ConfigFile(file) => self.config_file(file, at),
             Fact::ConfigMap(map) => self.config_map(map, at, source),
             Fact::Gauge(gauge) => self.gauge(gauge, at),
-            Fact::Histogram(histogram) => self.latencies.take(histogram, at),
+            Fact::Histogram(histogram) => self.known.routing.latencies.take(histogram, at),
             Fact::Source(note) => self.source(note),
             Fact::Request(request) => self.request(request, at),
-            Fact::Advertised(advertised) => self.channels.set(advertised),
+            Fact::Advertised(advertised) => self.known.shown.channels.set(advertised),
         }
     }
 
@@ -96,10 +117,11 @@ impl Engine {
         source: &Arc<str>,
     ) {
         let events = topic == plane::KV_EVENTS;
-        let first = self.facts.kv.events().get(self.frame_from).filter(|_| events);
+        let first = self.pending.facts.kv.events().get(self.pending.frame_from).filter(|_| events);
         let rank = first.map(|event| event.rank);
-        let away = self.sources.was_away(topic, envelope.publisher, source, at);
-        let step = self.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank), at);
+        let away = self.known.streams.sources.was_away(topic, envelope.publisher, source, at);
+        let step =
+            self.known.streams.sources.follow(topic, envelope, rank.map(|rank| rank.dp_rank), at);
         if let Some(rank) = rank {
             self.numbered(rank, step, source, at);
         }
@@ -107,19 +129,21 @@ impl Engine {
         if events {
             // Up to 1.2 a worker publishes under its own id.
             let publisher = WorkerId(envelope.publisher);
-            let known = self.workers.worker(publisher).map(|worker| worker.id);
+            let known = self.known.fleet.workers.worker(publisher).map(|worker| worker.id);
             self.doubt_before_frame(rank.map(|rank| rank.worker).or(known));
-            if let Some(record) = rank.and_then(|rank| self.workers.rank_mut(rank)) {
+            if let Some(record) = rank.and_then(|rank| self.known.fleet.workers.rank_mut(rank)) {
                 record.missing = record.missing.saturating_add(missing);
             }
-            self.history.lost = self.history.lost.saturating_add(missing);
+            self.known.streams.history.lost =
+                self.known.streams.history.lost.saturating_add(missing);
             let missed = if away { missing } else { 0 };
-            self.history.missed = self.history.missed.saturating_add(missed);
+            self.known.streams.history.missed =
+                self.known.streams.history.missed.saturating_add(missed);
             let counts = self.router_counts(at);
             counts.missed += missed;
             counts.lost += missing - missed;
         }
-        if let Some(record) = self.sources.record(source) {
+        if let Some(record) = self.known.streams.sources.record(source) {
             record.gaps = record.gaps.saturating_add(missing);
         }
         let head = Head {
@@ -132,7 +156,10 @@ impl Engine {
             worker: None,
             class: "gap",
         };
-        self.journal.add(head, || format!("{missing} messages of {topic} are missing"));
+        self.known
+            .record
+            .journal
+            .add(head, || format!("{missing} messages of {topic} are missing"));
     }
 
     fn load(&mut self, load: &ActiveLoad, at: Timestamp, source: &Arc<str>) {
@@ -142,8 +169,9 @@ impl Engine {
         let used = load.kv_used_blocks.or(if own { load.active_decode_blocks } else { None });
         let told = load.active_decode_blocks.is_some() && load.active_prefill_tokens.is_some();
         // A router's estimate makes no worker.
-        let known = used.is_some() || (told && self.workers.worker(load.rank.worker).is_some());
-        let record = if known { self.workers.rank_mut(load.rank) } else { None };
+        let known =
+            used.is_some() || (told && self.known.fleet.workers.worker(load.rank.worker).is_some());
+        let record = if known { self.known.fleet.workers.rank_mut(load.rank) } else { None };
         let Some(record) = record else { return };
         if let (Some(decode_blocks), Some(prefill_tokens)) =
             (load.active_decode_blocks, load.active_prefill_tokens)
@@ -162,74 +190,85 @@ impl Engine {
     }
 
     fn hit_rate(&mut self, hit: &HitRate, at: Timestamp) {
-        self.decisions.length(hit, at);
+        self.known.routing.decisions.length(hit, at);
         self.note_overlap(OverlapBy::Event, hit.rank, hit.overlap_blocks as f64, at);
         let (what, worker) = (ClaimWhat::BlockSize, [Subject::Worker(hit.rank.worker)]);
-        let model = picture::model(self, &worker);
-        let size = self.claims.count_for(what, ClaimOf::Router, model.as_deref());
-        let size = size.or_else(|| self.claims.count(what, ClaimOf::Card, &worker));
-        let size = size.or_else(|| self.claims.any_count(what, ClaimOf::Card));
+        let model = self.known.fleet.model(&worker);
+        let size = self.known.fleet.claims.count_for(what, ClaimOf::Router, model.as_deref());
+        let size = size.or_else(|| self.known.fleet.claims.count(what, ClaimOf::Card, &worker));
+        let size = size.or_else(|| self.known.fleet.claims.any_count(what, ClaimOf::Card));
         let Some((size, _)) = size.filter(|_| hit.isl_blocks > 0) else { return };
         // The router rounds up to whole blocks.
         let most = hit.isl_blocks.saturating_mul(size);
         let least = most.saturating_sub(size).saturating_add(1);
-        let Some(index) = self.workers.index_of(hit.rank) else { return };
-        self.prefixes.reuse.prompt(u32::try_from(index).unwrap_or(u32::MAX), least..=most);
+        let Some(index) = self.known.fleet.workers.index_of(hit.rank) else { return };
+        self.known
+            .routing
+            .prefixes
+            .reuse
+            .prompt(u32::try_from(index).unwrap_or(u32::MAX), least..=most);
     }
 
     fn request(&mut self, request: &RequestEvent, at: Timestamp) {
-        self.router.answered += u64::from(request.phase == RequestPhase::PrefillCompleted);
+        self.known.routing.router.answered +=
+            u64::from(request.phase == RequestPhase::PrefillCompleted);
         let RequestPhase::Added { overlap, chain, .. } = &request.phase else { return };
         if let Some(blocks) = overlap {
             self.note_overlap(OverlapBy::Request, request.rank, *blocks as f64, at);
         }
-        let weight = self.explorer.follows(chain, at);
+        let weight = self.known.index.explorer.follows(chain, at);
         if weight > 0 {
             // What came before the request was there for it, what comes later was not.
             self.apply_kv();
-            self.explorer.asked(chain, &self.mirror, weight, at);
+            self.known.index.explorer.asked(chain, &self.known.index.mirror, weight, at);
         }
     }
 
     fn decision(&mut self, decision: &Decision, at: Timestamp, source: &Arc<str>) {
-        if let Some(pod) = self.router.pod(&decision.router) {
+        if let Some(pod) = self.known.routing.router.pod(&decision.router) {
             pod.routes = true;
             pod.routed += u64::from(!decision.forwarded);
             pod.last_routed = Some(at);
         }
-        self.router.decisions += 1;
+        self.known.routing.router.decisions += 1;
         if decision.forwarded {
             return;
         }
         // With disaggregation one request takes two choices, and only that of the prefill weighs what is cached.
-        let second = self.decisions.has_picked(decision) || self.only_decodes(decision.worker);
-        let live = self.is_live(at);
+        let second =
+            self.known.routing.decisions.has_picked(decision) || self.only_decodes(decision.worker);
+        let live = self.known.times.is_live(at);
         if !second {
-            self.router.routed += 1;
-            self.router.live_routed += u64::from(live);
-            self.meters.routed.add(at, 1);
+            self.known.routing.router.routed += 1;
+            self.known.routing.router.live_routed += u64::from(live);
+            self.known.record.meters.routed.add(at, 1);
         }
-        self.router.last_tree_size = decision.tree_size.or(self.router.last_tree_size);
+        self.known.routing.router.last_tree_size =
+            decision.tree_size.or(self.known.routing.router.last_tree_size);
         let dp_rank = decision.dp_rank.unwrap_or_default();
         let rank = WorkerRank { worker: decision.worker, dp_rank };
-        self.explorer.decided(decision, rank, &self.mirror, at);
-        let plain = self.router.weight.is_none_or(is_one);
+        self.known.index.explorer.decided(decision, rank, &self.known.index.mirror, at);
+        let plain = self.known.routing.router.weight.is_none_or(is_one);
         let logit = decision.logit.filter(|_| plain && decision.cached_blocks == Some(0.0));
-        if let Some(index) = self.workers.index_of(rank) {
-            self.meters.routed_to(index).add(at, 1);
+        if let Some(index) = self.known.fleet.workers.index_of(rank) {
+            self.known.record.meters.routed_to(index).add(at, 1);
             if let Some(counts) = self.counts_of(index, at) {
                 counts.routed += 1;
             }
             if let Some(request) = &decision.request {
-                self.prefixes.reuse.request(u32::try_from(index).unwrap_or(u32::MAX), request);
+                self.known
+                    .routing
+                    .prefixes
+                    .reuse
+                    .request(u32::try_from(index).unwrap_or(u32::MAX), request);
             }
-            if let Some(record) = self.workers.ranks_mut().get_mut(index) {
+            if let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) {
                 record.note_begun(at);
                 record.routed += 1;
                 record.live_routed += u64::from(live);
                 // Other weights than 1 change the fractions, and an earlier incarnation may have had another size.
                 if let Some(cost) = logit.filter(|_| at >= record.born) {
-                    self.router.fractions.note(cost);
+                    self.known.routing.router.fractions.note(cost);
                 }
                 record.first_routed.get_or_insert(at);
                 record.last_routed = record.last_routed.max(Some(at));
@@ -240,21 +279,21 @@ impl Engine {
             }
         }
         if let Some(blocks) = decision.cached_blocks.filter(|_| !second) {
-            self.router.decisions_zero += u64::from(blocks <= 0.0);
+            self.known.routing.router.decisions_zero += u64::from(blocks <= 0.0);
             self.note_overlap(OverlapBy::Decision, rank, blocks, at);
         }
         self.describe_decision(decision, rank, at, source);
-        self.decisions.decided(decision.clone(), at);
+        self.known.routing.decisions.decided(decision.clone(), at);
     }
 
     /// Returns true for a worker that decodes what others prefill.
     fn only_decodes(&self, worker: WorkerId) -> bool {
         let is = |worker: WorkerId, part: &str| {
-            let said = self.part_of(Some(worker), &Subject::Worker(worker));
+            let said = self.known.setup().part_of(Some(worker), &Subject::Worker(worker));
             said.is_some_and(|said| said.to_ascii_lowercase().contains(part))
         };
         is(worker, "decode")
-            && self.workers.workers().iter().any(|it| !it.gone && is(it.id, "prefill"))
+            && self.known.fleet.workers.workers().iter().any(|it| !it.gone && is(it.id, "prefill"))
     }
 
     fn describe_decision(
@@ -275,8 +314,8 @@ impl Engine {
             worker: Some(rank.worker),
             class: "route",
         };
-        let alias = self.alias(rank);
-        self.journal.add(head, || {
+        let alias = self.known.fleet.alias(rank);
+        self.known.record.journal.add(head, || {
             let logit = decision.logit.map_or(String::new(), |logit| match logit {
                 // Thousandths of a large cost tell nothing.
                 1_000.0.. => format!("  logit {logit:.0}"),
@@ -295,34 +334,39 @@ impl Engine {
         let blocks = overlap.overlap_blocks as f64;
         self.note_overlap(OverlapBy::Completion, overlap.rank, blocks, at);
         let Some(request) = &overlap.request else { return };
-        if let Some(logit) = self.decisions.overlap(request, blocks)
+        if let Some(logit) = self.known.routing.decisions.overlap(request, blocks)
             && blocks <= 0.0
-            && self.router.weight.is_none_or(is_one)
-            && self.workers.rank_mut(overlap.rank).is_some_and(|record| at >= record.born)
+            && self.known.routing.router.weight.is_none_or(is_one)
+            && self
+                .known
+                .fleet
+                .workers
+                .rank_mut(overlap.rank)
+                .is_some_and(|record| at >= record.born)
         {
-            self.router.fractions.note(logit);
+            self.known.routing.router.fractions.note(logit);
         }
     }
 
     fn note_overlap(&mut self, by: OverlapBy, rank: WorkerRank, blocks: f64, at: Timestamp) {
-        self.router.overlaps.note(by, blocks);
-        if self.is_live(at) {
-            self.router.live_overlaps.note(by, blocks);
+        self.known.routing.router.overlaps.note(by, blocks);
+        if self.known.times.is_live(at) {
+            self.known.routing.router.live_overlaps.note(by, blocks);
         }
         if blocks > 0.0 {
-            self.prefixes.idle_until = at.after(IDLE_AFTER_HIT);
+            self.known.routing.prefixes.idle_until = at.after(IDLE_AFTER_HIT);
         }
-        self.meters.overlap_known[by as usize].add(at, 1);
-        self.meters.overlap_hit[by as usize].add(at, u32::from(blocks > 0.0));
+        self.known.record.meters.overlap_known[by as usize].add(at, 1);
+        self.known.record.meters.overlap_hit[by as usize].add(at, u32::from(blocks > 0.0));
         let warm = self.is_warm(rank);
-        let Some(index) = self.workers.index_of(rank) else { return };
+        let Some(index) = self.known.fleet.workers.index_of(rank) else { return };
         if let Some(counts) = self.counts_of(index, at) {
             counts.overlaps.note(by, blocks);
             if warm {
                 counts.warm.note(by, blocks);
             }
         }
-        if let Some(record) = self.workers.ranks_mut().get_mut(index) {
+        if let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) {
             record.overlaps.note(by, blocks);
             if blocks > 0.0 {
                 record.idle_until = at.after(IDLE_AFTER_HIT);
@@ -332,11 +376,13 @@ impl Engine {
 
     /// Returns true once a rank holds blocks, or will when what waits is applied.
     fn is_warm(&self, rank: WorkerRank) -> bool {
-        let held = self.mirror.counts(rank).held[0];
+        let held = self.known.index.mirror.counts(rank).held[0];
         let waiting = || -> u64 {
-            let events = self.facts.kv.events().iter().rev().take(WAITING);
+            let events = self.pending.facts.kv.events().iter().rev().take(WAITING);
             let stored = events.filter(|event| event.rank == rank).map(|event| match &event.kind {
-                KvKind::Stored { blocks, .. } => self.facts.kv.blocks_of(blocks).len() as u64,
+                KvKind::Stored { blocks, .. } => {
+                    self.pending.facts.kv.blocks_of(blocks).len() as u64
+                }
                 KvKind::Removed { .. } | KvKind::Cleared { .. } => 0,
             });
             stored.sum()
@@ -347,27 +393,27 @@ impl Engine {
     fn warning(&mut self, warning: &LogWarning, at: Timestamp, source: &Arc<str>) {
         let lack = self.lack(warning, at);
         let missed = lack.is_some();
-        let refusals = self.router.warn(warning, lack, at);
+        let refusals = self.known.routing.router.warn(warning, lack, at);
         let counts = self.router_counts(at);
         match warning.kind {
             WarningKind::EventGap => counts.gaps += 1,
             WarningKind::DecodeFailed => counts.decode_failed += 1,
             _ => self.refused(warning.rank, &refusals, at),
         }
-        let live = self.is_live(at);
-        let pod = self.router.pod(&warning.pod);
+        let live = self.known.times.is_live(at);
+        let pod = self.known.routing.router.pod(&warning.pod);
         let router = pod.is_some_and(|pod| {
             pod.note_live(warning.kind, live);
             pod.is_router(&warning.pod)
         });
         if missed && router {
-            let record = warning.rank.and_then(|rank| self.workers.rank_mut(rank));
+            let record = warning.rank.and_then(|rank| self.known.fleet.workers.rank_mut(rank));
             if let Some(record) = record {
                 record.router_refused += 1;
                 record.router_refused_last = record.router_refused_last.max(Some(at));
             }
         }
-        let meters = &mut self.meters;
+        let meters = &mut self.known.record.meters;
         let text = match warning.kind {
             WarningKind::ParentMissing { blocks, .. } => {
                 meters.parent_warnings.add(at, u32::from(router));
@@ -394,12 +440,12 @@ impl Engine {
                 | WarningKind::RemoveMissing { .. }
                 | WarningKind::StaleParent
         );
-        let about = warning.rank.map(|rank| format!(" for {}", self.alias(rank)));
+        let about = warning.rank.map(|rank| format!(" for {}", self.known.fleet.alias(rank)));
         let (kind, gravity) = (EventKind::Warning, Gravity::Bad);
         let worker = warning.rank.map(|rank| rank.worker);
         let head =
             Head { at, who: &warning.pod, kind, gravity, source, orphan, worker, class: text };
-        self.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
+        self.known.record.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
     }
 
     /// Counts what a router refused of a rank.
@@ -407,7 +453,7 @@ impl Engine {
         if *refusals == Refusals::default() {
             return;
         }
-        match rank.and_then(|rank| self.workers.index_of(rank)) {
+        match rank.and_then(|rank| self.known.fleet.workers.index_of(rank)) {
             Some(index) => {
                 if let Some(counts) = self.counts_of(index, at) {
                     counts.refusals.add(refusals);
@@ -418,8 +464,8 @@ impl Engine {
     }
 
     fn membership(&mut self, membership: &Membership, at: Timestamp, source: &Arc<str>) {
-        if self.deployment.namespace.is_none() && !membership.namespace.is_empty() {
-            self.deployment.namespace = Some(Arc::clone(&membership.namespace));
+        if self.known.streams.deployment.namespace.is_none() && !membership.namespace.is_empty() {
+            self.known.streams.deployment.namespace = Some(Arc::clone(&membership.namespace));
         }
         // A worker is an instance of its serving endpoint; query endpoints and routers are not.
         let router = ROUTERS.contains(&membership.component.as_ref());
@@ -427,7 +473,7 @@ impl Engine {
             return;
         }
         let worker = WorkerId(membership.instance.0);
-        self.workers.note_membership(worker, membership, at);
+        self.known.fleet.workers.note_membership(worker, membership, at);
         self.presence(worker, membership.present, at, source);
     }
 
@@ -438,7 +484,7 @@ impl Engine {
             _ => None,
         });
         let Some(told) = told else { return };
-        self.claims.doubt(|claim| {
+        self.known.fleet.claims.doubt(|claim| {
             claim.model.is_some()
                 && (&claim.subject, &claim.source) == (&told.subject, &told.source)
         });
@@ -465,11 +511,11 @@ impl Engine {
             if *name == GaugeName::InputTokenSum {
                 let cached = of(pod, GaugeName::CachedTokenSum);
                 let prompts = of(pod, GaugeName::InputTokenSum);
-                self.cached_tokens.take(pod, at, [cached, prompts]);
+                self.known.routing.cached_tokens.take(pod, at, [cached, prompts]);
             }
         }
         for (pod, name, value) in sums {
-            let grown = self.router.gauge(pod, name, value);
+            let grown = self.known.routing.router.gauge(pod, name, value);
             self.router_counts(at).sum(&grown);
         }
     }
@@ -478,11 +524,11 @@ impl Engine {
         self.await_dump(note);
         if let Some(history) = &note.history {
             let gone = history.ledger.is_some_and(|ledger| ledger.before > 0);
-            self.history.note(&history.stream, history.first_seq <= 1 && !gone);
+            self.known.streams.history.note(&history.stream, history.first_seq <= 1 && !gone);
         }
         self.account(note);
         let name = Arc::clone(&note.source);
-        let Some(record) = self.sources.record(&name) else { return };
+        let Some(record) = self.known.streams.sources.record(&name) else { return };
         let news = record.say(note);
         let short = note.peers.is_some_and(|peers| peers.reached < peers.wanted);
         record.short_since = short.then(|| record.short_since.unwrap_or(note.at));
@@ -505,7 +551,7 @@ impl Engine {
             worker: None,
             class: "",
         };
-        self.journal.add(head, || match note.why.as_ref() {
+        self.known.record.journal.add(head, || match note.why.as_ref() {
             "" => note.state.name().to_owned(),
             why => format!("{}: {why}", note.state.name()),
         });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Engine;
+use super::{Fleet, Learner, Streams};
 use crate::domain::{SourceNote, StreamLedger, Timestamp, WorkerRank};
 use crate::dynamo::plane;
 use crate::frame::Origin;
@@ -95,31 +95,36 @@ impl Accounts {
     }
 }
 
-impl Engine {
+impl Learner<'_> {
     /// Takes in what a source says of losses.
     pub(super) fn account(&mut self, note: &SourceNote) {
         let told = note.history.as_ref().and_then(|history| Some((history, history.ledger?)));
-        let lost = told.map_or(0, |(history, ledger)| self.accounts.told(&history.stream, ledger));
+        let lost = told.map_or(0, |(history, ledger)| {
+            self.known.streams.accounts.told(&history.stream, ledger)
+        });
         if lost > 0 {
-            self.accounts.lost = self.accounts.lost.saturating_add(lost);
-            self.accounts.lost_at = Some(note.at);
-            self.history.lost = self.history.lost.saturating_add(lost);
-            self.history.missed = self.history.missed.saturating_add(lost);
+            self.known.streams.accounts.lost =
+                self.known.streams.accounts.lost.saturating_add(lost);
+            self.known.streams.accounts.lost_at = Some(note.at);
+            self.known.streams.history.lost = self.known.streams.history.lost.saturating_add(lost);
+            self.known.streams.history.missed =
+                self.known.streams.history.missed.saturating_add(lost);
         }
         let drops = (note.dropped, note.drops_uncounted);
         let of_events = matches!(note.source.as_ref(), "nats" | "zmq");
-        let before = of_events.then(|| self.accounts.dropped.insert(note.source.clone(), drops));
+        let before = of_events
+            .then(|| self.known.streams.accounts.dropped.insert(note.source.clone(), drops));
         let dropped = before.flatten().is_some_and(|before| drops > before);
         if dropped {
-            self.accounts.lost_at = Some(note.at);
+            self.known.streams.accounts.lost_at = Some(note.at);
         }
         self.apply_kv();
         if lost > 0 || dropped {
-            self.workers.doubt(None);
+            self.known.fleet.workers.doubt(None);
         }
         if told.is_some() {
-            let upstream = self.ids_are_upstream();
-            for record in self.workers.ranks_mut() {
+            let upstream = self.known.streams.ids_are_upstream();
+            for record in self.known.fleet.workers.ranks_mut() {
                 record.id_holes = if upstream { 0 } else { record.ids.missing() };
             }
         }
@@ -127,9 +132,9 @@ impl Engine {
 
     /// Doubts what ranks hold once the mirror let blocks go: removals of these are unknown to kvtop alone.
     pub(super) fn doubt_what_was_shed(&mut self) {
-        let shed = self.mirror.totals().shed_blocks;
-        if shed > std::mem::replace(&mut self.accounts.shed, shed) {
-            self.workers.doubt(None);
+        let shed = self.known.index.mirror.totals().shed_blocks;
+        if shed > std::mem::replace(&mut self.known.streams.accounts.shed, shed) {
+            self.known.fleet.workers.doubt(None);
         }
     }
 
@@ -141,7 +146,7 @@ impl Engine {
         source: &Arc<str>,
         at: Timestamp,
     ) {
-        let Some(record) = self.workers.rank_mut(rank) else { return };
+        let Some(record) = self.known.fleet.workers.rank_mut(rank) else { return };
         match step {
             Step::Again => return,
             Step::Next | Step::Restart => {}
@@ -156,23 +161,26 @@ impl Engine {
                 if record.ledger.missing == 0 {
                     record.hole_at = None;
                 }
-                self.history.lost = self.history.lost.saturating_sub(1);
-                self.history.missed = self.history.missed.min(self.history.lost);
+                self.known.streams.history.lost = self.known.streams.history.lost.saturating_sub(1);
+                self.known.streams.history.missed =
+                    self.known.streams.history.missed.min(self.known.streams.history.lost);
             }
         }
         record.ledger.received += 1;
         if step == Step::Late {
             let counts = self.router_counts(at);
             counts.lost = counts.lost.saturating_sub(1);
-            if let Some(record) = self.sources.record(source) {
+            if let Some(record) = self.known.streams.sources.record(source) {
                 record.gaps = record.gaps.saturating_sub(1);
             }
-            if self.history.lost == 0 {
-                self.workers.trust(rank);
+            if self.known.streams.history.lost == 0 {
+                self.known.fleet.workers.trust(rank);
             }
         }
     }
+}
 
+impl Streams {
     /// Returns true when streams say that every message they stored reached kvtop: a number that is missing all the
     /// same was never published.
     pub(super) fn ids_are_upstream(&self) -> bool {
@@ -182,25 +190,25 @@ impl Engine {
     }
 
     /// Returns the ledger at `at`.
-    pub(super) fn ledger(&self, at: Timestamp) -> Ledger {
+    pub(super) fn ledger(&self, fleet: &Fleet, at: Timestamp) -> Ledger {
         let streams = self.accounts.streams.iter().filter(|(_, account)| account.base.is_some());
         let streams = streams.map(|(name, account)| StreamRow {
             name: name.to_string(),
             counts: account.told,
             unseen: account.unseen,
         });
-        Ledger { streams: streams.collect(), hole: self.hole(at) }
+        Ledger { streams: streams.collect(), hole: self.hole(fleet, at) }
     }
 
     /// Returns what is missing, as far as it matters to the verdicts of `at`.
-    pub(super) fn hole(&self, at: Timestamp) -> Option<Hole> {
+    pub(super) fn hole(&self, fleet: &Fleet, at: Timestamp) -> Option<Hole> {
         let upstream = self.ids_are_upstream();
         let open = |record: &&RankRecord| {
-            let gone = self.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone);
-            let foreign = self.is_foreign_worker(record.rank.worker);
+            let gone = fleet.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone);
+            let foreign = fleet.is_foreign_worker(record.rank.worker);
             !(gone || foreign || upstream && record.ids.missing() > 0)
         };
-        let ranks = self.workers.ranks().iter().filter(open);
+        let ranks = fleet.workers.ranks().iter().filter(open);
         let ranks = ranks.filter_map(|record| Some((record.ledger.missing, record.hole_at?)));
         let streams = self.accounts.lost_at.map(|last| (self.accounts.lost, last));
         let refilling = Some((self.accounts.open(), at)).filter(|(count, _)| *count > 0);
@@ -219,7 +227,7 @@ impl Engine {
     }
 
     /// Returns how many messages of a source of events were lost a moment ago.
-    pub(super) fn lossy(&self, at: Timestamp) -> Option<Hole> {
-        self.hole(at).filter(|hole| at.since(hole.last) <= LOSSY)
+    pub(super) fn lossy(&self, fleet: &Fleet, at: Timestamp) -> Option<Hole> {
+        self.hole(fleet, at).filter(|hole| at.since(hole.last) <= LOSSY)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Engine;
+use super::{Streams, Times};
 use crate::domain::{SourceState, Timestamp};
 
 /// Sources of KV events.
@@ -17,13 +17,13 @@ const SETTLING: Duration = Duration::from_secs(1);
 /// The longest time that they wait for history to be read.
 const READING: Duration = Duration::from_secs(60);
 
-impl Engine {
+impl Streams {
     /// Returns the moment from which on every KV event was seen, live or in history; none while no source of
     /// KV events delivers. The beginning of time, where nothing tells of sources.
-    pub(super) fn listens_since(&self) -> Option<Timestamp> {
+    pub(super) fn listens_since(&self, times: &Times) -> Option<Timestamp> {
         let plane = self.deployment.plane;
         if plane.is_none_or(|plane| plane == "JetStream") && !self.history.is_empty() {
-            let first = self.times.kv.or(self.times.watched)?;
+            let first = times.kv.or(times.watched)?;
             return Some(if self.history.is_whole() { Timestamp::default() } else { first });
         }
         let known = self.sources.all().filter(|(name, record)| {
@@ -50,8 +50,8 @@ impl Engine {
     }
 
     /// Returns why it is too early to judge: a source has yet to tell what there is, or history is being read.
-    pub(super) fn reads(&self, at: Timestamp) -> Option<String> {
-        let attached = self.times.watched.unwrap_or(at);
+    pub(super) fn reads(&self, times: &Times, at: Timestamp) -> Option<String> {
+        let attached = times.watched.unwrap_or(at);
         let awaited = |name: &str, state: SourceState| {
             state == SourceState::Connecting && (EVENTS.contains(&name) || name == "kubernetes")
         };

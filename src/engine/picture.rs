@@ -10,71 +10,68 @@ mod router;
 mod span;
 mod workers;
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use super::Engine;
+use super::Knowledge;
+use super::judge::Verdicts;
 use crate::diagnose::Thresholds;
 use crate::domain::{SourceNote, SourceState, Subject, Timestamp, WorkerRank};
-use crate::model::{Measured, OverlapBy, Reading};
+use crate::model::{Measured, OverlapBy, Reading, RejectLog, Sources};
 use crate::snapshot::{
     CatchingUp, ClaimRow, Deployment, EventRow, Feed, Hole, Limits, RejectRow, Rejects, Series,
     SeriesSet, Snapshot, SourceRow, Sourced, TreeSummary, ViewQuery, WorkerRow,
 };
 use crate::wire::Shape;
 
-pub(super) use cluster::{is_chosen, looked_at};
 pub(super) use explore::{of as explore, prefixes};
 pub(super) use room::{capacity, utilization};
 pub(super) use router::{felt_now, whole};
-pub(super) use workers::{model, ranks_now, subjects};
+pub(super) use workers::{ranks_now, subjects};
 
-pub(super) fn of(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Snapshot {
-    let workers = workers::rows(engine, at);
-    let totals = workers::totals(engine, &workers, at);
+pub(super) fn of(
+    known: &Knowledge,
+    verdicts: &Verdicts,
+    query: &ViewQuery,
+    at: Timestamp,
+) -> Snapshot {
+    let workers = workers::rows(known, verdicts, at);
+    let totals = workers::totals(known, &workers, at);
     Snapshot {
         at,
-        since: engine.times.first.unwrap_or(at),
-        newest: engine.times.told,
-        frames: engine.frames,
+        since: known.times.first.unwrap_or(at),
+        newest: known.times.told,
+        frames: known.times.frames,
         feed: Feed::Live,
-        deployment: deployment(engine),
-        memory: memory::rows(engine, at),
-        pods: cluster::pods(engine),
+        deployment: deployment(known),
+        memory: memory::rows(known, at),
+        pods: cluster::pods(&known.setup()),
         totals,
-        router: router::summary(engine, at),
-        felt: engine.meters.felt_at(query.until.map_or(at, |until| until.min(at))),
-        before: query.compare.map(|then| engine.meters.felt_at(then)),
-        tree: tree(engine, &workers),
+        router: router::summary(known, at),
+        felt: known.record.meters.felt_at(query.until.map_or(at, |until| until.min(at))),
+        before: query.compare.map(|then| known.record.meters.felt_at(then)),
+        tree: tree(known, &workers),
         prefixes: None,
-        claims: engine
+        claims: known
+            .fleet
             .claims
             .all()
-            .filter(|stored| cluster::is_chosen(engine, &stored.claim.subject))
+            .filter(|stored| known.setup().is_chosen(&stored.claim.subject))
             .map(|stored| ClaimRow { claim: stored.claim.clone(), at: stored.first })
             .collect(),
-        sources: sources(engine, at),
-        ledger: engine.ledger(at),
-        catching_up: catching_up(engine),
-        rejects: rejects(engine),
-        series: series(engine, query, at),
-        events: events(engine, query.events),
-        decisions: router::decisions(engine, query.decisions),
-        findings: engine.findings(),
-        past: Arc::clone(&engine.past.1),
-        checks: engine.checks(),
-        raises: raises(engine),
-        coverage: engine.coverage.clone(),
-        limits: limits(&engine.options.thresholds),
-        answer: answer::of(engine, query, at),
+        sources: sources(known, at),
+        ledger: known.streams.ledger(&known.fleet, at),
+        catching_up: catching_up(&known.streams.sources),
+        rejects: rejects(&known.streams.rejects),
+        series: series(known, query, at),
+        events: events(known, query.events),
+        decisions: router::decisions(known, query.decisions),
+        findings: verdicts.findings(&known.setup()),
+        past: verdicts.past(),
+        checks: verdicts.checks(),
+        raises: verdicts.raises(),
+        coverage: verdicts.coverage.clone(),
+        limits: limits(&known.options.thresholds),
+        answer: answer::of(known, query, at),
         workers,
     }
-}
-
-/// Returns how often each finding was raised.
-fn raises(engine: &Engine) -> BTreeMap<&'static str, u64> {
-    let judged = engine.preview.as_ref().map_or(&engine.diagnosis, |(_, preview)| preview);
-    judged.checks().into_iter().map(|check| (check.rule.id(), check.raises)).collect()
 }
 
 /// Returns the thresholds that figures are compared with.
@@ -88,17 +85,17 @@ fn limits(thresholds: &Thresholds) -> Limits {
 }
 
 /// Returns Dynamo's version as well as is known, and how.
-fn version(engine: &Engine) -> (Option<String>, Option<String>) {
+fn version(known: &Knowledge) -> (Option<String>, Option<String>) {
     use crate::domain::{ClaimWhat, Release};
-    if let Some((version, source)) = &engine.options.version {
+    if let Some((version, source)) = &known.options.version {
         return (Some(version.clone()), Some(source.clone()));
     }
-    let family = engine.versions.family();
+    let family = known.fleet.versions.family();
     if let Some([(_, old, _), (_, new, _)]) = &family.mixed {
         return (Some(format!("{old} and {new}")), Some("mixed, see KVT019".to_owned()));
     }
     // A tag names the patch level too; what processes do may contradict it.
-    let tagged = engine.claims.text(ClaimWhat::DynamoVersion);
+    let tagged = known.fleet.claims.text(ClaimWhat::DynamoVersion);
     let fits = |tag: &str| {
         let release = Release::parse(tag);
         family.releases.is_open() || release.is_some() && release == family.releases.single()
@@ -110,46 +107,46 @@ fn version(engine: &Engine) -> (Option<String>, Option<String>) {
     }
 }
 
-fn deployment(engine: &Engine) -> Deployment {
+fn deployment(known: &Knowledge) -> Deployment {
     use crate::domain::ClaimWhat;
-    let shape = engine.deployment.shape;
-    let (version, version_source) = version(engine);
+    let shape = known.streams.deployment.shape;
+    let (version, version_source) = version(known);
     let semantics = match shape {
         None => "not known yet",
         Some(Shape::Plain) => "per block (0.9, 1.0)",
         Some(_) => "edge truncating (1.1 and later)",
     };
     Deployment {
-        label: engine.options.label.clone(),
-        asked: engine.options.asked.clone(),
+        label: known.options.label.clone(),
+        asked: known.options.asked.clone(),
         version,
         version_source,
-        namespace: engine.deployment.namespace.as_ref().map(ToString::to_string),
-        model: engine.claims.text(ClaimWhat::Model).map(|(name, _)| name.to_string()),
-        event_plane: engine.deployment.plane.map(str::to_owned),
+        namespace: known.streams.deployment.namespace.as_ref().map(ToString::to_string),
+        model: known.fleet.claims.text(ClaimWhat::Model).map(|(name, _)| name.to_string()),
+        event_plane: known.streams.deployment.plane.map(str::to_owned),
         semantics: semantics.to_owned(),
-        dgd: cluster::looked_at(engine),
-        chosen: engine.options.dgd.clone(),
-        graphs: cluster::graphs(engine),
-        foreign: engine.ignored(),
+        dgd: known.setup().looked_at(),
+        chosen: known.options.dgd.clone(),
+        graphs: cluster::graphs(&known.shown.cluster),
+        foreign: known.fleet.ignored(),
     }
 }
 
 /// Returns the last entries of the journal, but those about another graph deployment than the chosen one.
-fn events(engine: &Engine, count: usize) -> Vec<EventRow> {
-    engine.journal.last(count, |worker, who| {
-        let ours = |subject| cluster::is_chosen(engine, &subject);
-        engine.options.dgd.is_none()
+fn events(known: &Knowledge, count: usize) -> Vec<EventRow> {
+    known.record.journal.last(count, |worker, who| {
+        let ours = |subject| known.setup().is_chosen(&subject);
+        known.options.dgd.is_none()
             || worker.is_none_or(|worker| ours(Subject::Worker(worker)))
                 && ours(Subject::Pod(who.into()))
     })
 }
 
 /// Returns the sums of the mirror; of what the workers in `rows` hold, where those are not all.
-fn tree(engine: &Engine, rows: &[WorkerRow]) -> TreeSummary {
-    let totals = engine.mirror.totals();
-    let (accepted, held) = workers::blocks(engine, rows);
-    let orphans = if engine.options.dgd.is_some() { held - accepted } else { totals.orphan_blocks };
+fn tree(known: &Knowledge, rows: &[WorkerRow]) -> TreeSummary {
+    let totals = known.index.mirror.totals();
+    let (accepted, held) = workers::blocks(known, rows);
+    let orphans = if known.options.dgd.is_some() { held - accepted } else { totals.orphan_blocks };
     TreeSummary {
         accepted_blocks: accepted,
         held_blocks: held,
@@ -159,21 +156,21 @@ fn tree(engine: &Engine, rows: &[WorkerRow]) -> TreeSummary {
         orphan_blocks: orphans,
         edges: totals.edges,
         memory_bytes: totals.memory_bytes,
-        memory_limit: engine.options.memory_limit as u64,
+        memory_limit: known.options.memory_limit as u64,
         shed_blocks: totals.shed_blocks,
         behind: totals.behind,
-        incomplete: incomplete(engine, totals.shed_blocks),
+        incomplete: incomplete(known, totals.shed_blocks),
     }
 }
 
 /// Returns why the mirror may differ from a router's index.
-pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
+pub(super) fn incomplete(known: &Knowledge, shed: u64) -> Vec<String> {
     let mut reasons = Vec::new();
-    let ranks = engine.workers.ranks();
+    let ranks = known.fleet.workers.ranks();
     let unknown =
         ranks.iter().filter(|it| it.last_event.is_some() && !it.complete && !it.lost).count();
     if unknown > 0 {
-        let coverage = workers::coverage(engine).map(|(held, used)| {
+        let coverage = workers::coverage(known).map(|(held, used)| {
             let percent = held.saturating_mul(100) / used;
             format!("held {percent} % of the blocks that engines report in use; ")
         });
@@ -184,15 +181,18 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
             ranks.len(),
         ));
     }
-    if engine.history.lost > 0 {
-        let why = match engine.history.missed {
+    if known.streams.history.lost > 0 {
+        let why = match known.streams.history.missed {
             0 => String::new(),
-            missed if missed == engine.history.lost => ": kvtop's connection was away".to_owned(),
+            missed if missed == known.streams.history.lost => {
+                ": kvtop's connection was away".to_owned()
+            }
             missed => format!(", {missed} of them while kvtop's connection was away"),
         };
-        reasons.push(format!("{} messages of KV events are missing{why}", engine.history.lost));
+        reasons
+            .push(format!("{} messages of KV events are missing{why}", known.streams.history.lost));
     }
-    for (name, record) in engine.sources.all() {
+    for (name, record) in known.streams.sources.all() {
         let Some(note) = &record.note else { continue };
         if note.dropped > 0 || note.drops_uncounted > 0 {
             let least = if note.drops_uncounted > 0 { "at least " } else { "" };
@@ -203,36 +203,37 @@ pub(super) fn incomplete(engine: &Engine, shed: u64) -> Vec<String> {
     if shed > 0 {
         reasons.push(format!("{shed} blocks were let go to stay within the memory bound"));
     }
-    if engine.workers.refused() > 0 {
+    if known.fleet.workers.refused() > 0 {
         reasons.push("there are more workers than kvtop keeps".to_owned());
     }
-    if engine.claims.evicted() > 0 {
-        let evicted = engine.claims.evicted();
+    if known.fleet.claims.evicted() > 0 {
+        let evicted = known.fleet.claims.evicted();
         reasons.push(format!("the oldest {evicted} claims about settings were let go"));
     }
-    if engine.deployment.mixed {
+    if known.streams.deployment.mixed {
         reasons.push("events of different Dynamo versions are mixed".to_owned());
     }
     reasons
 }
 
-fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
+fn sources(known: &Knowledge, at: Timestamp) -> Vec<SourceRow> {
     use std::time::Duration;
-    let lossy = engine.lossy(at);
+    let lossy = known.streams.lossy(&known.fleet, at);
     let row = |(name, record): (&std::sync::Arc<str>, &crate::model::SourceRecord)| {
         let note = record.note.as_ref();
         // History comes over the connection to NATS and has no note of its own.
-        let carrier = note.or_else(|| carrier(engine, name));
-        let frames = engine.meters.frames.get(name);
+        let carrier = note.or_else(|| carrier(&known.streams.sources, name));
+        let frames = known.record.meters.frames.get(name);
         let state = carrier.map_or(SourceState::Live, |note| note.state);
         let why = note.map(|note| note.why.to_string()).unwrap_or_default();
         // A source does not read what it passes on, so that holes in the numbers are found here.
-        let lossy = lossy.filter(|_| engine.brings_events(name) && state == SourceState::Live);
+        let lossy =
+            lossy.filter(|_| known.streams.brings_events(name) && state == SourceState::Live);
         SourceRow {
             name: name.to_string(),
             state: if lossy.is_some() { SourceState::Lossy } else { state },
-            troubles: note.map(|note| note.troubles.clone()).unwrap_or_default(),
             peers: note.and_then(|note| note.peers),
+            troubles: note.map(|note| note.troubles.clone()).unwrap_or_default(),
             why: lossy.filter(|_| why.is_empty()).map_or(why, Hole::sentence),
             retry_at: note
                 .and_then(|note| note.retry_ms.map(|ms| note.at.after(Duration::from_millis(ms)))),
@@ -250,13 +251,13 @@ fn sources(engine: &Engine, at: Timestamp) -> Vec<SourceRow> {
             history: note.and_then(|note| note.history.clone()),
         }
     };
-    engine.sources.all().map(row).collect()
+    known.streams.sources.all().map(row).collect()
 }
 
 /// Returns how far histories are read; none once they all have been.
-pub(super) fn catching_up(engine: &Engine) -> Option<CatchingUp> {
+pub(super) fn catching_up(sources: &Sources) -> Option<CatchingUp> {
     use std::time::Duration;
-    let readings = engine.sources.all().flat_map(|(_, record)| record.readings.values());
+    let readings = sources.all().flat_map(|(_, record)| record.readings.values());
     let open: Vec<&Reading> = readings.filter(|reading| reading.behind() > 0).collect();
     let sum =
         |count: fn(&Reading) -> u64| open.iter().map(|it| count(it)).fold(0, u64::saturating_add);
@@ -270,17 +271,16 @@ pub(super) fn catching_up(engine: &Engine) -> Option<CatchingUp> {
 }
 
 /// Returns what is said of the source that `name` is read through.
-fn carrier<'a>(engine: &'a Engine, name: &str) -> Option<&'a SourceNote> {
-    let mut all = engine.sources.all().filter(|_| name == "jetstream");
+fn carrier<'a>(sources: &'a Sources, name: &str) -> Option<&'a SourceNote> {
+    let mut all = sources.all().filter(|_| name == "jetstream");
     all.find(|(known, _)| known.as_ref() == "nats")?.1.note.as_ref()
 }
 
-fn rejects(engine: &Engine) -> Rejects {
+fn rejects(rejects: &RejectLog) -> Rejects {
     Rejects {
-        count: engine.rejects.count(),
-        live: engine.rejects.live(),
-        reasons: engine
-            .rejects
+        count: rejects.count(),
+        live: rejects.live(),
+        reasons: rejects
             .reasons()
             .map(|(origin, why, record)| RejectRow {
                 origin: origin.to_owned(),
@@ -297,13 +297,13 @@ fn sourced<T: Clone>(measured: &Measured<T>) -> Sourced<T> {
     Sourced { value: measured.value.clone(), source: measured.source.to_string(), at: measured.at }
 }
 
-fn series(engine: &Engine, query: &ViewQuery, at: Timestamp) -> SeriesSet {
-    let meters = &engine.meters;
-    let window = span::window(engine, query, at);
+fn series(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> SeriesSet {
+    let meters = &known.record.meters;
+    let window = span::window(known, query, at);
     let points = |points| Series { points };
     let by = OverlapBy::ALL
         .into_iter()
-        .find(|by| engine.router.overlaps.is_best(*by))
+        .find(|by| known.routing.router.overlaps.is_best(*by))
         .unwrap_or(OverlapBy::Decision) as usize;
     let known = meters.overlap_known[by].points(&window);
     let hit = meters.overlap_hit[by].points(&window);

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::Engine;
+use super::Learner;
 use super::journal::Head;
 use super::kv::copy_event;
 use crate::domain::{Counters, KvBatch, SourceNote, SourceState, WorkerRank};
@@ -46,27 +46,27 @@ impl WarmUp {
     }
 }
 
-impl Engine {
+impl Learner<'_> {
     /// Notes what the source that asks for a dump says of itself.
     pub(super) fn await_dump(&mut self, note: &SourceNote) {
         if note.source.as_ref() != SOURCE {
             return;
         }
         let asks = note.state == SourceState::Connecting;
-        if asks && !self.warm_up.awaited {
+        if asks && !self.known.index.warm_up.awaited {
             self.apply_kv();
-            self.warm_up = WarmUp { awaited: true, ..WarmUp::default() };
+            self.known.index.warm_up = WarmUp { awaited: true, ..WarmUp::default() };
         } else if matches!(note.state, SourceState::Down | SourceState::Ended) {
-            self.warm_up = WarmUp::default();
+            self.known.index.warm_up = WarmUp::default();
         }
     }
 
     /// Takes the dump in `frame` as the past of the ranks in it.
     pub(super) fn take_dump(&mut self, frame: &Frame, source: &Arc<str>) {
         self.apply_kv();
-        let warm_up = std::mem::take(&mut self.warm_up);
-        let decoded = wire::decode(frame, &mut self.facts);
-        let dump = std::mem::take(&mut self.facts.kv);
+        let warm_up = std::mem::take(&mut self.known.index.warm_up);
+        let decoded = wire::decode(frame, &mut self.pending.facts);
+        let dump = std::mem::take(&mut self.pending.facts.kv);
         if let Err(reject) = decoded {
             return self.note_reject(frame, &reject.why, source);
         }
@@ -83,20 +83,20 @@ impl Engine {
         for event in warm_up.live.events().iter().filter(|event| ranks.contains(&event.rank)) {
             copy_event(event, &warm_up.live, &mut joined);
         }
-        let tick = u32::try_from(self.times.cursor.seconds()).unwrap_or(u32::MAX);
-        if self.deployment.shape.is_none() {
+        let tick = u32::try_from(self.known.times.cursor.seconds()).unwrap_or(u32::MAX);
+        if self.known.streams.deployment.shape.is_none() {
             // No event told the version yet, but indexers have `/dump` from 1.1 on.
             self.choose_mirror(Semantics::EdgeTruncating);
         }
         for rank in &ranks {
-            self.mirror.forget_rank(*rank);
+            self.known.index.mirror.forget_rank(*rank);
         }
         for batch in [&dump, &joined] {
-            self.outcomes.clear();
-            self.mirror.apply(batch, tick, &mut self.outcomes);
+            self.pending.outcomes.clear();
+            self.known.index.mirror.apply(batch, tick, &mut self.pending.outcomes);
         }
         for rank in &ranks {
-            if let Some(record) = self.workers.rank_mut(*rank) {
+            if let Some(record) = self.known.fleet.workers.rank_mut(*rank) {
                 record.complete = true;
                 // Their parents are in the dump, so that these rejections prove no loss.
                 absolve(&mut record.counters);
@@ -114,7 +114,10 @@ impl Engine {
             class: "",
         };
         let (blocks, count) = (dump.blocks().len(), ranks.len());
-        self.journal.add(head, || format!("{blocks} blocks of {count} ranks were read"));
+        self.known
+            .record
+            .journal
+            .add(head, || format!("{blocks} blocks of {count} ranks were read"));
     }
 }
 

@@ -7,13 +7,13 @@ use super::names::WorkerNames;
 use super::settings::{flag, with};
 use crate::diagnose::{Ground, OfWorker, Setting};
 use crate::domain::{Basis, ClaimOf, ClaimValue, ClaimWhat, Subject, WorkerId};
-use crate::engine::{Engine, picture};
+use crate::engine::{Setup, picture};
 use crate::model::StoredClaim;
 
 /// Who may say something of a worker's engine.
 const ENGINE: [ClaimOf; 3] = [ClaimOf::Engine, ClaimOf::Publisher, ClaimOf::Card];
 
-impl Engine {
+impl Setup<'_> {
     /// Returns whether workers publish KV events, as they or their routers say.
     pub(super) fn publishes(&self, names: &WorkerNames) -> Vec<OfWorker<bool>> {
         let [engine, publisher, card] = ENGINE;
@@ -53,9 +53,10 @@ impl Engine {
 
     /// Names the setting behind what an engine says of itself, where there is one: it is what can be changed.
     fn with_cause(&self, subject: &Subject, mut of: OfWorker<bool>) -> OfWorker<bool> {
-        let pod = of.worker.and_then(|id| self.workers.worker(id)?.pod.clone()).map(Subject::Pod);
+        let pod =
+            of.worker.and_then(|id| self.fleet.workers.worker(id)?.pod.clone()).map(Subject::Pod);
         let about = |claim: &Subject| claim == subject || Some(claim) == pod.as_ref();
-        let cause = self.claims.all().find(|stored| {
+        let cause = self.fleet.claims.all().find(|stored| {
             let claim = &stored.claim;
             claim.what == ClaimWhat::PrefixReuse
                 && claim.value == ClaimValue::Flag(of.set.value)
@@ -82,14 +83,14 @@ impl Engine {
         let mut found: BTreeMap<Subject, OfWorker<T>> = BTreeMap::new();
         let mut add = |worker: Option<WorkerId>, who: Arc<str>, subjects: &[Subject]| {
             let key = worker.map(Subject::Worker).or_else(|| subjects.first().cloned());
-            let best = self.claims.best(what, of, subjects);
+            let best = self.fleet.claims.best(what, of, subjects);
             if let (Some(key), Some(set)) = (key, best.and_then(&read)) {
                 found.entry(key).or_insert(OfWorker { worker, who, set });
             }
         };
-        for record in self.workers.ranks() {
+        for record in self.fleet.workers.ranks() {
             let id = record.rank.worker;
-            let known = self.workers.worker(id);
+            let known = self.fleet.workers.worker(id);
             if known.is_some_and(|worker| worker.gone) || !self.speaks(&Subject::Worker(id)) {
                 continue;
             }
@@ -99,11 +100,11 @@ impl Engine {
         }
         for (_, subject) in self.processes().filter(|(role, _)| role.is_worker()) {
             let (worker, who) = match &subject {
-                Subject::Pod(pod) => (self.workers.in_pod(pod), Arc::clone(pod)),
+                Subject::Pod(pod) => (self.fleet.workers.in_pod(pod), Arc::clone(pod)),
                 Subject::Component { component, .. } => (None, Arc::clone(component)),
                 Subject::Worker(_) | Subject::Deployment => continue,
             };
-            let gone = |id: WorkerId| self.workers.worker(id).is_some_and(|known| known.gone);
+            let gone = |id: WorkerId| self.fleet.workers.worker(id).is_some_and(|known| known.gone);
             if !worker.is_some_and(gone) {
                 add(worker, who, std::slice::from_ref(&subject));
             }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::domain::{ClaimValue, ClaimWhat, Subject, WorkerId};
-use crate::engine::Engine;
+use crate::engine::Setup;
 use crate::model::SizeByStores;
 
-impl Engine {
+impl Setup<'_> {
     /// Returns the models that workers serve.
     pub(super) fn models(&self) -> Vec<(WorkerId, Arc<str>)> {
-        let named = self.claims.all().filter(|stored| stored.claim.what == ClaimWhat::Model);
+        let named = self.fleet.claims.all().filter(|stored| stored.claim.what == ClaimWhat::Model);
         let named = named.filter_map(|stored| match (&stored.claim.subject, &stored.claim.value) {
             (Subject::Worker(worker), ClaimValue::Text(model)) => {
                 Some((*worker, Arc::clone(model)))
@@ -23,12 +23,12 @@ impl Engine {
     /// Returns the publisher's block size of each model, as the lengths of chains prove it, where there are
     /// several.
     pub(super) fn chains_by_model(&self) -> Vec<(Arc<str>, SizeByStores)> {
-        if !self.serves_several() {
+        if !self.fleet.serves_several() {
             return Vec::new();
         }
         let mut ranks: BTreeMap<Arc<str>, Vec<u32>> = BTreeMap::new();
         for (worker, model) in self.models() {
-            for (index, record) in self.workers.ranks().iter().enumerate() {
+            for (index, record) in self.fleet.workers.ranks().iter().enumerate() {
                 if record.rank.worker == worker {
                     let index = u32::try_from(index).unwrap_or(u32::MAX);
                     ranks.entry(Arc::clone(&model)).or_default().push(index);
@@ -36,7 +36,7 @@ impl Engine {
             }
         }
         let proven = |(model, ranks): (Arc<str>, Vec<u32>)| {
-            Some((model, self.prefixes.reuse.publisher_size_among(&ranks)?))
+            Some((model, self.routing.prefixes.reuse.publisher_size_among(&ranks)?))
         };
         ranks.into_iter().filter_map(proven).collect()
     }

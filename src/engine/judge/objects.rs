@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnose::{FileState, Objects, PodState, SizesInUse};
 use crate::domain::{ClaimOf, ClaimWhat, ConfigSource, Graph};
-use crate::engine::{Engine, picture};
+use crate::engine::Setup;
 use crate::model::PodRecord;
 
 /// The objects as they were when something changed last.
@@ -17,25 +17,25 @@ pub(in crate::engine) struct KnownObjects {
 }
 
 impl KnownObjects {
+    /// Makes the objects anew when Kubernetes showed something else since.
+    pub(super) fn refresh(&mut self, setup: &Setup<'_>) {
+        let version = Some((setup.shown.cluster.changes(), setup.looked_at()));
+        if self.version != version {
+            *self = Self { version, objects: Arc::new(setup.collect_objects()) };
+        }
+    }
+
     pub(super) fn get(&self) -> Arc<Objects> {
         Arc::clone(&self.objects)
     }
 }
 
-impl Engine {
-    /// Makes the objects anew when Kubernetes showed something else since.
-    pub(super) fn refresh_objects(&mut self) {
-        let version = Some((self.cluster.changes(), picture::looked_at(self)));
-        if self.objects.version != version {
-            self.objects = KnownObjects { version, objects: Arc::new(self.collect_objects()) };
-        }
-    }
-
+impl Setup<'_> {
     /// Returns what a fix would be applied to: the graph deployment that is looked at, when it is one.
     fn collect_objects(&self) -> Objects {
-        let name = picture::looked_at(self);
-        let graph = self.cluster.graphs().find(|graph| name.as_deref() == Some(&*graph.name));
-        let mut namespaces = self.cluster.pods().map(|record| &record.pod.namespace);
+        let name = self.looked_at();
+        let graph = self.shown.cluster.graphs().find(|graph| name.as_deref() == Some(&*graph.name));
+        let mut namespaces = self.shown.cluster.pods().map(|record| &record.pod.namespace);
         let first = graph.map(|graph| &graph.namespace).or_else(|| namespaces.next());
         Objects {
             cluster: self.options.cluster.clone(),
@@ -52,7 +52,7 @@ impl Engine {
         let sources: BTreeSet<&ConfigSource> = files.map(|file| &file.source).collect();
         let state = |source: &ConfigSource| {
             let ConfigSource::ConfigMap { name, key } = source else { return None };
-            let now = self.cluster.file(name, key)?.now()?;
+            let now = self.shown.cluster.file(name, key)?.now()?;
             Some(FileState {
                 config_map: Arc::clone(name),
                 key: Arc::clone(key),
@@ -70,7 +70,7 @@ impl Engine {
             let over = ["Succeeded", "Failed"].contains(&pod.phase.as_ref());
             pod.graph.as_ref() == Some(&graph.name) && !pod.terminating && !over
         };
-        let mut records: Vec<&PodRecord> = self.cluster.pods().filter(stays).collect();
+        let mut records: Vec<&PodRecord> = self.shown.cluster.pods().filter(stays).collect();
         records.sort_by_key(|record| record.pod.started.unwrap_or(record.first));
         let state = |record: &PodRecord| PodState {
             name: Arc::clone(&record.pod.name),
@@ -86,7 +86,7 @@ impl Engine {
     pub(super) fn sizes_in_use(&self) -> SizesInUse {
         let claims = self.size_claims(ClaimWhat::BlockSize);
         let engines = claims.iter().filter(|claim| claim.of == ClaimOf::Engine);
-        let pod_of = |worker| self.workers.worker(worker)?.pod.clone();
+        let pod_of = |worker| self.fleet.workers.worker(worker)?.pod.clone();
         SizesInUse::from_claims(engines, pod_of)
     }
 }

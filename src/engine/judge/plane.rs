@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use super::Judge;
 use crate::diagnose::{AdvertisedPlane, DownSource, PlaneEvidence, Refusal, Unheard, Unregistered};
 use crate::domain::{Pod, Seat, SourceNote, SourceState, Subject, Transport};
 use crate::dynamo::plane;
-use crate::engine::{Engine, picture};
+use crate::engine::Setup;
 use crate::model::{PodRecord, pod_worker_id};
 
 /// Sources of events, and then those that tell where events are.
@@ -22,23 +23,23 @@ fn down(name: &Arc<str>, note: &SourceNote) -> DownSource {
     }
 }
 
-impl Engine {
+impl Judge<'_> {
     pub(super) fn plane_evidence(&self) -> PlaneEvidence {
         let mut plane = PlaneEvidence {
-            name: self.deployment.plane.map(Arc::from),
-            members: self.workers.members(),
-            listed: self.workers.first_joined(),
+            name: self.known.streams.deployment.plane.map(Arc::from),
+            members: self.known.fleet.workers.members(),
+            listed: self.known.fleet.workers.first_joined(),
             advertised: self.advertised(),
-            logs_only: self.options.logs_only,
+            logs_only: self.known.options.logs_only,
             ..PlaneEvidence::default()
         };
-        for (_, record) in self.sources.all() {
+        for (_, record) in self.known.streams.sources.all() {
             let Some(note) = &record.note else { continue };
             plane.dropped += note.dropped.max(note.drops_uncounted);
         }
         plane.deaf = self.deaf();
         for name in SOURCES {
-            let found = self.sources.all().find(|(known, _)| known.as_ref() == name);
+            let found = self.known.streams.sources.all().find(|(known, _)| known.as_ref() == name);
             let Some((name, record)) = found else { continue };
             let Some(note) = &record.note else { continue };
             if note.state == SourceState::Down {
@@ -56,7 +57,7 @@ impl Engine {
                 plane.unheard.push(Unheard { source: down(name, note), peers, since });
             }
         }
-        for (origin, why, record) in self.rejects.reasons() {
+        for (origin, why, record) in self.known.streams.rejects.reasons() {
             if ["nats", "jetstream", "zmq"].contains(&origin) {
                 plane.unreadable.push(format!("{} times: {why}", record.count));
             }
@@ -67,7 +68,8 @@ impl Engine {
     /// Returns the first source of events that is down, if no source of events delivers.
     fn deaf(&self) -> Option<DownSource> {
         let note = |wanted: &str| {
-            let (name, record) = self.sources.all().find(|(known, _)| known.as_ref() == wanted)?;
+            let (name, record) =
+                self.known.streams.sources.all().find(|(known, _)| known.as_ref() == wanted)?;
             Some((name, record.note.as_ref()?))
         };
         let notes = || SOURCES[..2].iter().filter_map(|name| note(name));
@@ -78,65 +80,10 @@ impl Engine {
         Some(down(name, note))
     }
 
-    /// Returns pods that may not register, and have not since they were refused.
-    pub(super) fn registrations_refused(&self) -> Vec<Refusal> {
-        let refused = self.refused.all().filter(|(refused, at)| {
-            let worker = self.workers.worker(pod_worker_id(&refused.pod));
-            let registered = worker.is_some_and(|worker| {
-                !worker.gone && worker.joined.is_some_and(|joined| joined > *at)
-            });
-            !registered && !self.is_deleted(&refused.pod)
-        });
-        refused.map(|(said, at)| Refusal { said: said.clone(), at: *at }).collect()
-    }
-
-    /// Returns ready pods of workers without a worker in discovery. Known of discovery by Kubernetes only,
-    /// where a pod's name gives its id, and of a worker of several pods only of the one that speaks for it,
-    /// where that is told.
-    pub(super) fn unregistered(&self) -> Vec<Unregistered> {
-        let registered = |pod: &str| {
-            let known = self.workers.worker(pod_worker_id(pod));
-            known.is_some_and(|worker| worker.joined.is_some() && !worker.gone)
-                || self.workers.is_announced(pod_worker_id(pod))
-        };
-        let workers = self.cluster.pods().filter(|record| record.pod.role.is_worker());
-        let workers: Vec<&PodRecord> = workers.collect();
-        if !workers.iter().any(|record| registered(&record.pod.name)) {
-            return Vec::new();
-        }
-        let single = |pod: &Pod| {
-            let graph = self.cluster.graphs().find(|it| Some(&it.name) == pod.graph.as_ref());
-            let mut components = graph.into_iter().flat_map(|graph| &graph.components);
-            let known = components.find(|it| Some(&it.name) == pod.component.as_ref());
-            let beside = |it: &&&PodRecord| {
-                (&it.pod.graph, &it.pod.component) == (&pod.graph, &pod.component)
-            };
-            let count = workers.iter().filter(beside).count() as u64;
-            let Some(component) = known else { return false };
-            let alone = component.nodes.is_none_or(|nodes| nodes <= 1);
-            match pod.seat {
-                Seat::Leader => true,
-                Seat::Follower => false,
-                Seat::Unsaid => alone && component.replicas.is_some_and(|wanted| count <= wanted),
-            }
-        };
-        let missing = workers.iter().filter(|record| {
-            let pod = &record.pod;
-            let there = pod.ready && !pod.terminating && pod.etcd.is_none();
-            let chosen = picture::is_chosen(self, &Subject::Pod(Arc::clone(&pod.name)));
-            there && chosen && !registered(&pod.name) && single(pod)
-        });
-        let missing = missing.map(|record| Unregistered {
-            pod: Arc::clone(&record.pod.name),
-            since: record.first.max(record.pod.started.unwrap_or_default()),
-        });
-        missing.take(16).collect()
-    }
-
     /// Returns where discovery records say that KV events are published.
     fn advertised(&self) -> Vec<AdvertisedPlane> {
         let mut found: Vec<AdvertisedPlane> = Vec::new();
-        for (record, channel) in self.channels.all() {
+        for (record, channel) in self.known.shown.channels.all() {
             let (name, source, first) = match &channel.transport {
                 Transport::Nats { prefix } => ("NATS core", "nats", prefix),
                 Transport::Zmq { endpoint } => ("ZMQ", "zmq", endpoint),
@@ -160,5 +107,62 @@ impl Engine {
             }
         }
         found
+    }
+}
+
+impl Setup<'_> {
+    /// Returns pods that may not register, and have not since they were refused.
+    pub(super) fn registrations_refused(&self) -> Vec<Refusal> {
+        let refused = self.fleet.refused.all().filter(|(refused, at)| {
+            let worker = self.fleet.workers.worker(pod_worker_id(&refused.pod));
+            let registered = worker.is_some_and(|worker| {
+                !worker.gone && worker.joined.is_some_and(|joined| joined > *at)
+            });
+            !registered && !self.shown.is_deleted(&refused.pod)
+        });
+        refused.map(|(said, at)| Refusal { said: said.clone(), at: *at }).collect()
+    }
+
+    /// Returns ready pods of workers without a worker in discovery. Known of discovery by Kubernetes only,
+    /// where a pod's name gives its id, and of a worker of several pods only of the one that speaks for it,
+    /// where that is told.
+    pub(super) fn unregistered(&self) -> Vec<Unregistered> {
+        let registered = |pod: &str| {
+            let known = self.fleet.workers.worker(pod_worker_id(pod));
+            known.is_some_and(|worker| worker.joined.is_some() && !worker.gone)
+                || self.fleet.workers.is_announced(pod_worker_id(pod))
+        };
+        let workers = self.shown.cluster.pods().filter(|record| record.pod.role.is_worker());
+        let workers: Vec<&PodRecord> = workers.collect();
+        if !workers.iter().any(|record| registered(&record.pod.name)) {
+            return Vec::new();
+        }
+        let single = |pod: &Pod| {
+            let graph = self.shown.cluster.graphs().find(|it| Some(&it.name) == pod.graph.as_ref());
+            let mut components = graph.into_iter().flat_map(|graph| &graph.components);
+            let known = components.find(|it| Some(&it.name) == pod.component.as_ref());
+            let beside = |it: &&&PodRecord| {
+                (&it.pod.graph, &it.pod.component) == (&pod.graph, &pod.component)
+            };
+            let count = workers.iter().filter(beside).count() as u64;
+            let Some(component) = known else { return false };
+            let alone = component.nodes.is_none_or(|nodes| nodes <= 1);
+            match pod.seat {
+                Seat::Leader => true,
+                Seat::Follower => false,
+                Seat::Unsaid => alone && component.replicas.is_some_and(|wanted| count <= wanted),
+            }
+        };
+        let missing = workers.iter().filter(|record| {
+            let pod = &record.pod;
+            let there = pod.ready && !pod.terminating && pod.etcd.is_none();
+            let chosen = self.is_chosen(&Subject::Pod(Arc::clone(&pod.name)));
+            there && chosen && !registered(&pod.name) && single(pod)
+        });
+        let missing = missing.map(|record| Unregistered {
+            pod: Arc::clone(&record.pod.name),
+            since: record.first.max(record.pod.started.unwrap_or_default()),
+        });
+        missing.take(16).collect()
     }
 }

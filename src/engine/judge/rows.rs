@@ -1,37 +1,51 @@
 //! Verdicts of the rules, as rows of a snapshot.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Verdicts;
 use crate::diagnose::{Objects, Progress, Raised, SizesInUse, Verdict};
 use crate::domain::{RolloutStage, Timestamp};
-use crate::engine::Engine;
+use crate::engine::Setup;
 use crate::snapshot::{CheckRow, CheckVerdict, EvidenceRow, FindingRow, FixRow, RolloutRow};
 
-impl Engine {
+impl Verdicts {
     /// Returns what is wrong, as rows.
-    pub(in crate::engine) fn findings(&self) -> Vec<FindingRow> {
-        let (objects, sizes) = (self.objects.get(), self.sizes_in_use());
-        let raised = self.verdicts().raised().into_iter();
+    pub(in crate::engine) fn findings(&self, setup: &Setup<'_>) -> Vec<FindingRow> {
+        let (objects, sizes) = (self.objects.get(), setup.sizes_in_use());
+        let raised = self.last().raised().into_iter();
         raised.map(|raised| row(raised, &objects, &sizes)).collect()
     }
 
     /// Returns true while the rule called `id` finds something that is not resolved.
     pub(in crate::engine) fn finds(&self, id: &str) -> bool {
-        let mut raised = self.verdicts().raised().into_iter();
+        let mut raised = self.last().raised().into_iter();
         raised.any(|raised| raised.rule.id() == id && raised.resolved.is_none())
     }
 
     /// Renders what came and went, when there is more of it.
-    pub(super) fn remember_findings(&mut self) {
+    pub(super) fn remember_findings(&mut self, setup: &Setup<'_>) {
         if self.past.0 != self.diagnosis.passed() {
-            let (objects, sizes) = (self.objects.get(), self.sizes_in_use());
+            let (objects, sizes) = (self.objects.get(), setup.sizes_in_use());
             let past = self.diagnosis.past();
             let rows = past.map(|raised| row(raised, &objects, &sizes)).collect();
             self.past = (self.diagnosis.passed(), rows);
         }
     }
 
+    /// Returns the findings that came and went.
+    pub(in crate::engine) fn past(&self) -> Arc<[FindingRow]> {
+        Arc::clone(&self.past.1)
+    }
+
+    /// Returns how often each finding was raised.
+    pub(in crate::engine) fn raises(&self) -> BTreeMap<&'static str, u64> {
+        self.last().checks().into_iter().map(|check| (check.rule.id(), check.raises)).collect()
+    }
+
     /// Returns every check with its verdict, as rows by id.
     pub(in crate::engine) fn checks(&self) -> Vec<CheckRow> {
-        let rows = self.verdicts().checks().into_iter().map(|check| {
+        let rows = self.last().checks().into_iter().map(|check| {
             let (verdict, note) = match (check.verdict, check.explained_by) {
                 (Verdict::Found(finding), Some(cause)) => {
                     let missing = format!("explained by {cause}; judged again once that is cured");

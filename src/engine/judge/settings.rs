@@ -8,10 +8,10 @@ use crate::diagnose::{Ground, RouterKind, Setting, Settings, SizeClaim, Unreadab
 use crate::domain::{
     Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Component, Graph, Role, Subject, WorkerId,
 };
-use crate::engine::{Engine, picture};
+use crate::engine::{Fleet, Setup};
 use crate::model::StoredClaim;
 
-impl Engine {
+impl Setup<'_> {
     /// Returns everybody's block sizes, or tokens of largest blocks. A manifest speaks for pods that are not there yet only, and of
     /// routers those that choose workers.
     pub(super) fn size_claims(&self, what: ClaimWhat) -> Vec<SizeClaim> {
@@ -21,10 +21,15 @@ impl Engine {
             let router = claim.of != ClaimOf::Router || self.may_choose(&claim.subject, kind);
             // Its metrics repeat the card, with which it does not hash.
             let adopts = claim.of == ClaimOf::Router && claim.basis == Basis::Observed;
-            let router = router && !(adopts && self.hashes_itself(&claim.subject));
+            let router = router && !(adopts && self.fleet.hashes_itself(&claim.subject));
             claim.what == what && router && self.speaks(&claim.subject)
         };
-        self.claims.all().filter(counts).filter_map(|stored| self.size_claim(stored)).collect()
+        self.fleet
+            .claims
+            .all()
+            .filter(counts)
+            .filter_map(|stored| self.size_claim(stored))
+            .collect()
     }
 
     fn size_claim(&self, stored: &StoredClaim) -> Option<SizeClaim> {
@@ -33,7 +38,7 @@ impl Engine {
         let (mut worker, mut pod, mut component) = (None, None, None);
         match &claim.subject {
             Subject::Worker(id) => worker = Some(*id),
-            Subject::Pod(name) => match self.workers.in_pod(name) {
+            Subject::Pod(name) => match self.fleet.workers.in_pod(name) {
                 Some(id) => worker = Some(id),
                 None => pod = Some(Arc::clone(name)),
             },
@@ -67,12 +72,12 @@ impl Engine {
     ) -> Option<Arc<str>> {
         let said = worker.and_then(|worker| {
             let subject = [Subject::Worker(worker)];
-            self.claims.best(ClaimWhat::WorkerType, &[ClaimOf::Card], &subject)
+            self.fleet.claims.best(ClaimWhat::WorkerType, &[ClaimOf::Card], &subject)
         });
         if let Some(ClaimValue::Text(part)) = said.map(|stored| &stored.claim.value) {
             return Some(Arc::clone(part));
         }
-        let known = worker.and_then(|worker| self.workers.worker(worker));
+        let known = worker.and_then(|worker| self.fleet.workers.worker(worker));
         if let Some(component) = known.and_then(|known| known.component.as_ref()) {
             return Some(Arc::clone(component));
         }
@@ -85,19 +90,19 @@ impl Engine {
             }
             Subject::Deployment => None,
         };
-        Some(self.cluster.pod(pod?)?.pod.role.name().into())
+        Some(self.shown.cluster.pod(pod?)?.pod.role.name().into())
     }
 
     /// Returns false for claims about other deployments than the chosen one, and for those of a
     /// component whose pods speak for themselves.
     pub(super) fn speaks(&self, subject: &Subject) -> bool {
         let has_pods = |graph: &str, component: &str| {
-            self.cluster.pods().any(|record| {
+            self.shown.cluster.pods().any(|record| {
                 let pod = &record.pod;
                 pod.graph.as_deref() == Some(graph) && pod.component.as_deref() == Some(component)
             })
         };
-        picture::is_chosen(self, subject)
+        self.is_chosen(subject)
             && match subject {
                 Subject::Component { graph, component } => !has_pods(graph, component),
                 Subject::Worker(_) | Subject::Pod(_) | Subject::Deployment => true,
@@ -137,8 +142,11 @@ impl Engine {
 
     /// Returns the settings that pods of now may have where kvtop cannot read.
     fn unreadable(&self) -> Vec<Unreadable> {
-        let shown =
-            self.cluster.pods().filter(|it| self.speaks(&Subject::Pod(Arc::clone(&it.pod.name))));
+        let shown = self
+            .shown
+            .cluster
+            .pods()
+            .filter(|it| self.speaks(&Subject::Pod(Arc::clone(&it.pod.name))));
         let all = shown.flat_map(|it| {
             it.pod.hidden.iter().map(|hidden| Unreadable {
                 what: hidden.what,
@@ -154,25 +162,20 @@ impl Engine {
     pub(super) fn engines(&self) -> Vec<Backend> {
         let workers = self.processes().filter(|(role, _)| role.is_worker());
         let engine = |(_, subject)| match subject {
-            Subject::Pod(pod) => self.cluster.pod(&pod)?.pod.backend,
+            Subject::Pod(pod) => self.shown.cluster.pod(&pod)?.pod.backend,
             Subject::Component { graph, component } => self.component(&graph, &component)?.backend,
             Subject::Worker(_) | Subject::Deployment => None,
         };
         workers.filter_map(engine).collect()
     }
 
-    /// Returns true for pods that Kubernetes shows no longer.
-    pub(super) fn is_deleted(&self, pod: &str) -> bool {
-        self.cluster.pods().next().is_some() && self.cluster.pod(pod).is_none()
-    }
-
     /// Returns the ready pods of the component that has most of those that route by cached blocks.
     pub(super) fn replicas(&self) -> Vec<Arc<str>> {
         let kind = self.router_kind();
         let mut groups: BTreeMap<_, Vec<Arc<str>>> = BTreeMap::new();
-        for pod in self.cluster.pods().map(|record| &record.pod) {
+        for pod in self.shown.cluster.pods().map(|record| &record.pod) {
             let subject = Subject::Pod(Arc::clone(&pod.name));
-            let mode = self.claims.best(
+            let mode = self.fleet.claims.best(
                 ClaimWhat::RouterMode,
                 &[ClaimOf::Router],
                 std::slice::from_ref(&subject),
@@ -191,7 +194,7 @@ impl Engine {
     /// Returns which kind of router chooses workers: of those that were seen to, or else of those that
     /// are there.
     fn router_kind(&self) -> RouterKind {
-        let routing = self.router.pods().filter(|(_, known)| known.routes);
+        let routing = self.routing.router.pods().filter(|(_, known)| known.routes);
         let seen: Vec<RouterKind> = routing.map(|(pod, _)| self.kind_of(pod)).collect();
         if let Some(first) = seen.first() {
             let same = seen.iter().all(|kind| kind == first);
@@ -201,7 +204,7 @@ impl Engine {
         for (role, subject) in self.processes() {
             match role {
                 Role::StandaloneRouter | Role::GatewayPlugin => return RouterKind::OwnSize,
-                Role::Frontend if self.hashes_itself(&subject) => return RouterKind::OwnSize,
+                Role::Frontend if self.fleet.hashes_itself(&subject) => return RouterKind::OwnSize,
                 Role::Frontend => kind = RouterKind::Frontend,
                 Role::Worker | Role::Prefill | Role::Decode | Role::Planner | Role::Other => {}
             }
@@ -212,9 +215,9 @@ impl Engine {
     /// A pod is what it runs; where Kubernetes does not show that, only frontends report the size that
     /// they adopted.
     fn kind_of(&self, pod: &Arc<str>) -> RouterKind {
-        let shown = self.cluster.pod(pod).map(|record| record.pod.role);
+        let shown = self.shown.cluster.pod(pod).map(|record| record.pod.role);
         match shown {
-            Some(Role::Frontend) if self.hashes_itself(&Subject::Pod(Arc::clone(pod))) => {
+            Some(Role::Frontend) if self.fleet.hashes_itself(&Subject::Pod(Arc::clone(pod))) => {
                 RouterKind::OwnSize
             }
             Some(Role::Frontend) => RouterKind::Frontend,
@@ -222,7 +225,8 @@ impl Engine {
             Some(_) => RouterKind::Unknown,
             None => {
                 let subject = [Subject::Pod(Arc::clone(pod))];
-                let adopted = self.claims.best(ClaimWhat::BlockSize, &[ClaimOf::Router], &subject);
+                let adopted =
+                    self.fleet.claims.best(ClaimWhat::BlockSize, &[ClaimOf::Router], &subject);
                 match adopted.filter(|stored| stored.claim.basis == Basis::Observed) {
                     Some(_) => RouterKind::Frontend,
                     None => RouterKind::Unknown,
@@ -231,20 +235,10 @@ impl Engine {
         }
     }
 
-    /// Returns true for frontends that hash requests with a size of their own, whatever the model card says.
-    pub(super) fn hashes_itself(&self, subject: &Subject) -> bool {
-        self.claims.all().any(|stored| {
-            let claim = &stored.claim;
-            (claim.what, claim.of) == (ClaimWhat::BlockSize, ClaimOf::Router)
-                && claim.basis < Basis::Observed
-                && claim.subject == *subject
-        })
-    }
-
     /// Returns false for processes that route, but not as those of `kind` that choose workers do.
     fn may_choose(&self, subject: &Subject, kind: RouterKind) -> bool {
         let role = match subject {
-            Subject::Pod(pod) => self.cluster.pod(pod).map(|record| record.pod.role),
+            Subject::Pod(pod) => self.shown.cluster.pod(pod).map(|record| record.pod.role),
             Subject::Component { graph, component } => {
                 self.component(graph, component).map(|component| component.role)
             }
@@ -252,7 +246,7 @@ impl Engine {
         };
         match (kind, role) {
             (RouterKind::OwnSize, Some(role)) => {
-                role != Role::Frontend || self.hashes_itself(subject)
+                role != Role::Frontend || self.fleet.hashes_itself(subject)
             }
             (RouterKind::Frontend, Some(role)) => role == Role::Frontend,
             (RouterKind::Unknown, _) | (_, None) => true,
@@ -265,13 +259,14 @@ impl Engine {
     }
 
     fn component(&self, graph: &str, component: &str) -> Option<&Component> {
-        let graph = self.cluster.graphs().find(|known| known.name.as_ref() == graph)?;
+        let graph = self.shown.cluster.graphs().find(|known| known.name.as_ref() == graph)?;
         graph.components.iter().find(|known| known.name.as_ref() == component)
     }
 
     /// Returns the pods there are, and the components that have none yet, with what they do.
     pub(super) fn processes(&self) -> impl Iterator<Item = (Role, Subject)> {
         let pods = self
+            .shown
             .cluster
             .pods()
             .map(|record| (record.pod.role, Subject::Pod(Arc::clone(&record.pod.name))));
@@ -279,7 +274,7 @@ impl Engine {
             graph: Arc::clone(&graph.name),
             component: Arc::clone(&component.name),
         };
-        let components = self.cluster.graphs().flat_map(move |graph| {
+        let components = self.shown.cluster.graphs().flat_map(move |graph| {
             let components = graph.components.iter();
             components.map(move |known| (known.role, component(graph, known)))
         });
@@ -293,8 +288,20 @@ impl Engine {
         what: ClaimWhat,
         of: &[ClaimOf],
     ) -> Vec<&'a StoredClaim> {
-        let best = |subject| self.claims.best(what, of, std::slice::from_ref(subject));
+        let best = |subject| self.fleet.claims.best(what, of, std::slice::from_ref(subject));
         subjects.iter().filter_map(best).collect()
+    }
+}
+
+impl Fleet {
+    /// Returns true for frontends that hash requests with a size of their own, whatever the model card says.
+    pub(super) fn hashes_itself(&self, subject: &Subject) -> bool {
+        self.claims.all().any(|stored| {
+            let claim = &stored.claim;
+            (claim.what, claim.of) == (ClaimWhat::BlockSize, ClaimOf::Router)
+                && claim.basis < Basis::Observed
+                && claim.subject == *subject
+        })
     }
 }
 

@@ -6,43 +6,49 @@ use crate::domain::{
     Basis, ConfigFile, ConfigSource, DpRank, Endpoints, Graph, Placement, Pod, Subject, Timestamp,
     WorkerId, WorkerRank,
 };
-use crate::engine::Engine;
+use crate::engine::Learner;
 use crate::engine::journal::Head;
 use crate::model::{PodRecord, file_source};
 use crate::snapshot::{EventKind, Gravity};
 
-impl Engine {
+impl Learner<'_> {
     pub(super) fn pod(&mut self, pod: &Pod, at: Timestamp, source: &Arc<str>) {
-        let before = self.cluster.pod(&pod.name).map(|record| record.pod.clone());
+        let before = self.known.shown.cluster.pod(&pod.name).map(|record| record.pod.clone());
         for news in before.iter().flat_map(|before| changes(before, pod)) {
             self.pod_event(&pod.name, &news, at, source);
         }
-        if self.cluster.set_pod(pod, at) {
+        if self.known.shown.cluster.set_pod(pod, at) {
             // Another pod of the same name: whatever was said of the old one is void.
-            self.claims.doubt(|claim| claim.subject == Subject::Pod(Arc::clone(&pod.name)));
-            self.versions.forget_pod(&pod.name);
+            self.known
+                .fleet
+                .claims
+                .doubt(|claim| claim.subject == Subject::Pod(Arc::clone(&pod.name)));
+            self.known.fleet.versions.forget_pod(&pod.name);
             self.pod_event(&pod.name, "was replaced", at, source);
         }
-        self.workers.note_pod(&pod.name);
+        self.known.fleet.workers.note_pod(&pod.name);
         self.pod_began(pod);
         let foreign = |other: &PodRecord| pod.graph.is_some() && other.pod.graph != pod.graph;
-        self.journal.apart |= self.cluster.pods().any(foreign);
-        if self.deployment.namespace.is_none() && pod.role.is_router() {
-            self.deployment.namespace.clone_from(&pod.dynamo_namespace);
+        self.known.record.journal.apart |= self.known.shown.cluster.pods().any(foreign);
+        if self.known.streams.deployment.namespace.is_none() && pod.role.is_router() {
+            self.known.streams.deployment.namespace.clone_from(&pod.dynamo_namespace);
         }
         let subject = Subject::Pod(Arc::clone(&pod.name));
-        self.claims.doubt(|claim| claim.subject == subject && claim.basis != Basis::Observed);
-        for claim in self.cluster.file_claims(|reader, _| *reader == subject) {
-            self.claims.note(&claim, at);
+        self.known
+            .fleet
+            .claims
+            .doubt(|claim| claim.subject == subject && claim.basis != Basis::Observed);
+        for claim in self.known.shown.cluster.file_claims(|reader, _| *reader == subject) {
+            self.known.fleet.claims.note(&claim, at);
         }
     }
 
     pub(super) fn pod_gone(&mut self, name: &Arc<str>, at: Timestamp, source: &Arc<str>) {
-        let known = self.cluster.remove_pod(name);
-        self.versions.forget_pod(name);
-        let worker = self.workers.in_pod(name);
+        let known = self.known.shown.cluster.remove_pod(name);
+        self.known.fleet.versions.forget_pod(name);
+        let worker = self.known.fleet.workers.in_pod(name);
         let subjects = [Some(Subject::Pod(Arc::clone(name))), worker.map(Subject::Worker)];
-        self.claims.doubt(|claim| subjects.contains(&Some(claim.subject.clone())));
+        self.known.fleet.claims.doubt(|claim| subjects.contains(&Some(claim.subject.clone())));
         match worker {
             Some(worker) => self.presence(worker, false, at, source),
             None if known => self.pod_event(name, "was deleted", at, source),
@@ -54,46 +60,51 @@ impl Engine {
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
         let (orphan, worker) = (false, None);
         let head = Head { at, who: pod, kind, gravity, source, orphan, worker, class: "" };
-        self.journal.add(head, || text.to_owned());
+        self.known.record.journal.add(head, || text.to_owned());
     }
 
     pub(super) fn graph(&mut self, graph: &Graph, at: Timestamp) {
-        self.cluster.set_graph(graph, at);
+        self.known.shown.cluster.set_graph(graph, at);
         let ours = |subject: &Subject| is_of_graph(subject, &graph.name);
-        self.claims.doubt(|claim| ours(&claim.subject));
-        for claim in self.cluster.file_claims(|reader, _| ours(reader)) {
-            self.claims.note(&claim, at);
+        self.known.fleet.claims.doubt(|claim| ours(&claim.subject));
+        for claim in self.known.shown.cluster.file_claims(|reader, _| ours(reader)) {
+            self.known.fleet.claims.note(&claim, at);
         }
     }
 
     pub(super) fn graph_gone(&mut self, name: &str) {
-        self.cluster.remove_graph(name);
-        self.claims.doubt(|claim| is_of_graph(&claim.subject, name));
+        self.known.shown.cluster.remove_graph(name);
+        self.known.fleet.claims.doubt(|claim| is_of_graph(&claim.subject, name));
     }
 
     pub(super) fn endpoints(&mut self, endpoints: &Endpoints) {
-        self.cluster.set_endpoints(endpoints);
+        self.known.shown.cluster.set_endpoints(endpoints);
     }
 
     pub(super) fn config_file(&mut self, file: &ConfigFile, at: Timestamp) {
-        self.cluster.set_file(file, at);
+        self.known.shown.cluster.set_file(file, at);
         let source = file_source(&file.config_map, &file.key);
         let here = ConfigSource::ConfigMap {
             name: Arc::clone(&file.config_map),
             key: Arc::clone(&file.key),
         };
-        let cluster = &self.cluster;
-        self.claims.doubt(|claim| claim.source == source || cluster.yields_to(claim, &here));
-        for claim in self.cluster.file_claims(|_, reader| reader.source == here) {
-            self.claims.note(&claim, at);
+        let cluster = &self.known.shown.cluster;
+        self.known
+            .fleet
+            .claims
+            .doubt(|claim| claim.source == source || cluster.yields_to(claim, &here));
+        for claim in self.known.shown.cluster.file_claims(|_, reader| reader.source == here) {
+            self.known.fleet.claims.note(&claim, at);
         }
     }
 
     pub(super) fn placed(&mut self, placement: &Placement, at: Timestamp, source: &Arc<str>) {
         let worker = placement.worker;
         if let Some(pod) = &placement.pod {
-            self.workers.set_pod(worker, pod);
-            if let Some(started) = self.cluster.pod(pod).and_then(|record| record.pod.started) {
+            self.known.fleet.workers.set_pod(worker, pod);
+            if let Some(started) =
+                self.known.shown.cluster.pod(pod).and_then(|record| record.pod.started)
+            {
                 self.begins(worker, started, true);
             }
         }
@@ -101,14 +112,14 @@ impl Engine {
             return;
         }
         // A card that comes after its process was withdrawn does not bring it back.
-        let left = self.workers.worker(worker).is_some_and(|worker| worker.gone);
+        let left = self.known.fleet.workers.worker(worker).is_some_and(|worker| worker.gone);
         if left && placement.pod.is_none() {
             return;
         }
         // It serves a model, so it is a worker, even before its first event.
-        self.workers.announce(worker, at);
+        self.known.fleet.workers.announce(worker, at);
         for rank in placement.ranks.clone() {
-            self.workers.index_of(WorkerRank { worker, dp_rank: DpRank(rank) });
+            self.known.fleet.workers.index_of(WorkerRank { worker, dp_rank: DpRank(rank) });
         }
         self.presence(worker, true, at, source);
     }
@@ -122,7 +133,7 @@ impl Engine {
         source: &Arc<str>,
     ) {
         if self.note_presence(worker, present, at, source) && !present {
-            self.mirror.remove_worker(worker);
+            self.known.index.mirror.remove_worker(worker);
         }
     }
 
@@ -134,29 +145,30 @@ impl Engine {
         at: Timestamp,
         source: &Arc<str>,
     ) -> bool {
-        if !self.workers.set_present(worker, present, at) {
+        if !self.known.fleet.workers.set_present(worker, present, at) {
             return false;
         }
         if present {
             // Whatever is there now began after the one before it had left.
-            let left = self.workers.worker(worker).and_then(|record| record.left_before);
+            let left =
+                self.known.fleet.workers.worker(worker).and_then(|record| record.left_before);
             if let Some(left) = left {
                 self.begins(worker, left, false);
             }
         } else {
-            self.versions.forget(&Subject::Worker(worker));
-            let ranks = self.workers.ranks().iter().enumerate();
+            self.known.fleet.versions.forget(&Subject::Worker(worker));
+            let ranks = self.known.fleet.workers.ranks().iter().enumerate();
             for (index, _) in ranks.filter(|(_, record)| record.rank.worker == worker) {
-                self.meters.free(index);
-                self.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
+                self.known.record.meters.free(index);
+                self.known.routing.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
             }
         }
-        let who = self.workers.alias(worker);
+        let who = self.known.fleet.workers.alias(worker);
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
         let (orphan, worker) = (false, Some(worker));
         let head = Head { at, who: &who, kind, gravity, source, orphan, worker, class: "" };
         let text = if present { "is back in discovery" } else { "left discovery" };
-        self.journal.add(head, || text.to_owned());
+        self.known.record.journal.add(head, || text.to_owned());
         true
     }
 }

@@ -1,22 +1,25 @@
 //! What engines' metrics say of their KV caches, to the rank it is about.
 
 use crate::domain::{DpRank, Gauge, GaugeName, Timestamp, WorkerRank};
-use crate::engine::{Engine, picture::whole};
+use crate::engine::Learner;
+use crate::engine::picture::whole;
 use crate::model::Measured;
 
-impl Engine {
+impl Learner<'_> {
     pub(super) fn gauge(&mut self, gauge: &Gauge, at: Timestamp) {
         if !gauge.name.is_of_rank() {
             // Summed over its labels, see `scraped`.
             return;
         }
-        let worker = gauge.worker.or_else(|| self.workers.in_pod(&gauge.pod));
+        let worker = gauge.worker.or_else(|| self.known.fleet.workers.in_pod(&gauge.pod));
         let Some(worker) = worker else { return };
         let dp_rank = gauge.dp_rank.unwrap_or(DpRank(0));
         let source = format!("metrics of {}", gauge.pod).into();
-        let Some(record) = self.workers.rank_mut(WorkerRank { worker, dp_rank }) else { return };
+        let Some(record) = self.known.fleet.workers.rank_mut(WorkerRank { worker, dp_rank }) else {
+            return;
+        };
         if gauge.name == GaugeName::InFlight {
-            self.loads.take(record.rank, gauge.value, at);
+            self.known.fleet.loads.take(record.rank, gauge.value, at);
             return;
         }
         let place = match gauge.name {

@@ -6,17 +6,17 @@ use crate::domain::{
     KvBatch, KvEvent, KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind,
     WorkerRank,
 };
-use crate::engine::Engine;
+use crate::engine::{Learner, Setup};
 use crate::model::{Lack, Stored, Watch};
 
-impl Engine {
+impl Learner<'_> {
     pub(super) fn router_start(&mut self, start: &RouterStart, at: Timestamp) {
-        let Some(pod) = self.router.pod(&start.pod) else { return };
+        let Some(pod) = self.known.routing.router.pod(&start.pod) else { return };
         pod.follows = pod.follows.max(Some(at));
         if !start.follows {
             pod.began = pod.began.max(Some(at));
-            self.router.fractions.clear();
-            self.lacks.restarted(&start.pod);
+            self.known.routing.router.fractions.clear();
+            self.known.routing.lacks.restarted(&start.pod);
         }
     }
 
@@ -24,27 +24,19 @@ impl Engine {
     pub(in crate::engine) fn follow_stores(&mut self, rank: u32, event: &KvEvent, batch: &KvBatch) {
         match &event.kind {
             KvKind::Stored { parent, blocks } => {
-                self.lacks.stored(rank, *parent, batch.blocks_of(blocks), event.at);
+                self.known.routing.lacks.stored(rank, *parent, batch.blocks_of(blocks), event.at);
             }
-            KvKind::Removed { hashes } => self.lacks.removed(rank, batch.removed_of(hashes)),
-            KvKind::Cleared { .. } => self.lacks.forget(rank),
+            KvKind::Removed { hashes } => {
+                self.known.routing.lacks.removed(rank, batch.removed_of(hashes));
+            }
+            KvKind::Cleared { .. } => self.known.routing.lacks.forget(rank),
         }
     }
 
     /// Forgets what `rank` stored.
     pub(in crate::engine) fn forget_stores(&mut self, rank: WorkerRank) {
-        if let Some(index) = self.workers.index_of(rank) {
-            self.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
-        }
-    }
-
-    /// Returns since when the router in `pod` runs, by its log and its container.
-    pub(in crate::engine) fn router_watch(&self, pod: &str) -> Watch {
-        let Some(known) = self.router.known(pod) else { return Watch::default() };
-        let began = known.began.max(self.cluster.pod(pod).and_then(|it| it.pod.started));
-        Watch {
-            began,
-            follows: known.follows.map(|follows| follows.max(began.unwrap_or_default())),
+        if let Some(index) = self.known.fleet.workers.index_of(rank) {
+            self.known.routing.lacks.forget(u32::try_from(index).unwrap_or(u32::MAX));
         }
     }
 
@@ -57,28 +49,42 @@ impl Engine {
         let rank = warning.rank.filter(|_| blocks.is_some_and(|blocks| blocks > 0))?;
         // An orphan is no such parent: whoever saw the same events refuses it too.
         let pending = self.will_hold(rank, parent);
-        if pending.is_none() && !self.mirror.holds(rank, parent) {
+        if pending.is_none() && !self.known.index.mirror.holds(rank, parent) {
             return None;
         }
-        let Some(index) = self.workers.index_of(rank) else { return Some(Lack::Unsure) };
-        let watch = self.router_watch(&warning.pod);
+        let Some(index) = self.known.fleet.workers.index_of(rank) else {
+            return Some(Lack::Unsure);
+        };
+        let watch = self.known.setup().router_watch(&warning.pod);
         let lacking = (u32::try_from(index).unwrap_or(u32::MAX), parent);
-        Some(self.lacks.lack(&warning.pod, lacking, pending, watch, at))
+        Some(self.known.routing.lacks.lack(&warning.pod, lacking, pending, watch, at))
     }
 
     /// Returns the last store of `block` among events that wait to be applied, under blocks that are held.
     fn will_hold(&self, rank: WorkerRank, block: SequenceHash) -> Option<Stored> {
         let mut fresh: HashMap<SequenceHash, Stored> = HashMap::new();
-        for event in self.facts.kv.events().iter().filter(|event| event.rank == rank) {
+        for event in self.pending.facts.kv.events().iter().filter(|event| event.rank == rank) {
             let KvKind::Stored { parent, blocks } = &event.kind else { continue };
             let parent = *parent;
-            let held = |it| fresh.contains_key(&it) || self.mirror.holds(rank, it);
+            let held = |it| fresh.contains_key(&it) || self.known.index.mirror.holds(rank, it);
             if parent.is_none_or(held) {
                 let stored = Stored { at: event.at, parent };
-                let blocks = self.facts.kv.blocks_of(blocks).iter();
+                let blocks = self.pending.facts.kv.blocks_of(blocks).iter();
                 fresh.extend(blocks.map(|block| (block.sequence, stored)));
             }
         }
         fresh.remove(&block)
+    }
+}
+
+impl Setup<'_> {
+    /// Returns since when the router in `pod` runs, by its log and its container.
+    pub(in crate::engine) fn router_watch(&self, pod: &str) -> Watch {
+        let Some(known) = self.routing.router.known(pod) else { return Watch::default() };
+        let began = known.began.max(self.shown.cluster.pod(pod).and_then(|it| it.pod.started));
+        Watch {
+            began,
+            follows: known.follows.map(|follows| follows.max(began.unwrap_or_default())),
+        }
     }
 }

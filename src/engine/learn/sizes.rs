@@ -5,11 +5,11 @@ use std::sync::Arc;
 use crate::domain::{
     Basis, BlockSizeNotice, Claim, ClaimOf, ClaimValue, ClaimWhat, Medium, Subject, Timestamp,
 };
-use crate::engine::Engine;
 use crate::engine::journal::Head;
+use crate::engine::{Fleet, Learner};
 use crate::snapshot::{EventKind, Gravity};
 
-impl Engine {
+impl Learner<'_> {
     pub(super) fn block_sizes(
         &mut self,
         notice: &BlockSizeNotice,
@@ -17,12 +17,18 @@ impl Engine {
         source: &Arc<str>,
     ) {
         let (publisher, engine) = (notice.publisher.tokens(), notice.engine.tokens());
-        let subjects = self.subjects_in(&notice.pod);
+        let subjects = self.known.fleet.subjects_in(&notice.pod);
         if let Some(subject) = subjects.first() {
             let size = ClaimWhat::BlockSize;
-            self.claims.note(&said(notice, subject, size, ClaimOf::Publisher, publisher), at);
+            self.known
+                .fleet
+                .claims
+                .note(&said(notice, subject, size, ClaimOf::Publisher, publisher), at);
             if notice.whole {
-                self.claims.note(&said(notice, subject, size, ClaimOf::Engine, engine), at);
+                self.known
+                    .fleet
+                    .claims
+                    .note(&said(notice, subject, size, ClaimOf::Engine, engine), at);
             } else {
                 self.block_seen(notice, &subjects, at);
             }
@@ -38,7 +44,7 @@ impl Engine {
             worker: None,
             class: "block sizes",
         };
-        self.journal.add(head, || {
+        self.known.record.journal.add(head, || {
             format!("publisher wants blocks of {publisher} tokens, engine sends {engine}")
         });
     }
@@ -48,26 +54,27 @@ impl Engine {
     /// must be power of 2"); the end of a prompt has any number of them.
     fn block_seen(&mut self, notice: &BlockSizeNotice, subjects: &[Subject], at: Timestamp) {
         let tokens = u64::from(notice.engine.tokens());
-        let largest = self.claims.count(ClaimWhat::LargestBlock, ClaimOf::Engine, subjects);
+        let largest =
+            self.known.fleet.claims.count(ClaimWhat::LargestBlock, ClaimOf::Engine, subjects);
         if largest.is_some_and(|(largest, _)| largest > tokens) {
             return;
         }
         let Some(subject) = subjects.first() else { return };
         let claim = |what| said(notice, subject, what, ClaimOf::Engine, notice.engine.tokens());
-        self.claims.note(&claim(ClaimWhat::LargestBlock), at);
-        let known = self.claims.count(ClaimWhat::BlockSize, ClaimOf::Engine, subjects);
+        self.known.fleet.claims.note(&claim(ClaimWhat::LargestBlock), at);
+        let known = self.known.fleet.claims.count(ClaimWhat::BlockSize, ClaimOf::Engine, subjects);
         let known = known.filter(|(_, stored)| stored.claim.basis == Basis::Observed);
         let known = known.map(|(known, _)| known);
         // What the log said of a smaller size is refuted, whether this block is full or not.
         if known.is_some_and(|known| known < tokens) {
-            self.claims.forget(|claim| {
+            self.known.fleet.claims.forget(|claim| {
                 (claim.what, claim.of) == (ClaimWhat::BlockSize, ClaimOf::Engine)
                     && claim.basis == Basis::Observed
                     && subjects.contains(&claim.subject)
             });
         }
         if tokens.is_power_of_two() && known.is_none_or(|known| known <= tokens) {
-            self.claims.note(&claim(ClaimWhat::BlockSize), at);
+            self.known.fleet.claims.note(&claim(ClaimWhat::BlockSize), at);
         }
     }
 
@@ -79,9 +86,15 @@ impl Engine {
         if !is_size || claim.basis != Basis::Observed {
             return;
         }
-        let subjects = self.subjects_in(pod);
-        if self.claims.count(ClaimWhat::LargestBlock, ClaimOf::Engine, &subjects).is_some() {
-            self.claims.forget(|known| {
+        let subjects = self.known.fleet.subjects_in(pod);
+        if self
+            .known
+            .fleet
+            .claims
+            .count(ClaimWhat::LargestBlock, ClaimOf::Engine, &subjects)
+            .is_some()
+        {
+            self.known.fleet.claims.forget(|known| {
                 known.of == ClaimOf::Engine
                     && [ClaimWhat::LargestBlock, ClaimWhat::BlockSize].contains(&known.what)
                     && known.source == claim.source
@@ -97,17 +110,19 @@ impl Engine {
         else {
             return;
         };
-        let first = self.served.first.get_or_insert_with(|| Arc::clone(model));
-        self.served.several |= first != model;
+        let first = self.known.fleet.served.first.get_or_insert_with(|| Arc::clone(model));
+        self.known.fleet.served.several |= first != model;
     }
+}
 
+impl Fleet {
     /// Returns true once workers were seen to serve several models.
     pub(in crate::engine) fn serves_several(&self) -> bool {
         self.served.several
     }
 
     /// Returns how claims speak of what runs in `pod`: the worker first, where it is known.
-    fn subjects_in(&self, pod: &Arc<str>) -> Vec<Subject> {
+    pub(in crate::engine) fn subjects_in(&self, pod: &Arc<str>) -> Vec<Subject> {
         let worker = self.workers.in_pod(pod).map(Subject::Worker);
         worker.into_iter().chain([Subject::Pod(Arc::clone(pod))]).collect()
     }

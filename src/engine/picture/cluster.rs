@@ -1,25 +1,26 @@
 //! Rows of what Kubernetes shows.
 
 use crate::domain::{Graph, Pod, Role, Subject};
-use crate::engine::Engine;
-use crate::model::PodRecord;
+use crate::engine::Setup;
+use crate::model::{Cluster, PodRecord, Workers};
 use crate::snapshot::{ComponentRow, GraphRow, PodRow};
 
 /// Most pods that are shown.
 const POD_LIMIT: usize = 4096;
 
-pub(super) fn pods(engine: &Engine) -> Vec<PodRow> {
+pub(super) fn pods(setup: &Setup<'_>) -> Vec<PodRow> {
     let ours = |record: &&PodRecord| {
         let pod = &record.pod;
-        (pod.role != Role::Other || pod.graph.is_some()) && !is_foreign(engine, pod)
+        (pod.role != Role::Other || pod.graph.is_some()) && !setup.is_elsewhere(pod)
     };
-    let in_service = engine.cluster.in_service();
-    let row =
-        |record: &PodRecord| pod(engine, record, in_service.get(record.pod.name.as_ref()).copied());
-    engine.cluster.pods().filter(ours).take(POD_LIMIT).map(row).collect()
+    let in_service = setup.shown.cluster.in_service();
+    let row = |record: &PodRecord| {
+        pod(&setup.fleet.workers, record, in_service.get(record.pod.name.as_ref()).copied())
+    };
+    setup.shown.cluster.pods().filter(ours).take(POD_LIMIT).map(row).collect()
 }
 
-fn pod(engine: &Engine, record: &PodRecord, in_service: Option<bool>) -> PodRow {
+fn pod(workers: &Workers, record: &PodRecord, in_service: Option<bool>) -> PodRow {
     let pod = &record.pod;
     let text = |text: &Option<std::sync::Arc<str>>| text.as_ref().map(ToString::to_string);
     PodRow {
@@ -39,12 +40,12 @@ fn pod(engine: &Engine, record: &PodRecord, in_service: Option<bool>) -> PodRow 
         version: text(&pod.version),
         backend: pod.backend.map(crate::domain::Backend::name),
         image: pod.containers.first().map(|container| container.image.to_string()),
-        worker: engine.workers.in_pod(&pod.name),
+        worker: workers.in_pod(&pod.name),
     }
 }
 
-pub(super) fn graphs(engine: &Engine) -> Vec<GraphRow> {
-    engine.cluster.graphs().map(graph).collect()
+pub(super) fn graphs(cluster: &Cluster) -> Vec<GraphRow> {
+    cluster.graphs().map(graph).collect()
 }
 
 fn graph(graph: &Graph) -> GraphRow {
@@ -63,45 +64,51 @@ fn graph(graph: &Graph) -> GraphRow {
     }
 }
 
-/// Returns true when a pod is of another graph deployment than the one that was chosen.
-fn is_foreign(engine: &Engine, pod: &Pod) -> bool {
-    match (&engine.options.dgd, &pod.graph) {
-        (Some(chosen), Some(graph)) => **chosen != **graph,
-        _ => false,
-    }
-}
-
-/// Returns true when a claim is about what was chosen, as far as is known.
-pub(in crate::engine) fn is_chosen(engine: &Engine, subject: &Subject) -> bool {
-    let in_pod =
-        |name: &str| engine.cluster.pod(name).is_none_or(|record| !is_foreign(engine, &record.pod));
-    if engine.is_foreign_subject(subject) {
-        return false;
-    }
-    match (subject, &engine.options.dgd) {
-        (_, None) | (Subject::Deployment, _) => true,
-        (Subject::Component { graph, .. }, Some(chosen)) => **chosen == **graph,
-        (Subject::Pod(name), _) => in_pod(name),
-        (Subject::Worker(worker), _) => {
-            let pod = engine.workers.worker(*worker).and_then(|worker| worker.pod.as_deref());
-            pod.is_none_or(in_pod)
+impl Setup<'_> {
+    /// Returns true when a pod is of another graph deployment than the one that was chosen.
+    fn is_elsewhere(&self, pod: &Pod) -> bool {
+        match (&self.options.dgd, &pod.graph) {
+            (Some(chosen), Some(graph)) => **chosen != **graph,
+            _ => false,
         }
     }
-}
 
-/// Returns the graph deployment that was chosen, that all of Dynamo's pods belong to, or else the only one there is.
-pub(in crate::engine) fn looked_at(engine: &Engine) -> Option<String> {
-    if engine.options.dgd.is_some() {
-        return engine.options.dgd.clone();
+    /// Returns true when a claim is about what was chosen, as far as is known.
+    pub(in crate::engine) fn is_chosen(&self, subject: &Subject) -> bool {
+        let in_pod = |name: &str| {
+            let pod = self.shown.cluster.pod(name);
+            pod.is_none_or(|record| !self.is_elsewhere(&record.pod))
+        };
+        if self.fleet.is_foreign_subject(subject) {
+            return false;
+        }
+        match (subject, &self.options.dgd) {
+            (_, None) | (Subject::Deployment, _) => true,
+            (Subject::Component { graph, .. }, Some(chosen)) => **chosen == **graph,
+            (Subject::Pod(name), _) => in_pod(name),
+            (Subject::Worker(worker), _) => {
+                let worker = self.fleet.workers.worker(*worker);
+                worker.and_then(|worker| worker.pod.as_deref()).is_none_or(in_pod)
+            }
+        }
     }
-    let mut names: Vec<_> =
-        engine.cluster.pods().filter_map(|record| record.pod.graph.clone()).collect();
-    if names.is_empty() {
-        names.extend(engine.cluster.graphs().map(|graph| graph.name.clone()));
-    }
-    names.dedup();
-    match names.as_slice() {
-        [first, rest @ ..] if rest.iter().all(|name| name == first) => Some(first.to_string()),
-        _ => None,
+
+    /// Returns the graph deployment that was chosen, that all of Dynamo's pods belong to, or else the only one
+    /// there is.
+    pub(in crate::engine) fn looked_at(&self) -> Option<String> {
+        if self.options.dgd.is_some() {
+            return self.options.dgd.clone();
+        }
+        let cluster = &self.shown.cluster;
+        let mut names: Vec<_> =
+            cluster.pods().filter_map(|record| record.pod.graph.clone()).collect();
+        if names.is_empty() {
+            names.extend(cluster.graphs().map(|graph| graph.name.clone()));
+        }
+        names.dedup();
+        match names.as_slice() {
+            [first, rest @ ..] if rest.iter().all(|name| name == first) => Some(first.to_string()),
+            _ => None,
+        }
     }
 }

@@ -3,7 +3,7 @@
 mod fact;
 
 use crate::domain::{ClearScope, KvEvent, KvKind, SequenceHash};
-use crate::engine::Engine;
+use crate::engine::Knowledge;
 use crate::engine::kept::KeptFrame;
 use crate::engine::kv::count_of;
 use crate::frame::{Body, Origin};
@@ -17,22 +17,22 @@ const LINE: usize = 2_000;
 /// Most blocks that are told of one event.
 const BLOCKS: usize = 64;
 
-pub(super) fn detail(engine: &Engine, number: u64) -> EventDetail {
-    let (frames, bytes) = engine.journal.kept.size();
-    let kept = engine.journal.kept.of(number);
+pub(super) fn detail(known: &Knowledge, number: u64) -> EventDetail {
+    let (frames, bytes) = known.record.journal.kept.size();
+    let kept = known.record.journal.kept.of(number);
     EventDetail {
         number,
-        frame: kept.map(|kept| view(engine, kept)),
+        frame: kept.map(|kept| view(known, kept)),
         kept_frames: frames as u64,
         kept_bytes: bytes as u64,
     }
 }
 
 /// Returns the log lines behind the last `count` events, as far as they are kept.
-pub(super) fn log_lines(engine: &Engine, count: usize) -> Vec<LogLine> {
-    let rows = super::events(engine, count).into_iter();
+pub(super) fn log_lines(known: &Knowledge, count: usize) -> Vec<LogLine> {
+    let rows = super::events(known, count).into_iter();
     rows.filter_map(|row| {
-        let kept = engine.journal.kept.of(row.number)?;
+        let kept = known.record.journal.kept.of(row.number)?;
         let Origin::Log { .. } = &kept.frame.origin else { return None };
         let Body::Whole(bytes) = &kept.frame.body else { return None };
         let text = String::from_utf8_lossy(bytes);
@@ -42,18 +42,18 @@ pub(super) fn log_lines(engine: &Engine, count: usize) -> Vec<LogLine> {
     .collect()
 }
 
-fn view(engine: &Engine, kept: &KeptFrame) -> FrameView {
+fn view(known: &Knowledge, kept: &KeptFrame) -> FrameView {
     let frame = &kept.frame;
     let mut facts = Facts::default();
     let mut decoded = Vec::new();
-    if let Err(reject) = wire::decode_with(frame, engine.maps.all(), &mut facts) {
+    if let Err(reject) = wire::decode_with(frame, known.shown.maps.all(), &mut facts) {
         decoded.push(format!("cannot be read: {reject}"));
     }
     for fact in facts.other.iter().take(FACTS) {
-        fact::lines(engine, fact, &mut decoded);
+        fact::lines(known, fact, &mut decoded);
     }
     for event in facts.kv.events().iter().take(FACTS) {
-        kv_lines(engine, event, &facts, &mut decoded);
+        kv_lines(known, event, &facts, &mut decoded);
     }
     let more = (facts.other.len() + facts.kv.events().len()).saturating_sub(2 * FACTS);
     if more > 0 {
@@ -114,8 +114,8 @@ fn hash(hash: SequenceHash) -> String {
     format!("{:016x}", hash.0)
 }
 
-fn kv_lines(engine: &Engine, event: &KvEvent, facts: &Facts, lines: &mut Vec<String>) {
-    let who = engine.alias(event.rank);
+fn kv_lines(known: &Knowledge, event: &KvEvent, facts: &Facts, lines: &mut Vec<String>) {
+    let who = known.fleet.alias(event.rank);
     let (id, tier) = (event.event_id, event.tier.name());
     let mut rows = match &event.kind {
         KvKind::Stored { parent, blocks } => {

@@ -7,9 +7,9 @@ use crate::domain::{
     ClaimValue, ClaimWhat, Release, Timestamp, TreeNode, TreePlace, TreeSort, WorkerRank,
 };
 use crate::dynamo::release;
-use crate::engine::Engine;
-use crate::engine::explorer::{Explorer, tick};
-use crate::mirror::{Detail, Question, SHOWN_RANKS};
+use crate::engine::Knowledge;
+use crate::engine::explorer::{Browsing, Explorer, tick};
+use crate::mirror::{Browser, Detail, Question, SHOWN_RANKS};
 use crate::model::RankRecord;
 use crate::snapshot::{
     Sourced, TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare, WorkerRow,
@@ -28,11 +28,12 @@ const PREFIXES: (usize, u16) = (40, 2);
 /// Returns the hottest prefixes, for pictures that are kept when their tree is gone. `workers` are the rows of the
 /// same picture.
 pub(in crate::engine) fn prefixes(
-    engine: &mut Engine,
+    known: &mut Knowledge,
+    browsing: &mut Browsing,
     workers: &[WorkerRow],
     at: Timestamp,
 ) -> Arc<TreePage> {
-    if let Some((then, page)) = &engine.explorer.prefixes
+    if let Some((then, page)) = &browsing.prefixes
         && *then <= at
         && at.since(*then) < PREFIXES_FOR
     {
@@ -46,18 +47,15 @@ pub(in crate::engine) fn prefixes(
         ..TreeQuery::default()
     };
     // The other browser remembers the page that somebody looks at.
-    let Explorer { browser, coarse, .. } = &mut engine.explorer;
-    std::mem::swap(browser, coarse);
-    let page = Arc::new(of(engine, &query, workers, at));
-    let Explorer { browser, coarse, prefixes, .. } = &mut engine.explorer;
-    std::mem::swap(browser, coarse);
-    *prefixes = Some((at, Arc::clone(&page)));
+    let page = Arc::new(of(known, &mut browsing.coarse, &query, workers, at));
+    browsing.prefixes = Some((at, Arc::clone(&page)));
     page
 }
 
 /// Answers `query` at `at`. `workers` are the rows of the same picture.
 pub(in crate::engine) fn of(
-    engine: &mut Engine,
+    known: &mut Knowledge,
+    browser: &mut Browser,
     query: &TreeQuery,
     workers: &[WorkerRow],
     at: Timestamp,
@@ -69,13 +67,13 @@ pub(in crate::engine) fn of(
     ranks.sort_by_key(|rank| place(rank).unwrap_or(usize::MAX));
     ranks.truncate(SHOWN_RANKS);
     let only: Option<Vec<WorkerRank>> = query.worker.map(|worker| {
-        let all = engine.workers.ranks().iter().map(|record| record.rank);
+        let all = known.fleet.workers.ranks().iter().map(|record| record.rank);
         all.filter(|rank| rank.worker == worker).collect()
     });
     // Of another graph deployment nothing is shown.
     let within: Option<Vec<WorkerRank>> =
-        engine.options.dgd.as_ref().map(|_| workers.iter().map(|row| row.rank).collect());
-    let Explorer { browser, heat, hits, hits_known, .. } = &mut engine.explorer;
+        known.options.dgd.as_ref().map(|_| workers.iter().map(|row| row.rank).collect());
+    let Explorer { heat, hits, hits_known, .. } = &mut known.index.explorer;
     let question = Question {
         root: query.root,
         open: &query.open,
@@ -93,8 +91,8 @@ pub(in crate::engine) fn of(
         hits: hits_known.then_some(&*hits),
         tick: tick(at),
     };
-    let page = engine.mirror.browse(browser, heat, &question);
-    let detail = page.detail.map(|detail| detail_of(engine, detail, workers));
+    let page = known.index.mirror.browse(browser, heat, &question);
+    let detail = page.detail.map(|detail| detail_of(known, detail, workers));
     let mut rows = page.rows;
     let root = rows.iter_mut().find(|row| row.place == TreePlace::default());
     if let (Some(root), None, Some(_), Some(sharing)) = (root, &only, &within, page.sharing) {
@@ -107,7 +105,7 @@ pub(in crate::engine) fn of(
         all: page.all,
         cut: page.cut,
         anchor: page.anchor,
-        aliases: ranks.iter().map(|rank| engine.alias(*rank)).collect(),
+        aliases: ranks.iter().map(|rank| known.fleet.alias(*rank)).collect(),
         ranks,
         rank_count: present().count(),
         block_size: block_size(workers),
@@ -130,27 +128,27 @@ fn block_size(workers: &[WorkerRow]) -> Option<u32> {
     sizes.all(|size| size == first).then_some(first)
 }
 
-fn detail_of(engine: &Engine, detail: Detail, workers: &[WorkerRow]) -> TreeDetail {
+fn detail_of(known: &Knowledge, detail: Detail, workers: &[WorkerRow]) -> TreeDetail {
     let routable = detail.shares.iter().any(|share| share.overlap.is_some());
     let reach = detail.above.filter(|_| routable).map(|above| above + detail.blocks);
-    let (claimed, plain) = (weight(engine), is_plain(engine));
+    let (claimed, plain) = (weight(known), is_plain(known));
     let mut shares: Vec<TreeShare> = Vec::new();
-    let mut known: Vec<WorkerRank> =
+    let mut present: Vec<WorkerRank> =
         workers.iter().filter(|row| !row.gone).map(|row| row.rank).collect();
     // Whoever has most of it comes first where not all can be told.
-    if known.len() > SHARES {
+    if present.len() > SHARES {
         let has = |rank: &WorkerRank| {
             let share = detail.shares.iter().find(|share| share.rank == *rank);
             share.map_or((0, 0), |share| (share.overlap.unwrap_or(0), share.below))
         };
-        known.sort_by_cached_key(|rank| std::cmp::Reverse(has(rank)));
+        present.sort_by_cached_key(|rank| std::cmp::Reverse(has(rank)));
     }
-    let more_shares = known.len().saturating_sub(SHARES);
-    for rank in known.into_iter().take(SHARES) {
+    let more_shares = present.len().saturating_sub(SHARES);
+    for rank in present.into_iter().take(SHARES) {
         let found = detail.shares.iter().find(|share| share.rank == rank);
         let overlap = reach.map(|_| found.and_then(|share| share.overlap).unwrap_or(0));
         let prefill = reach.zip(overlap).map(|(reach, overlap)| reach.saturating_sub(overlap));
-        let (own_weight, decode) = active(engine, rank);
+        let (own_weight, decode) = active(known, rank);
         let weight = own_weight.or(claimed);
         let cost = match (weight, prefill, &decode) {
             (Some(weight), Some(prefill), Some(decode)) if plain => {
@@ -160,7 +158,7 @@ fn detail_of(engine: &Engine, detail: Detail, workers: &[WorkerRow]) -> TreeDeta
         };
         shares.push(TreeShare {
             rank,
-            alias: engine.alias(rank),
+            alias: known.fleet.alias(rank),
             overlap,
             below: found.map_or(0, |share| share.below),
             prefill,
@@ -180,20 +178,20 @@ fn detail_of(engine: &Engine, detail: Detail, workers: &[WorkerRow]) -> TreeDeta
         more_shares,
         counted: detail.counted,
         plain_cost: plain,
-        agreement: agreement(engine, workers, &detail.node),
+        agreement: agreement(known, workers, &detail.node),
     }
 }
 
 /// Returns the weight of the prefill term and the blocks decoding on `rank`, as routers said last.
-fn active(engine: &Engine, rank: WorkerRank) -> (Option<f64>, Option<Sourced<f64>>) {
-    let term = engine.explorer.said.get(&rank).and_then(|said| said.cost);
+fn active(known: &Knowledge, rank: WorkerRank) -> (Option<f64>, Option<Sourced<f64>>) {
+    let term = known.index.explorer.said.get(&rank).and_then(|said| said.cost);
     let logged = term.map(|(_, value, at)| Sourced {
         value,
         source: String::from("a router's formula"),
         at,
     });
     let record: Option<&RankRecord> =
-        engine.workers.ranks().iter().find(|record| record.rank == rank);
+        known.fleet.workers.ranks().iter().find(|record| record.rank == rank);
     let load = record.and_then(|record| record.load.as_ref());
     let told = load.map(|load| Sourced {
         value: load.value.decode_blocks as f64,
@@ -211,20 +209,20 @@ fn active(engine: &Engine, rank: WorkerRank) -> (Option<f64>, Option<Sourced<f64
 /// Returns true when the cost is prefill by its weight and what is decoding, as a log spells it or as the
 /// version has it. Dynamo 1.6.1 adds credits, decay and requests (dynamo-kv-router 1.6.1,
 /// `scheduling/selector.rs`).
-fn is_plain(engine: &Engine) -> bool {
-    let spelled = engine.explorer.said.values().any(|said| said.cost.is_some());
-    let told = engine.options.version.as_ref().and_then(|(text, _)| Release::parse(text));
-    let newest = told.or(engine.versions.family().releases.most);
+fn is_plain(known: &Knowledge) -> bool {
+    let spelled = known.index.explorer.said.values().any(|said| said.cost.is_some());
+    let told = known.options.version.as_ref().and_then(|(text, _)| Release::parse(text));
+    let newest = told.or(known.fleet.versions.family().releases.most);
     spelled || newest.is_some_and(|release| release < release::COST_HAS_CREDITS)
 }
 
 /// Returns the weight of the prefill term: as a router's log spells it, or as it was set.
-fn weight(engine: &Engine) -> Option<f64> {
-    let spelled = engine.explorer.said.values().filter_map(|said| said.cost);
+fn weight(known: &Knowledge) -> Option<f64> {
+    let spelled = known.index.explorer.said.values().filter_map(|said| said.cost);
     if let Some((value, ..)) = spelled.max_by_key(|(_, _, at)| *at) {
         return Some(value);
     }
-    let claims = engine.claims.all().filter(|it| it.claim.what == ClaimWhat::OverlapWeight);
+    let claims = known.fleet.claims.all().filter(|it| it.claim.what == ClaimWhat::OverlapWeight);
     let best = claims.max_by_key(|stored| (stored.claim.basis, stored.last))?;
     match best.claim.value {
         ClaimValue::Millionths(value) => Some(value as f64 / 1e6),
@@ -234,14 +232,14 @@ fn weight(engine: &Engine) -> Option<f64> {
 }
 
 /// Returns what routers last said of the size of their index, by rank.
-fn agreement(engine: &Engine, workers: &[WorkerRow], node: &TreeNode) -> Vec<TreeAgreement> {
+fn agreement(known: &Knowledge, workers: &[WorkerRow], node: &TreeNode) -> Vec<TreeAgreement> {
     if matches!(node, TreeNode::Orphans | TreeNode::Detached | TreeNode::Missing(_)) {
         return Vec::new();
     }
     let said = |row: &WorkerRow| {
-        let size = engine.explorer.said.get(&row.rank)?.size?;
+        let size = known.index.explorer.said.get(&row.rank)?.size?;
         Some(TreeAgreement {
-            alias: engine.alias(row.rank),
+            alias: known.fleet.alias(row.rank),
             router: size.router,
             mirror: (size.before, size.after),
             at: size.at,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::{ClaimOf, ClaimWhat, Subject, Timestamp};
-use crate::engine::Engine;
+use crate::engine::Knowledge;
 use crate::model::{RankRecord, Tally};
 use crate::snapshot::{MemoryRow, Sourced};
 
@@ -21,29 +21,29 @@ const LATELY: Duration = Duration::from_secs(300);
 
 type Figure = Option<Sourced<f64>>;
 
-pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<MemoryRow> {
-    let ranks = engine.workers.ranks().iter().filter(|record| {
-        super::is_chosen(engine, &Subject::Worker(record.rank.worker))
-            && !engine.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
+pub(super) fn rows(known: &Knowledge, at: Timestamp) -> Vec<MemoryRow> {
+    let ranks = known.fleet.workers.ranks().iter().filter(|record| {
+        known.setup().is_chosen(&Subject::Worker(record.rank.worker))
+            && !known.fleet.workers.worker(record.rank.worker).is_some_and(|worker| worker.gone)
     });
-    ranks.take(RANK_LIMIT).map(|record| row(engine, record, at)).collect()
+    ranks.take(RANK_LIMIT).map(|record| row(known, record, at)).collect()
 }
 
-fn row(engine: &Engine, record: &RankRecord, at: Timestamp) -> MemoryRow {
-    let room = Room::of(engine, record);
-    let churn = Churn::of(engine, record, at);
-    let held = engine.mirror.counts(record.rank).held[0];
+fn row(known: &Knowledge, record: &RankRecord, at: Timestamp) -> MemoryRow {
+    let room = Room::of(known, record);
+    let churn = Churn::of(known, record, at);
+    let held = known.index.mirror.counts(record.rank).held[0];
     let held = sourced(held as f64, "blocks by KV events", at);
-    let known = counts_all(record).then_some(held);
+    let held = counts_all(record).then_some(held);
     let pressure = ratio(churn.working_set.as_ref(), room.blocks.as_ref());
     MemoryRow {
-        alias: engine.workers.alias(record.rank.worker),
+        alias: known.fleet.workers.alias(record.rank.worker),
         rank: record.rank,
-        fill: ratio(known.as_ref(), room.blocks.as_ref()),
+        fill: ratio(held.as_ref(), room.blocks.as_ref()),
         active: super::utilization(record, room.capacity.as_ref()),
-        residency: ratio(known.as_ref(), churn.stored.as_ref()),
-        over_commit: over_commit(engine, &room, at),
-        weight_bytes: room.claim(engine, ClaimWhat::WeightBytes, ""),
+        residency: ratio(held.as_ref(), churn.stored.as_ref()),
+        over_commit: over_commit(known, &room, at),
+        weight_bytes: room.claim(known, ClaimWhat::WeightBytes, ""),
         kv_bytes: room.bytes,
         token_bytes: room.token_bytes,
         block_tokens: room.block,
@@ -77,11 +77,11 @@ struct Room {
 }
 
 impl Room {
-    fn of(engine: &Engine, record: &RankRecord) -> Self {
-        let worker = engine.workers.worker(record.rank.worker);
+    fn of(known: &Knowledge, record: &RankRecord) -> Self {
+        let worker = known.fleet.workers.worker(record.rank.worker);
         let pod = worker.and_then(|worker| worker.pod.as_deref());
         let subjects = super::subjects(record, pod);
-        let capacity = super::capacity(engine, record, &subjects);
+        let capacity = super::capacity(&known.fleet.claims, record, &subjects);
         let mut room = Self {
             subjects,
             capacity,
@@ -94,12 +94,12 @@ impl Room {
         room.block = super::room::sizes(record)
             .iter()
             .copied()
-            .find_map(|of| room.claim_of(engine, ClaimWhat::BlockSize, of, "tokens per block"));
+            .find_map(|of| room.claim_of(known, ClaimWhat::BlockSize, of, "tokens per block"));
         room.blocks = room.capacity.as_ref().map(|capacity| {
             sourced(capacity.value as f64, &format!("blocks by {}", capacity.source), capacity.at)
         });
         room.tokens = room
-            .claim(engine, ClaimWhat::KvCacheTokens, "tokens")
+            .claim(known, ClaimWhat::KvCacheTokens, "tokens")
             .or_else(|| product(room.blocks.as_ref(), room.block.as_ref()));
         if room.blocks.is_none() {
             room.blocks = ratio(room.tokens.as_ref(), room.block.as_ref());
@@ -108,19 +108,19 @@ impl Room {
                 Sourced { value, source: blocks.source.clone(), at: blocks.at }
             });
         }
-        room.bytes = room.claim(engine, ClaimWhat::KvCacheBytes, "bytes");
+        room.bytes = room.claim(known, ClaimWhat::KvCacheBytes, "bytes");
         room.token_bytes = room
-            .claim(engine, ClaimWhat::KvTokenBytes, "bytes")
+            .claim(known, ClaimWhat::KvTokenBytes, "bytes")
             .or_else(|| ratio(room.bytes.as_ref(), room.tokens.as_ref()));
         room
     }
 
-    fn claim(&self, engine: &Engine, what: ClaimWhat, unit: &str) -> Figure {
-        self.claim_of(engine, what, ClaimOf::Engine, unit)
+    fn claim(&self, known: &Knowledge, what: ClaimWhat, unit: &str) -> Figure {
+        self.claim_of(known, what, ClaimOf::Engine, unit)
     }
 
-    fn claim_of(&self, engine: &Engine, what: ClaimWhat, of: ClaimOf, unit: &str) -> Figure {
-        let (value, stored) = engine.claims.count(what, of, &self.subjects)?;
+    fn claim_of(&self, known: &Knowledge, what: ClaimWhat, of: ClaimOf, unit: &str) -> Figure {
+        let (value, stored) = known.fleet.claims.count(what, of, &self.subjects)?;
         let source = if unit.is_empty() {
             stored.claim.source.to_string()
         } else {
@@ -139,12 +139,14 @@ struct Churn {
 }
 
 impl Churn {
-    fn of(engine: &Engine, record: &RankRecord, at: Timestamp) -> Self {
+    fn of(known: &Knowledge, record: &RankRecord, at: Timestamp) -> Self {
         // A worker that came since then stored nothing before.
         let began = record.first_event.unwrap_or_default().max(record.born);
-        let since = at.before(LATELY).max(engine.since_kv()).max(began);
+        let since = at.before(LATELY).max(known.times.since_kv()).max(began);
         let mut tally = Tally::default();
-        record.buckets.since(Some(engine.slots.of(since)), None, |counts, _| tally.add(counts));
+        record
+            .buckets
+            .since(Some(known.times.slots.of(since)), None, |counts, _| tally.add(counts));
         let seconds = at.since(since).as_secs_f64();
         let span = format!("in {seconds:.0} s, KV events");
         let rate = |blocks: u64| {
@@ -172,11 +174,11 @@ impl Churn {
 
 /// Tokens of as many requests as may run at once, against the room for tokens. Of mean length: the
 /// longest ones need more.
-fn over_commit(engine: &Engine, room: &Room, at: Timestamp) -> Figure {
+fn over_commit(known: &Knowledge, room: &Room, at: Timestamp) -> Figure {
     let running = [ClaimOf::Card, ClaimOf::Engine]
         .into_iter()
-        .find_map(|of| room.claim_of(engine, ClaimWhat::MaxNumSeqs, of, "requests at once"));
-    let length = engine.router.mean_sequence();
+        .find_map(|of| room.claim_of(known, ClaimWhat::MaxNumSeqs, of, "requests at once"));
+    let length = known.routing.router.mean_sequence();
     let length = length.map(|mean| sourced(mean, "mean tokens by frontends' metrics", at));
     ratio(product(running.as_ref(), length.as_ref()).as_ref(), room.tokens.as_ref())
 }

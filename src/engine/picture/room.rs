@@ -3,19 +3,18 @@
 use super::router::whole;
 use super::sourced;
 use crate::domain::{Basis, ClaimOf, ClaimWhat, Subject};
-use crate::engine::Engine;
-use crate::model::RankRecord;
+use crate::model::{Claims, RankRecord};
 use crate::snapshot::Sourced;
 
 /// Returns the blocks that a rank has room for, as rules may judge by: the card wins, then a router's
 /// log, then the engine's own log or arguments, then its metrics.
 pub(in crate::engine) fn capacity(
-    engine: &Engine,
+    claims: &Claims,
     record: &RankRecord,
     subjects: &[Subject],
 ) -> Option<Sourced<u64>> {
     let claimed = |of| {
-        let (value, stored) = engine.claims.count(ClaimWhat::TotalKvBlocks, of, subjects)?;
+        let (value, stored) = claims.count(ClaimWhat::TotalKvBlocks, of, subjects)?;
         let source = stored.claim.source.to_string();
         Some(Sourced { value, source, at: stored.last })
     };
@@ -28,15 +27,15 @@ pub(in crate::engine) fn capacity(
 /// Returns the blocks that a rank has room for, as they are shown. Hybrid models keep several caches for each
 /// token, so that fewer tokens fit than all blocks would hold: then the engine's own count of tokens is meant.
 pub(super) fn shown(
-    engine: &Engine,
+    claims: &Claims,
     record: &RankRecord,
     subjects: &[Subject],
     capacity: Option<Sourced<u64>>,
 ) -> Option<Sourced<u64>> {
-    let told = || told(engine, record, subjects);
+    let told = || told(claims, record, subjects);
     let Some(capacity) = capacity else { return told() };
-    let fits = tokens(engine, record, subjects)
-        .and_then(|tokens| in_blocks(engine, record, subjects, &tokens))
+    let fits = tokens(claims, record, subjects)
+        .and_then(|tokens| in_blocks(claims, record, subjects, &tokens))
         // Rounding is no other cache.
         .filter(|fits| fits.value > 0 && fits.value * 10 < capacity.value * 9);
     Some(fits.unwrap_or(capacity))
@@ -45,14 +44,14 @@ pub(super) fn shown(
 /// Returns the same of what is good enough to be shown, and too little to judge by: tokens, which
 /// hybrid models share among several caches; what vLLM is configured with; and what a frontend read of
 /// its model, whichever worker that came from.
-fn told(engine: &Engine, record: &RankRecord, subjects: &[Subject]) -> Option<Sourced<u64>> {
+fn told(claims: &Claims, record: &RankRecord, subjects: &[Subject]) -> Option<Sourced<u64>> {
     let adopted = || {
-        let (value, stored) = engine.claims.any_count(ClaimWhat::TotalKvBlocks, ClaimOf::Router)?;
+        let (value, stored) = claims.any_count(ClaimWhat::TotalKvBlocks, ClaimOf::Router)?;
         let source = stored.claim.source.to_string();
         Some(Sourced { value, source, at: stored.last })
     };
-    tokens(engine, record, subjects)
-        .and_then(|tokens| in_blocks(engine, record, subjects, &tokens))
+    tokens(claims, record, subjects)
+        .and_then(|tokens| in_blocks(claims, record, subjects, &tokens))
         .filter(|blocks| blocks.value > 0)
         .or_else(|| record.scraped.configured.as_ref().map(sourced))
         .or_else(adopted)
@@ -60,7 +59,7 @@ fn told(engine: &Engine, record: &RankRecord, subjects: &[Subject]) -> Option<So
 
 /// Returns the blocks in use: counted, or the share in use of the room.
 pub(super) fn used(
-    engine: &Engine,
+    claims: &Claims,
     record: &RankRecord,
     subjects: &[Subject],
     capacity: Option<&Sourced<u64>>,
@@ -68,7 +67,7 @@ pub(super) fn used(
     let counted = || record.used_blocks.as_ref().map(sourced);
     let of_tokens = || {
         let tokens = record.scraped.used_tokens.as_ref().map(sourced)?;
-        in_blocks(engine, record, subjects, &tokens)
+        in_blocks(claims, record, subjects, &tokens)
     };
     let of_share = || {
         let (share, room) = (record.utilization.as_ref()?, capacity?);
@@ -99,8 +98,8 @@ pub(in crate::engine) fn utilization(
 }
 
 /// Returns the tokens that a rank has room for. What it was only told to have is a bound.
-fn tokens(engine: &Engine, record: &RankRecord, subjects: &[Subject]) -> Option<Sourced<u64>> {
-    let claim = engine.claims.count(ClaimWhat::KvCacheTokens, ClaimOf::Engine, subjects);
+fn tokens(claims: &Claims, record: &RankRecord, subjects: &[Subject]) -> Option<Sourced<u64>> {
+    let claim = claims.count(ClaimWhat::KvCacheTokens, ClaimOf::Engine, subjects);
     let observed = claim.filter(|(_, stored)| stored.claim.basis == Basis::Observed);
     observed
         .map(|(value, stored)| Sourced {
@@ -123,12 +122,12 @@ pub(super) fn sizes(record: &RankRecord) -> &'static [ClaimOf] {
 }
 
 fn in_blocks(
-    engine: &Engine,
+    claims: &Claims,
     record: &RankRecord,
     subjects: &[Subject],
     tokens: &Sourced<u64>,
 ) -> Option<Sourced<u64>> {
-    let size = |of: &ClaimOf| engine.claims.count(ClaimWhat::BlockSize, *of, subjects);
+    let size = |of: &ClaimOf| claims.count(ClaimWhat::BlockSize, *of, subjects);
     let (size, stored) = sizes(record).iter().find_map(size).filter(|(size, _)| *size > 0)?;
     let source = format!("{} / {size} tokens by {}", tokens.source, stored.claim.source);
     Some(Sourced { value: tokens.value / size, source, at: tokens.at })
@@ -146,8 +145,8 @@ mod tests {
     /// Returns the row of a worker whose pod says these metrics and log lines.
     fn row(metrics: &'static str, lines: &[&'static str]) -> WorkerRow {
         let mut engine = Engine::new(EngineOptions::default());
-        engine.workers.set_pod(WorkerRank::new(7, 0).worker, &"worker".into());
-        engine.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
+        engine.known.fleet.workers.set_pod(WorkerRank::new(7, 0).worker, &"worker".into());
+        engine.known.fleet.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
         let scrape = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
         let log = || Origin::Log {
             namespace: "demo".into(),
@@ -199,8 +198,8 @@ mod tests {
         let text = "trtllm_kv_cache_utilization 0.42\ntrtllm_kv_cache_hit_rate 0.5\n\
                     dynamo_component_total_blocks 5000\n";
         let mut engine = Engine::new(EngineOptions::default());
-        engine.workers.set_pod(WorkerRank::new(7, 0).worker, &"worker".into());
-        engine.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
+        engine.known.fleet.workers.set_pod(WorkerRank::new(7, 0).worker, &"worker".into());
+        engine.known.fleet.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
         let scrape = Origin::Metrics { pod: "worker".into(), url: "/metrics".into() };
         engine.ingest(&[Frame::new(AT, scrape, text)]);
         let mut after = |seconds| {
@@ -220,7 +219,7 @@ mod tests {
         let text = "dynamo_frontend_worker_active_decode_blocks{worker_id=\"7\"} 5\n\
                     dynamo_frontend_worker_active_prefill_tokens{worker_id=\"7\"} 640\n";
         let mut engine = Engine::new(EngineOptions::default());
-        engine.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
+        engine.known.fleet.workers.rank_mut(WorkerRank::new(7, 0)).unwrap();
         let scrape = Origin::Metrics { pod: "frontend".into(), url: "/metrics".into() };
         engine.ingest(&[Frame::new(AT, scrape, text)]);
         let mut load = |seconds| {

@@ -1,17 +1,20 @@
 //! What routers say, and their last decisions.
 
 use super::span;
+use crate::diagnose::Objectives;
 use crate::domain::{LatencyName, SourceState, Subject, Timestamp, WorkerId, WorkerRank};
-use crate::engine::{Engine, MINUTE};
-use crate::model::{DecisionRecord, OverlapBy, PodWarnings, RankRecord};
+use crate::engine::known::Routing;
+use crate::engine::meters::Meters;
+use crate::engine::{Knowledge, MINUTE};
+use crate::model::{DecisionRecord, Decisions, Latencies, OverlapBy, PodWarnings, RankRecord};
 use crate::snapshot::{
     DecisionRow, Felt, Latency, LiveRequests, RouterSummary, RoutingDetail, Series, ShareRow,
     TermRow, ViewQuery,
 };
 
-pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
-    let router = &engine.router;
-    let since = engine.since_logs();
+pub(super) fn summary(known: &Knowledge, at: Timestamp) -> RouterSummary {
+    let router = &known.routing.router;
+    let since = known.times.since_logs();
     let (routers, others): (Vec<_>, Vec<_>) = router
         .pods()
         .filter(|(_, warnings)| warnings.read)
@@ -21,13 +24,16 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
         read.then(|| routers.iter().map(|(_, warnings)| count(warnings)).sum())
     };
     let overlap = router.overlaps.best();
-    let (recent_parent_warnings, recent) = engine.meters.parent_warnings.recent(at, since, MINUTE);
+    let (recent_parent_warnings, recent) =
+        known.record.meters.parent_warnings.recent(at, since, MINUTE);
+    let objectives = &known.options.objectives;
+    let latency = |name| latency(&known.routing.latencies, objectives, name, at);
     RouterSummary {
         routers: routers.iter().map(|(pod, _)| pod.to_string()).collect(),
         decisions: router.decisions,
         decisions_zero_overlap: router.decisions_zero,
         routed: router.routed,
-        routed_per_second: engine.meters.routed.rate(at, since, MINUTE),
+        routed_per_second: known.record.meters.routed.rate(at, since, MINUTE),
         overlap_known: overlap.known,
         overlap_zero: overlap.zero,
         live: LiveRequests {
@@ -37,50 +43,62 @@ pub(super) fn summary(engine: &Engine, at: Timestamp) -> RouterSummary {
             parent_warnings: sum(|warnings| warnings.live_parent),
             remove_warnings: sum(|warnings| warnings.live_remove),
         },
-        mean_logit: mean_logit(engine, at),
+        mean_logit: mean_logit(&known.routing.decisions, at),
         last_tree_size: router.last_tree_size,
         overlap_weight: router.weight,
-        quiet: routers.is_empty() && all_followed(engine),
+        quiet: routers.is_empty() && all_followed(known),
         log_parent_warnings: sum(|warnings| warnings.parent),
         log_remove_warnings: sum(|warnings| warnings.remove),
         recent_parent_warnings,
-        recent_remove_warnings: engine.meters.remove_warnings.recent(at, since, MINUTE).0,
+        recent_remove_warnings: known.record.meters.remove_warnings.recent(at, since, MINUTE).0,
         recent,
         worker_log_warnings: (!others.is_empty())
             .then(|| others.iter().map(|(_, w)| w.parent + w.remove).sum()),
         block_size_inferred: router.fractions.block_size(),
         ttft_mean: router.ttft_mean(),
         queued: router.queued().map(whole),
-        ttft: latency(engine, LatencyName::FirstToken, at),
-        itl: latency(engine, LatencyName::InterToken, at),
-        duration: latency(engine, LatencyName::Request, at),
+        ttft: latency(LatencyName::FirstToken),
+        itl: latency(LatencyName::InterToken),
+        duration: latency(LatencyName::Request),
     }
 }
 
 /// Returns what users felt in the minute before `at`.
-pub(in crate::engine) fn felt_now(engine: &Engine, at: Timestamp) -> Felt {
-    let pair = |name| latency(engine, name, at).map(|found| [found.p50, found.p95]);
-    let overlaps = &engine.router.overlaps;
+pub(in crate::engine) fn felt_now(
+    routing: &Routing,
+    meters: &Meters,
+    objectives: &Objectives,
+    at: Timestamp,
+) -> Felt {
+    let pair = |name| {
+        latency(&routing.latencies, objectives, name, at).map(|found| [found.p50, found.p95])
+    };
+    let overlaps = &routing.router.overlaps;
     let by =
         OverlapBy::ALL.into_iter().find(|by| overlaps.is_best(*by)).unwrap_or(OverlapBy::Decision)
             as usize;
     let last = at.seconds();
     let first = (last + 1).saturating_sub(MINUTE.as_secs());
-    let known = engine.meters.overlap_known[by].sum(first, last);
-    let hit = engine.meters.overlap_hit[by].sum(first, last);
+    let known = meters.overlap_known[by].sum(first, last);
+    let hit = meters.overlap_hit[by].sum(first, last);
     Felt {
-        cached: engine.cached_tokens.share(at),
+        cached: routing.cached_tokens.share(at),
         found: (known > 0).then(|| hit as f64 / known as f64),
         first_token: pair(LatencyName::FirstToken),
         inter_token: pair(LatencyName::InterToken),
     }
 }
 
-fn latency(engine: &Engine, name: LatencyName, at: Timestamp) -> Option<Latency> {
-    let found = engine.latencies.percentiles(name, at)?;
+fn latency(
+    latencies: &Latencies,
+    objectives: &Objectives,
+    name: LatencyName,
+    at: Timestamp,
+) -> Option<Latency> {
+    let found = latencies.percentiles(name, at)?;
     let objective = match name {
-        LatencyName::FirstToken => engine.options.objectives.ttft_p95,
-        LatencyName::InterToken => engine.options.objectives.itl_p95,
+        LatencyName::FirstToken => objectives.ttft_p95,
+        LatencyName::InterToken => objectives.itl_p95,
         LatencyName::Request => None,
     };
     Some(Latency {
@@ -94,13 +112,13 @@ fn latency(engine: &Engine, name: LatencyName, at: Timestamp) -> Option<Latency>
 }
 
 /// Returns true while the logs of all pods are followed, and some of these are routers.
-fn all_followed(engine: &Engine) -> bool {
-    let notes = engine.sources.all().filter(|(name, _)| name.as_ref() == "logs");
+fn all_followed(known: &Knowledge) -> bool {
+    let notes = known.streams.sources.all().filter(|(name, _)| name.as_ref() == "logs");
     let whole = notes.filter_map(|(_, record)| record.note.as_ref()).any(|note| {
         let all = note.peers.is_some_and(|logs| logs.wanted > 0 && logs.reached >= logs.wanted);
         note.state == SourceState::Live && all
     });
-    whole && engine.cluster.pods().any(|record| record.pod.role.is_router())
+    whole && known.shown.cluster.pods().any(|record| record.pod.role.is_router())
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
@@ -108,24 +126,24 @@ pub(in crate::engine) fn whole(value: f64) -> u64 {
     value.round().clamp(0.0, 1e15) as u64
 }
 
-fn mean_logit(engine: &Engine, at: Timestamp) -> Option<f64> {
-    let recent = engine.decisions.last().iter().rev().take_while(|r| at.since(r.at) <= MINUTE);
+fn mean_logit(decisions: &Decisions, at: Timestamp) -> Option<f64> {
+    let recent = decisions.last().iter().rev().take_while(|r| at.since(r.at) <= MINUTE);
     let logits = recent.filter_map(|record| record.decision.logit);
     let (count, sum) = logits.fold((0_u32, 0.0), |(n, sum), logit| (n + 1, sum + logit));
     (count > 0).then(|| sum / f64::from(count))
 }
 
-pub(super) fn decisions(engine: &Engine, count: usize) -> Vec<DecisionRow> {
-    let ours = |record: &&DecisionRecord| is_ours(engine, record.decision.worker);
-    let last = engine.decisions.last().iter().rev().filter(ours).take(count);
-    let mut rows: Vec<_> = last.map(|record| row(engine, record)).collect();
+pub(super) fn decisions(known: &Knowledge, count: usize) -> Vec<DecisionRow> {
+    let ours = |record: &&DecisionRecord| is_ours(known, record.decision.worker);
+    let last = known.routing.decisions.last().iter().rev().filter(ours).take(count);
+    let mut rows: Vec<_> = last.map(|record| row(known, record)).collect();
     rows.reverse();
     rows
 }
 
 /// Returns false for a worker of another graph deployment than the chosen one.
-fn is_ours(engine: &Engine, worker: WorkerId) -> bool {
-    engine.options.dgd.is_none() || super::is_chosen(engine, &Subject::Worker(worker))
+fn is_ours(known: &Knowledge, worker: WorkerId) -> bool {
+    known.options.dgd.is_none() || known.setup().is_chosen(&Subject::Worker(worker))
 }
 
 /// Most ranks whose share is told.
@@ -133,32 +151,32 @@ const SHARES: usize = 64;
 
 /// Returns what the view of routing asks.
 pub(super) fn detail(
-    engine: &Engine,
+    known: &Knowledge,
     number: Option<u64>,
     query: &ViewQuery,
     at: Timestamp,
 ) -> RoutingDetail {
-    let last = engine.decisions.last();
+    let last = known.routing.decisions.last();
     let wanted = number.and_then(|number| last.iter().rfind(|record| record.number == number));
-    let ranks = engine.workers.ranks().iter().enumerate();
+    let ranks = known.fleet.workers.ranks().iter().enumerate();
     let mut ranks: Vec<_> = ranks
-        .filter(|(_, record)| record.routed > 0 && is_ours(engine, record.rank.worker))
+        .filter(|(_, record)| record.routed > 0 && is_ours(known, record.rank.worker))
         .collect();
     ranks.sort_by_key(|(_, record)| std::cmp::Reverse(record.routed));
     let share = |(index, record): &(usize, &RankRecord)| {
-        let series = engine.meters.routed_by_rank.get(*index);
-        let window = span::of_rank(engine, record, query, at);
+        let series = known.record.meters.routed_by_rank.get(*index);
+        let window = span::of_rank(known, record, query, at);
         ShareRow {
             rank: record.rank,
-            alias: engine.alias(record.rank),
+            alias: known.fleet.alias(record.rank),
             routed: record.routed,
-            per_second: series.map_or(0.0, |it| it.rate(at, engine.since_logs(), MINUTE)),
+            per_second: series.map_or(0.0, |it| it.rate(at, known.times.since_logs(), MINUTE)),
             series: Series { points: series.map_or_else(Vec::new, |it| it.points(&window)) },
         }
     };
-    let ttft = engine.meters.ttft.points(&span::window(engine, query, at));
+    let ttft = known.record.meters.ttft.points(&span::window(known, query, at));
     RoutingDetail {
-        decision: wanted.map(|record| row(engine, record)),
+        decision: wanted.map(|record| row(known, record)),
         shares: ranks.iter().take(SHARES).map(share).collect(),
         more: ranks.len().saturating_sub(SHARES),
         window: span::length_of_rank(query),
@@ -166,7 +184,7 @@ pub(super) fn detail(
     }
 }
 
-fn row(engine: &Engine, record: &DecisionRecord) -> DecisionRow {
+fn row(known: &Knowledge, record: &DecisionRecord) -> DecisionRow {
     let decision = &record.decision;
     let rank =
         WorkerRank { worker: decision.worker, dp_rank: decision.dp_rank.unwrap_or_default() };
@@ -177,7 +195,7 @@ fn row(engine: &Engine, record: &DecisionRecord) -> DecisionRow {
         request: decision.request.clone(),
         worker: decision.worker,
         dp_rank: decision.dp_rank,
-        alias: engine.alias(rank),
+        alias: known.fleet.alias(rank),
         logit: decision.logit,
         cached_blocks: decision.cached_blocks.or(record.overlap),
         tree_size: decision.tree_size,
@@ -188,7 +206,7 @@ fn row(engine: &Engine, record: &DecisionRecord) -> DecisionRow {
             .iter()
             .map(|term| TermRow {
                 rank: term.rank,
-                alias: engine.alias(term.rank),
+                alias: known.fleet.alias(term.rank),
                 logit: term.logit,
                 weight: term.weight,
                 prefill_blocks: term.prefill_blocks,

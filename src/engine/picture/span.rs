@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use crate::domain::Timestamp;
-use crate::engine::Engine;
+use crate::engine::Knowledge;
 use crate::metrics::{RANK_WINDOW, Window};
 use crate::model::RankRecord;
 use crate::snapshot::ViewQuery;
 
 /// Returns the window of a graph about everything.
-pub(super) fn window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Window {
-    let since = engine.times.first.unwrap_or(at);
+pub(super) fn window(known: &Knowledge, query: &ViewQuery, at: Timestamp) -> Window {
+    let since = known.times.first.unwrap_or(at);
     Window {
         now: query.until.map_or(at, |until| until.min(at)),
         since,
@@ -22,13 +22,13 @@ pub(super) fn window(engine: &Engine, query: &ViewQuery, at: Timestamp) -> Windo
 /// Returns the window of a graph about one rank, whose history is shorter than that of the totals. It
 /// begins when the rank is known to have been there: before that nothing is known of it.
 pub(super) fn of_rank(
-    engine: &Engine,
+    known: &Knowledge,
     record: &RankRecord,
     query: &ViewQuery,
     at: Timestamp,
 ) -> Window {
-    let window = window(engine, query, at);
-    let joined = engine.workers.worker(record.rank.worker).and_then(|worker| worker.joined);
+    let window = window(known, query, at);
+    let joined = known.fleet.workers.worker(record.rank.worker).and_then(|worker| worker.joined);
     let seen = joined.into_iter().chain(record.begun).min();
     Window {
         since: seen.map_or(window.since, |seen| seen.max(window.since)),

@@ -7,12 +7,15 @@ use super::{room, sourced};
 use crate::domain::{
     Backend, Basis, ClaimOf, ClaimValue, ClaimWhat, Counters, Pod, Subject, Timestamp,
 };
+use crate::engine::judge::Verdicts;
+use crate::engine::known::Knowledge;
 use crate::engine::meters::RankNow;
-use crate::engine::{Engine, MINUTE};
+use crate::engine::{Fleet, MINUTE};
 use crate::metrics::{RANK_WINDOW, Window};
+use crate::mirror::Mirror;
 use crate::model::{RankRecord, StoredClaim, WorkerRecord};
 use crate::snapshot::{
-    Belongs, BlockSizes, Knowledge, RateSet, RouterLoad, Series, Sourced, Totals, WorkerRow,
+    Belongs, BlockSizes, Knowledge as Past, RateSet, RouterLoad, Series, Sourced, Totals, WorkerRow,
 };
 
 /// The time over which a change of the blocks held is measured.
@@ -25,70 +28,70 @@ const ROW_POINTS: usize = 20;
 /// The time over which the use of KV blocks is judged.
 const LATELY: Duration = Duration::from_secs(30);
 
-pub(super) fn rows(engine: &Engine, at: Timestamp) -> Vec<WorkerRow> {
-    let mismatch = engine.finds(SIZES_DIFFER);
+pub(super) fn rows(known: &Knowledge, verdicts: &Verdicts, at: Timestamp) -> Vec<WorkerRow> {
+    let mismatch = verdicts.finds(SIZES_DIFFER);
     let proven = |index: usize| {
         let rank = u32::try_from(index).ok().filter(|_| mismatch)?;
-        engine.prefixes.reuse.publisher_size_of(rank)
+        known.routing.prefixes.reuse.publisher_size_of(rank)
     };
-    chosen(engine).map(|(index, record)| row(engine, (index, record), proven(index), at)).collect()
+    chosen(known).map(|(index, record)| row(known, (index, record), proven(index), at)).collect()
 }
 
 /// Returns the ranks of what was chosen, with their positions among all.
-fn chosen(engine: &Engine) -> impl Iterator<Item = (usize, &RankRecord)> {
+fn chosen(known: &Knowledge) -> impl Iterator<Item = (usize, &RankRecord)> {
     let ours = |(_, record): &(usize, &RankRecord)| {
-        super::cluster::is_chosen(engine, &Subject::Worker(record.rank.worker))
+        known.setup().is_chosen(&Subject::Worker(record.rank.worker))
     };
-    engine.workers.ranks().iter().enumerate().filter(ours)
+    known.fleet.workers.ranks().iter().enumerate().filter(ours)
 }
 
 fn row(
-    engine: &Engine,
+    known: &Knowledge,
     (index, record): (usize, &RankRecord),
     proven: Option<u32>,
     at: Timestamp,
 ) -> WorkerRow {
-    let worker = engine.workers.worker(record.rank.worker);
+    let worker = known.fleet.workers.worker(record.rank.worker);
     let pod = worker.and_then(|worker| worker.pod.as_deref());
-    let meter = engine.meters.ranks.get(index);
-    let counts = engine.mirror.counts(record.rank);
+    let meter = known.record.meters.ranks.get(index);
+    let counts = known.index.mirror.counts(record.rank);
     let subjects = subjects(record, pod);
-    let shown = pod.and_then(|pod| engine.cluster.pod(pod)).map(|record| &record.pod);
-    let capacity = room::capacity(engine, record, &subjects);
+    let shown = pod.and_then(|pod| known.shown.cluster.pod(pod)).map(|record| &record.pod);
+    let capacity = room::capacity(&known.fleet.claims, record, &subjects);
     let overlap = record.overlaps.best();
-    let gauges = engine.meters.gauges_by_rank.get(index);
+    let gauges = known.record.meters.gauges_by_rank.get(index);
     let lately = gauges.and_then(|gauges| gauges.utilization.steady(at, LATELY, CHANGE));
     let used = room::utilization(record, capacity.as_ref());
-    let capacity = room::shown(engine, record, &subjects, capacity);
+    let capacity = room::shown(&known.fleet.claims, record, &subjects, capacity);
     WorkerRow {
-        reading: super::catching_up(engine).is_some(),
-        alias: engine.workers.alias(record.rank.worker),
+        reading: super::catching_up(&known.streams.sources).is_some(),
+        alias: known.fleet.workers.alias(record.rank.worker),
         rank: record.rank,
         pod: pod.map(str::to_owned),
         node: shown.and_then(|pod| pod.node.as_ref()).map(ToString::to_string),
         role: shown.map(|pod| pod.role.name().to_owned()),
         gone: worker.is_some_and(|worker| worker.gone),
         left: worker.and_then(|worker| worker.left),
-        knowledge: if record.complete { Knowledge::Complete } else { Knowledge::SinceAttach },
+        knowledge: if record.complete { Past::Complete } else { Past::SinceAttach },
         accepted: counts.accepted[0],
         held: counts.held[0],
         change: gauges.and_then(|gauges| gauges.accepted.change(at, CHANGE)),
         tiers: counts.accepted,
-        belongs: belongs(engine, worker, shown, &subjects),
+        belongs: belongs(&known.fleet, worker, shown, &subjects),
         counters: record.counters,
         live: record.live,
         live_routed: record.live_routed,
-        rates: meter.map(|meter| meter.rate_set(at, engine.since_kv())).unwrap_or_default(),
-        block_size: block_sizes(engine, &subjects, proven, shown.and_then(|pod| pod.backend)),
-        used_blocks: room::used(engine, record, &subjects, capacity.as_ref()),
+        rates: meter.map(|meter| meter.rate_set(at, known.times.since_kv())).unwrap_or_default(),
+        block_size: block_sizes(&known.fleet, &subjects, proven, shown.and_then(|pod| pod.backend)),
+        used_blocks: room::used(&known.fleet.claims, record, &subjects, capacity.as_ref()),
         kv_lately: lately.or_else(|| used.as_ref().map(|used| used.value)),
         kv_utilization: used,
         capacity_blocks: capacity,
         hit_rate: record.hit_rate.as_ref().map(sourced),
         routed: record.routed,
-        routed_per_second: routed_per_second(engine, index, at),
+        routed_per_second: routed_per_second(known, index, at),
         mean_overlap: (overlap.known > 0).then(|| overlap.blocks / overlap.known as f64),
-        in_flight: engine.loads.of(record.rank, at).map(|load| super::whole(load.now)),
+        in_flight: known.fleet.loads.of(record.rank, at).map(|load| super::whole(load.now)),
         last_event: record.last_event,
         last_event_id: record.last_event_id,
         missing: record.ledger.missing,
@@ -105,13 +108,13 @@ fn row(
             at: load.at,
         }),
         orphan_share: meter.and_then(|meter| meter.orphan_share(at)),
-        stored_lately: stored_lately(engine, index, at),
+        stored_lately: stored_lately(known, index, at),
     }
 }
 
 /// Returns what a worker belongs to, by its pod where that is known.
 fn belongs(
-    engine: &Engine,
+    fleet: &Fleet,
     worker: Option<&WorkerRecord>,
     pod: Option<&Pod>,
     subjects: &[Subject],
@@ -121,21 +124,21 @@ fn belongs(
     Belongs {
         graph: pod.and_then(|pod| pod.graph.as_ref()).map(ToString::to_string),
         component: component.map(ToString::to_string),
-        model: model(engine, subjects).map(|model| model.to_string()),
+        model: fleet.model(subjects).map(|model| model.to_string()),
     }
 }
 
 /// Returns the requests routed to a rank per second over the last minute.
-fn routed_per_second(engine: &Engine, index: usize, at: Timestamp) -> f64 {
-    let routed = engine.meters.routed_by_rank.get(index);
-    routed.map_or(0.0, |series| series.rate(at, engine.since_logs(), MINUTE))
+fn routed_per_second(known: &Knowledge, index: usize, at: Timestamp) -> f64 {
+    let routed = known.record.meters.routed_by_rank.get(index);
+    routed.map_or(0.0, |series| series.rate(at, known.times.since_logs(), MINUTE))
 }
 
 /// Returns blocks stored per second over the last minutes, in the points of a graph in a row.
-fn stored_lately(engine: &Engine, index: usize, at: Timestamp) -> Series {
+fn stored_lately(known: &Knowledge, index: usize, at: Timestamp) -> Series {
     let window =
-        Window { now: at, since: engine.since_kv(), length: RANK_WINDOW, points: ROW_POINTS };
-    let meter = engine.meters.ranks.get(index).filter(|_| index < GRAPHED);
+        Window { now: at, since: known.times.since_kv(), length: RANK_WINDOW, points: ROW_POINTS };
+    let meter = known.record.meters.ranks.get(index).filter(|_| index < GRAPHED);
     Series { points: meter.map_or_else(Vec::new, |meter| meter.stored_blocks.points(&window)) }
 }
 
@@ -151,64 +154,56 @@ pub(in crate::engine) fn subjects(record: &RankRecord, pod: Option<&str>) -> Vec
 /// Returns how many blocks are held, and in use as engines report, of the ranks whose past is not
 /// known; none where no engine reports any. More than are in use says nothing: engines count a block
 /// that is only cached as free.
-pub(in crate::engine) fn coverage(engine: &Engine) -> Option<(u64, u64)> {
+pub(in crate::engine) fn coverage(known: &Knowledge) -> Option<(u64, u64)> {
     let warming = |it: &&RankRecord| it.last_event.is_some() && !it.complete && !it.lost;
     let (mut held, mut used) = (0, 0);
-    for record in engine.workers.ranks().iter().filter(warming) {
+    for record in known.fleet.workers.ranks().iter().filter(warming) {
         let in_use = record.used_blocks.as_ref().map(|measured| measured.value).or_else(|| {
-            let pod = engine.workers.worker(record.rank.worker).and_then(|w| w.pod.as_deref());
+            let pod = known.fleet.workers.worker(record.rank.worker).and_then(|w| w.pod.as_deref());
             let subjects = subjects(record, pod);
-            let capacity = room::capacity(engine, record, &subjects)?;
+            let capacity = room::capacity(&known.fleet.claims, record, &subjects)?;
             let share = room::utilization(record, Some(&capacity))?.value;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share")]
             Some((share * capacity.value as f64) as u64)
         });
         let in_use = in_use.unwrap_or(0);
         used += in_use;
-        held += engine.mirror.counts(record.rank).held[0].min(in_use);
+        held += known.index.mirror.counts(record.rank).held[0].min(in_use);
     }
     (used > 0).then_some((held, used))
 }
 
 /// Returns what every rank that did not leave holds and uses.
-pub(in crate::engine) fn ranks_now(engine: &Engine) -> Vec<RankNow> {
+pub(in crate::engine) fn ranks_now(fleet: &Fleet, mirror: &Mirror) -> Vec<RankNow> {
     let now = |(index, record): (usize, &RankRecord)| {
-        let worker = engine.workers.worker(record.rank.worker);
+        let worker = fleet.workers.worker(record.rank.worker);
         if worker.is_some_and(|worker| worker.gone) {
             return None;
         }
         let subjects = subjects(record, worker.and_then(|w| w.pod.as_deref()));
-        let used = room::utilization(record, room::capacity(engine, record, &subjects).as_ref());
+        let used =
+            room::utilization(record, room::capacity(&fleet.claims, record, &subjects).as_ref());
         Some(RankNow {
             index,
             rank: record.rank,
-            accepted: engine.mirror.counts(record.rank).accepted[0],
+            accepted: mirror.counts(record.rank).accepted[0],
             utilization: used.map(|sourced| sourced.value),
             hit_rate: record.hit_rate.as_ref().map(|measured| measured.value),
         })
     };
-    engine.workers.ranks().iter().enumerate().filter_map(now).collect()
-}
-
-/// Returns the model that a worker serves, when discovery says so.
-pub(in crate::engine) fn model(engine: &Engine, subjects: &[Subject]) -> Option<Arc<str>> {
-    let said = engine.claims.best(ClaimWhat::Model, &[ClaimOf::Card], subjects)?;
-    match &said.claim.value {
-        ClaimValue::Text(model) => Some(Arc::clone(model)),
-        ClaimValue::Count(_) | ClaimValue::Flag(_) | ClaimValue::Millionths(_) => None,
-    }
+    fleet.workers.ranks().iter().enumerate().filter_map(now).collect()
 }
 
 /// Returns the sizes that each says, and what is in effect where a setting is overruled: a live card beats the
-/// flag, which engines override. TensorRT-LLM's card says nothing of its engine.
+/// flag, which engines override. TensorRT-LLM's card says nothing of its known.
 fn block_sizes(
-    engine: &Engine,
+    fleet: &Fleet,
     subjects: &[Subject],
     proven: Option<u32>,
     backend: Option<Backend>,
 ) -> BlockSizes {
     let tokens = |size: u64| u32::try_from(size).ok();
-    let claimed = |of| engine.claims.count(ClaimWhat::BlockSize, of, subjects);
+    let claimed = |of| fleet.claims.count(ClaimWhat::BlockSize, of, subjects);
     let observed = |stored: &StoredClaim| stored.claim.basis == Basis::Observed;
     let card = claimed(ClaimOf::Card);
     let live = card.filter(|(_, stored)| observed(stored)).map(|(size, _)| size);
@@ -217,8 +212,8 @@ fn block_sizes(
         tokens(live.filter(|_| follows && !observed(stored)).unwrap_or(size))
     };
     let follows = backend.is_some_and(|backend| backend != Backend::TrtLlm);
-    let model = model(engine, subjects);
-    let router = engine.claims.count_for(ClaimWhat::BlockSize, ClaimOf::Router, model.as_deref());
+    let model = fleet.model(subjects);
+    let router = fleet.claims.count_for(ClaimWhat::BlockSize, ClaimOf::Router, model.as_deref());
     BlockSizes {
         proven,
         engine: in_effect(ClaimOf::Engine, follows),
@@ -228,19 +223,19 @@ fn block_sizes(
     }
 }
 
-pub(super) fn totals(engine: &Engine, rows: &[WorkerRow], at: Timestamp) -> Totals {
+pub(super) fn totals(known: &Knowledge, rows: &[WorkerRow], at: Timestamp) -> Totals {
     let mut counters = Counters::default();
     for row in rows {
         counters.add(&row.counters);
     }
     let present = rows.iter().filter(|row| !row.gone);
-    let known = present.filter_map(|row| row.kv_utilization.as_ref().map(|value| value.value));
-    let (count, sum) = known.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
-    let (accepted, held) = blocks(engine, rows);
-    let rates = match engine.options.dgd {
+    let used = present.filter_map(|row| row.kv_utilization.as_ref().map(|value| value.value));
+    let (count, sum) = used.fold((0_u32, 0.0), |(n, sum), value| (n + 1, sum + value));
+    let (accepted, held) = blocks(known, rows);
+    let rates = match known.options.dgd {
         None => {
-            let total = &engine.meters.total;
-            total.rate_set(at, engine.since_kv())
+            let total = &known.record.meters.total;
+            total.rate_set(at, known.times.since_kv())
         }
         Some(_) => RateSet::sum(rows.iter().map(|row| row.rates)),
     };
@@ -250,14 +245,14 @@ pub(super) fn totals(engine: &Engine, rows: &[WorkerRow], at: Timestamp) -> Tota
         accepted,
         held,
         kv_utilization: (count > 0).then(|| sum / f64::from(count)),
-        orphan_share: orphan_share(engine, at),
+        orphan_share: orphan_share(known, at),
     }
 }
 
 /// Returns the blocks accepted and held by those in `rows`, of the device tier.
-pub(super) fn blocks(engine: &Engine, rows: &[WorkerRow]) -> (u64, u64) {
-    if engine.options.dgd.is_none() {
-        let tree = engine.mirror.totals();
+pub(super) fn blocks(known: &Knowledge, rows: &[WorkerRow]) -> (u64, u64) {
+    if known.options.dgd.is_none() {
+        let tree = known.index.mirror.totals();
         return (tree.accepted, tree.held);
     }
     rows.iter().fold((0, 0), |(accepted, held), row| (accepted + row.accepted, held + row.held))
@@ -265,14 +260,25 @@ pub(super) fn blocks(engine: &Engine, rows: &[WorkerRow]) -> (u64, u64) {
 
 /// Returns refused stores of the chosen workers that are there as a share of their stores over the last
 /// minute: what one did that left is no news.
-fn orphan_share(engine: &Engine, at: Timestamp) -> Option<f64> {
+fn orphan_share(known: &Knowledge, at: Timestamp) -> Option<f64> {
     let is_there = |(_, record): &(usize, &RankRecord)| {
-        engine.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
+        known.fleet.workers.worker(record.rank.worker).is_none_or(|worker| !worker.gone)
     };
-    let meters = chosen(engine).filter(is_there);
-    let meters = meters.filter_map(|(index, _)| engine.meters.ranks.get(index));
+    let meters = chosen(known).filter(is_there);
+    let meters = meters.filter_map(|(index, _)| known.record.meters.ranks.get(index));
     let (stores, refused) = meters
         .map(|meter| meter.last_minute(at))
         .fold((0, 0), |(stores, refused), (more, bad)| (stores + more, refused + bad));
     (stores > 0).then(|| refused as f64 / stores as f64)
+}
+
+impl Fleet {
+    /// Returns the model that a worker serves, when discovery says so.
+    pub(in crate::engine) fn model(&self, subjects: &[Subject]) -> Option<Arc<str>> {
+        let said = self.claims.best(ClaimWhat::Model, &[ClaimOf::Card], subjects)?;
+        match &said.claim.value {
+            ClaimValue::Text(model) => Some(Arc::clone(model)),
+            ClaimValue::Count(_) | ClaimValue::Flag(_) | ClaimValue::Millionths(_) => None,
+        }
+    }
 }

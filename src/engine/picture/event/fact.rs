@@ -5,14 +5,14 @@ use crate::domain::{
     ClaimValue, Decision, Fact, FormulaTerm, LatencyName, LogWarning, RequestEvent, RequestPhase,
     SequenceHash, WarningKind,
 };
-use crate::engine::Engine;
+use crate::engine::Knowledge;
 
 /// Most hashes of a prompt that are told.
 const CHAIN: usize = 4;
 
 /// Adds the lines of `fact`.
-pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
-    let who = |rank| engine.alias(rank);
+pub(super) fn lines(known: &Knowledge, fact: &Fact, lines: &mut Vec<String>) {
+    let who = |rank| known.fleet.alias(rank);
     match fact {
         Fact::Envelope { topic, envelope, .. } => {
             lines.push(format!("MESSAGE {topic}"));
@@ -29,9 +29,9 @@ pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
             lines.push(format!("HIT {}", who(hit.rank)));
             named(lines, "overlap", format!("{} of {} blocks", hit.overlap_blocks, hit.isl_blocks));
         }
-        Fact::Request(request) => self::request(engine, request, lines),
-        Fact::Decision(decision) => self::decision(engine, decision, lines),
-        Fact::Formula(term) => formula(engine, term, lines),
+        Fact::Request(request) => self::request(known, request, lines),
+        Fact::Decision(decision) => self::decision(known, decision, lines),
+        Fact::Formula(term) => formula(known, term, lines),
         Fact::Overlap(overlap) => {
             lines.push(format!("OVERLAP {}", who(overlap.rank)));
             named(lines, "overlap", format!("{} blocks", overlap.overlap_blocks));
@@ -40,7 +40,7 @@ pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
             lines.push(format!("PROMPT {}", prompt.request));
             named(lines, "length", format!("{} tokens", prompt.tokens));
         }
-        Fact::Warning(warning) => self::warning(engine, warning, lines),
+        Fact::Warning(warning) => self::warning(known, warning, lines),
         Fact::RouterStart(start) => {
             lines.push(format!("START of {}", start.pod));
             named(lines, "router", if start.follows { "follows KV events" } else { "starts" });
@@ -51,7 +51,7 @@ pub(super) fn lines(engine: &Engine, fact: &Fact, lines: &mut Vec<String>) {
             named(lines, "verb", &refused.verb);
         }
         Fact::Departed { worker } => {
-            lines.push(format!("REMOVED by a router: {}", engine.workers.alias(*worker)));
+            lines.push(format!("REMOVED by a router: {}", known.fleet.workers.alias(*worker)));
         }
         Fact::BlockSizes(notice) => {
             lines.push(format!("BLOCK SIZES of {}", notice.pod));
@@ -66,9 +66,9 @@ fn said<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(|| "not reported".to_owned(), |value| value.to_string())
 }
 
-fn request(engine: &Engine, request: &RequestEvent, lines: &mut Vec<String>) {
+fn request(known: &Knowledge, request: &RequestEvent, lines: &mut Vec<String>) {
     lines.push(format!("REQUEST {}", request.request));
-    named(lines, "worker", engine.alias(request.rank));
+    named(lines, "worker", known.fleet.alias(request.rank));
     match &request.phase {
         RequestPhase::Added { isl, overlap, full_blocks, chain } => {
             named(lines, "step", "assigned to the worker");
@@ -87,8 +87,8 @@ fn request(engine: &Engine, request: &RequestEvent, lines: &mut Vec<String>) {
     }
 }
 
-fn decision(engine: &Engine, decision: &Decision, lines: &mut Vec<String>) {
-    let (alias, id) = (engine.workers.alias(decision.worker), decision.worker);
+fn decision(known: &Knowledge, decision: &Decision, lines: &mut Vec<String>) {
+    let (alias, id) = (known.fleet.workers.alias(decision.worker), decision.worker);
     lines.push(format!("DECISION of {}", decision.router));
     named(lines, "worker", format!("{alias}, id {id}"));
     named(lines, "logit", said(decision.logit));
@@ -96,14 +96,14 @@ fn decision(engine: &Engine, decision: &Decision, lines: &mut Vec<String>) {
     named(lines, "tree size", said(decision.tree_size));
 }
 
-fn formula(engine: &Engine, term: &FormulaTerm, lines: &mut Vec<String>) {
+fn formula(known: &Knowledge, term: &FormulaTerm, lines: &mut Vec<String>) {
     let FormulaTerm { logit, weight, prefill_blocks, decode_blocks, cached_blocks, .. } = term;
-    lines.push(format!("COST {}", engine.alias(term.rank)));
+    lines.push(format!("COST {}", known.fleet.alias(term.rank)));
     named(lines, "cost", format!("{logit} = {weight} x {prefill_blocks} + {decode_blocks}"));
     named(lines, "cached blocks", cached_blocks);
 }
 
-fn warning(engine: &Engine, warning: &LogWarning, lines: &mut Vec<String>) {
+fn warning(known: &Knowledge, warning: &LogWarning, lines: &mut Vec<String>) {
     let what = match warning.kind {
         WarningKind::ParentMissing { .. } => "parent block not found",
         WarningKind::RemoveMissing { .. } => "block to remove not found",
@@ -115,7 +115,7 @@ fn warning(engine: &Engine, warning: &LogWarning, lines: &mut Vec<String>) {
     };
     lines.push(format!("WARNING {what}"));
     named(lines, "log of", &warning.pod);
-    named(lines, "worker", said(warning.rank.map(|rank| engine.alias(rank))));
+    named(lines, "worker", said(warning.rank.map(|rank| known.fleet.alias(rank))));
     match warning.kind {
         WarningKind::ParentMissing { parent, blocks } => {
             named(lines, "parent", said(parent.map(hash)));

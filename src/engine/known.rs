@@ -1,0 +1,276 @@
+//! Everything that is known about a deployment: a plain value, divided by topic.
+//!
+//! `learn` writes it, `judge` and `picture` read it. Each function takes the topics that it needs.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::EngineOptions;
+use super::borrowers::Borrowers;
+use super::explorer::Explorer;
+use super::foreign::Foreign;
+use super::journal::Journal;
+use super::ledger::Accounts;
+use super::meters::Meters;
+use super::warm_up::WarmUp;
+use crate::domain::{Timestamp, WorkerId, WorkerRank};
+use crate::mirror::{Mirror, Semantics};
+use crate::model::{
+    CachedTokens, Channels, Claims, Cluster, Decisions, KnownMaps, Lacks, Latencies, Loads,
+    Refused, RejectLog, Returns, Reuse, Router, Slots, Sources, Versions, WorkerRecord, Workers,
+};
+use crate::wire::Shape;
+
+/// Everything that is known.
+pub(super) struct Knowledge {
+    /// The choices of the user.
+    pub(super) options: EngineOptions,
+    pub(super) times: Times,
+    pub(super) shown: Shown,
+    pub(super) fleet: Fleet,
+    pub(super) streams: Streams,
+    pub(super) routing: Routing,
+    pub(super) index: Index,
+    pub(super) record: Record,
+}
+
+impl Knowledge {
+    /// Returns the knowledge of somebody who saw nothing yet.
+    pub(super) fn new(options: EngineOptions) -> Self {
+        let index = Index {
+            mirror: Mirror::new(Semantics::PerBlock, options.memory_limit),
+            explorer: Explorer::default(),
+            warm_up: WarmUp::default(),
+        };
+        Self {
+            options,
+            times: Times::default(),
+            shown: Shown::default(),
+            fleet: Fleet::default(),
+            streams: Streams::default(),
+            routing: Routing::default(),
+            index,
+            record: Record::default(),
+        }
+    }
+
+    /// Returns how the deployment is set up.
+    pub(super) fn setup(&self) -> Setup<'_> {
+        Setup {
+            options: &self.options,
+            shown: &self.shown,
+            fleet: &self.fleet,
+            routing: &self.routing,
+        }
+    }
+}
+
+/// Kubernetes objects and discovery records.
+#[derive(Default)]
+pub(super) struct Shown {
+    pub(super) cluster: Cluster,
+    pub(super) maps: KnownMaps,
+    pub(super) borrowers: Borrowers,
+    pub(super) channels: Channels,
+}
+
+impl Shown {
+    /// Returns true while Kubernetes shows the pod of a worker.
+    pub(super) fn has_pod(&self, record: &WorkerRecord) -> bool {
+        record.pod.as_deref().is_some_and(|pod| self.cluster.pod(pod).is_some())
+    }
+
+    /// Returns true for pods that Kubernetes no longer shows.
+    pub(super) fn is_deleted(&self, pod: &str) -> bool {
+        self.cluster.pods().next().is_some() && self.cluster.pod(pod).is_none()
+    }
+}
+
+/// Workers, and the claims about them and about routers.
+#[derive(Default)]
+pub(super) struct Fleet {
+    pub(super) workers: Workers,
+    pub(super) claims: Claims,
+    pub(super) loads: Loads,
+    pub(super) versions: Versions,
+    pub(super) refused: Refused,
+    pub(super) served: Served,
+    pub(super) foreign: Foreign,
+}
+
+impl Fleet {
+    /// Returns the short name of a rank: `w0`, or `w0/1` where the rank is not the only one.
+    pub(super) fn alias(&self, rank: WorkerRank) -> String {
+        let alias = self.workers.alias(rank.worker);
+        if rank.dp_rank.0 == 0 { alias } else { format!("{alias}/{}", rank.dp_rank) }
+    }
+
+    /// Returns the positions of the ranks whose workers have not left.
+    pub(super) fn present_ranks(&self) -> Vec<u32> {
+        let ranks = self.workers.ranks().iter().enumerate();
+        let present = ranks.filter(|(_, record)| !self.is_gone(record.rank.worker));
+        present.filter_map(|(index, _)| u32::try_from(index).ok()).collect()
+    }
+
+    /// Returns true for a worker that left.
+    pub(super) fn is_gone(&self, worker: WorkerId) -> bool {
+        self.workers.worker(worker).is_some_and(|worker| worker.gone)
+    }
+
+    /// Returns when `worker` last published, or was last routed to.
+    pub(super) fn last_act(&self, worker: WorkerId) -> Option<Timestamp> {
+        let ranks = self.workers.ranks().iter().filter(|record| record.rank.worker == worker);
+        ranks.filter_map(|record| record.last_event.max(record.last_routed)).max()
+    }
+}
+
+/// Streams of messages: what came, what is missing, and which plane brings KV events.
+#[derive(Default)]
+pub(super) struct Streams {
+    pub(super) sources: Sources,
+    pub(super) rejects: RejectLog,
+    pub(super) deployment: Deployed,
+    pub(super) accounts: Accounts,
+    pub(super) history: History,
+}
+
+/// Routers: what they report, decide and lack, and what prefixes tell of them.
+#[derive(Default)]
+pub(super) struct Routing {
+    pub(super) router: Router,
+    pub(super) latencies: Latencies,
+    /// Prompt tokens that engines had cached.
+    pub(super) cached_tokens: CachedTokens,
+    pub(super) decisions: Decisions,
+    pub(super) prefixes: Prefixes,
+    pub(super) lacks: Lacks,
+}
+
+/// The copy of the routers' index.
+pub(super) struct Index {
+    pub(super) mirror: Mirror,
+    pub(super) explorer: Explorer,
+    pub(super) warm_up: WarmUp,
+}
+
+/// Series over time, and the last events in words.
+#[derive(Default)]
+pub(super) struct Record {
+    pub(super) meters: Meters,
+    pub(super) journal: Journal,
+}
+
+/// How a deployment is set up: its pods, its workers and their claims, and who routes.
+#[derive(Clone, Copy)]
+pub(super) struct Setup<'a> {
+    pub(super) options: &'a EngineOptions,
+    pub(super) shown: &'a Shown,
+    pub(super) fleet: &'a Fleet,
+    pub(super) routing: &'a Routing,
+}
+
+/// What is followed of prefixes, to tell a blind router from prompts that share nothing.
+#[derive(Debug, Default)]
+pub(super) struct Prefixes {
+    pub(super) reuse: Reuse,
+    pub(super) returns: Returns,
+    /// Until then nobody needs to follow chains: routers were seen to find prefixes.
+    pub(super) idle_until: Timestamp,
+}
+
+/// The models that workers serve, as far as it matters: one, or several.
+#[derive(Debug, Default)]
+pub(super) struct Served {
+    pub(super) first: Option<Arc<str>>,
+    pub(super) several: bool,
+}
+
+/// The times that were seen.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    /// When the first frame happened.
+    pub(super) first: Option<Timestamp>,
+    /// When the first frame arrived: from then on everything is watched.
+    pub(super) watched: Option<Timestamp>,
+    /// When the first KV event happened, which is earlier where history was read.
+    pub(super) kv: Option<Timestamp>,
+    /// When the first line of a log was written, which may be earlier as well.
+    pub(super) logs: Option<Timestamp>,
+    /// When the newest frame arrived.
+    pub(super) newest: Timestamp,
+    /// When the newest that is no note of a source did; none so far.
+    pub(super) told: Option<Timestamp>,
+    /// When the last thing happened that is counted: a KV event, a request, a warning.
+    pub(super) active: Timestamp,
+    /// The latest time at which anything happened.
+    pub(super) cursor: Timestamp,
+    /// The second of the last message of a stream's history.
+    pub(super) history: u64,
+    /// The seconds in which things are counted.
+    pub(super) slots: Slots,
+    /// How many frames came.
+    pub(super) frames: u64,
+}
+
+/// What was found out about the deployment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Deployed {
+    pub(super) namespace: Option<Arc<str>>,
+    pub(super) shape: Option<Shape>,
+    pub(super) plane: Option<&'static str>,
+    /// True when events of two families of versions were seen.
+    pub(super) mixed: bool,
+}
+
+/// What was read of the past.
+#[derive(Clone, Debug, Default)]
+pub(super) struct History {
+    /// Streams that were read from their first message.
+    pub(super) whole: BTreeSet<Arc<str>>,
+    /// Streams whose first messages had been deleted.
+    pub(super) aged: BTreeSet<Arc<str>>,
+    /// Messages that are known to be missing.
+    pub(super) lost: u64,
+    /// Of those, the ones that passed by while kvtop's own connection was away.
+    pub(super) missed: u64,
+}
+
+/// Most streams whose history is told apart; a deployment has a few.
+const STREAM_LIMIT: usize = 256;
+
+impl History {
+    /// Notes how much of a stream there was to be read.
+    pub(super) fn note(&mut self, stream: &Arc<str>, whole: bool) {
+        let streams = if whole { &mut self.whole } else { &mut self.aged };
+        if streams.len() < STREAM_LIMIT {
+            streams.insert(Arc::clone(stream));
+        }
+    }
+
+    /// Returns true while no stream's history was read.
+    pub(super) fn is_empty(&self) -> bool {
+        self.whole.is_empty() && self.aged.is_empty()
+    }
+
+    /// Returns true when every stream was read from its first message.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.whole.is_empty() && self.aged.is_empty()
+    }
+}
+
+impl Times {
+    /// Returns true for what happened after kvtop began to watch: anything earlier was read back.
+    pub(super) fn is_live(&self, at: Timestamp) -> bool {
+        self.watched.is_some_and(|watched| at >= watched)
+    }
+
+    /// Returns the time from which rates of KV events are measured.
+    pub(super) fn since_kv(&self) -> Timestamp {
+        self.kv.into_iter().chain(self.watched).min().unwrap_or(self.cursor)
+    }
+
+    /// Returns the time from which rates of log lines are measured.
+    pub(super) fn since_logs(&self) -> Timestamp {
+        self.logs.into_iter().chain(self.watched).min().unwrap_or(self.cursor)
+    }
+}
