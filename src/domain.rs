@@ -7,6 +7,7 @@ mod claim;
 mod cluster;
 mod count;
 mod fact;
+mod fast_map;
 mod finding;
 mod gauge;
 mod id;
@@ -33,6 +34,7 @@ pub use fact::{
     Gauge, Histogram, HitRate, LatencyName, LogWarning, Membership, Overlap, Prompt,
     RegistrationRefused, RequestEvent, RequestPhase, RouterStart, Transport, WarningKind,
 };
+pub use fast_map::{FastMap, NumberHasher, NumberHashing};
 pub use finding::{Grade, RESOLVED_AFTER, Severity, Stake, Topic};
 pub use gauge::GaugeName;
 pub use id::{DpRank, InstanceId, SequenceHash, TokensHash, WorkerId, WorkerRank};

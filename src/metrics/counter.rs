@@ -13,6 +13,8 @@ pub struct CountSeries {
     capacity: usize,
     /// The newest second that was counted.
     newest: u64,
+    /// The place of the newest second, where nearly everything is counted.
+    last: usize,
     /// Counts before this second are dropped.
     from: u64,
 }
@@ -20,7 +22,7 @@ pub struct CountSeries {
 impl CountSeries {
     /// Returns an empty series of the last `capacity` seconds.
     pub fn new(capacity: usize) -> Self {
-        Self { counts: Vec::new(), capacity: capacity.max(1), newest: 0, from: 0 }
+        Self { counts: Vec::new(), capacity: capacity.max(1), newest: 0, last: 0, from: 0 }
     }
 
     /// Frees its memory: what was counted is forgotten, and nothing is known until something is counted.
@@ -37,6 +39,7 @@ impl CountSeries {
         if self.counts.is_empty() {
             self.counts = vec![0; self.capacity];
             self.newest = second;
+            self.last = self.slot(second);
             self.from = self.from.min(second);
         }
         if second > self.newest {
@@ -46,10 +49,11 @@ impl CountSeries {
                 self.counts[slot] = 0;
             }
             self.newest = second;
+            self.last = self.slot(second);
         } else if self.newest - second >= self.capacity as u64 {
             return;
         }
-        let slot = self.slot(second);
+        let slot = if second == self.newest { self.last } else { self.slot(second) };
         self.counts[slot] = self.counts[slot].saturating_add(times);
     }
 

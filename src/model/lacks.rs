@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{Block, SequenceHash, Timestamp};
+use crate::domain::{Block, FastMap, SequenceHash, Timestamp};
 
 /// Most stored blocks whose time is remembered; of more, a sample is.
 const STORED_LIMIT: usize = 131_072;
@@ -52,7 +52,7 @@ pub struct Stored {
 pub struct Lacks {
     /// Hashes with one of these bits are not followed.
     mask: u64,
-    stored: HashMap<(u32, SequenceHash), Stored>,
+    stored: FastMap<(u32, SequenceHash), Stored>,
     missed: HashMap<(Arc<str>, u32, SequenceHash), Lack>,
     /// Refusals from before are forgotten.
     forgot: Option<Timestamp>,

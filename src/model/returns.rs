@@ -1,8 +1,6 @@
 //! Blocks that are stored again after they were removed: what a cache that is too small looks like.
 
-use std::collections::HashMap;
-
-use crate::domain::{Block, SequenceHash};
+use crate::domain::{Block, FastMap, SequenceHash};
 
 /// One block in sixteen is followed.
 const SAMPLE_MASK: u64 = 0xF0;
@@ -16,7 +14,7 @@ const SPAN: u64 = 600;
 /// Remembers a sample of removed blocks.
 #[derive(Debug, Default)]
 pub struct Returns {
-    removed: HashMap<(u32, SequenceHash), u64>,
+    removed: FastMap<(u32, SequenceHash), u64>,
 }
 
 impl Returns {

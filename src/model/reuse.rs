@@ -6,11 +6,11 @@
 
 mod votes;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::domain::{Block, SequenceHash};
+use crate::domain::{Block, FastMap, SequenceHash};
 pub use votes::SizeByStores;
 use votes::Votes;
 
@@ -58,8 +58,8 @@ pub struct Landing {
 /// Follows chains of blocks, within bounds, to see reuse and the publisher's block size.
 #[derive(Debug, Default)]
 pub struct Reuse {
-    links: HashMap<(u32, SequenceHash), Link>,
-    waiting: HashMap<u32, VecDeque<Waiting>>,
+    links: FastMap<(u32, SequenceHash), Link>,
+    waiting: FastMap<u32, VecDeque<Waiting>>,
     votes: Votes,
     /// Prompts whose length was told.
     told: u64,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::numbers::{Numbers, Step};
-use crate::domain::{DpRank, Envelope, HistoryNote, SourceNote, SourceState, Timestamp};
+use crate::domain::{DpRank, Envelope, FastMap, HistoryNote, SourceNote, SourceState, Timestamp};
 use crate::dynamo::plane;
 
 /// Most sources that are told apart.
@@ -173,13 +173,14 @@ fn lost_by(note: &SourceNote) -> (u64, u64, u64) {
 #[derive(Debug, Default)]
 pub struct Sources {
     records: BTreeMap<Arc<str>, SourceRecord>,
-    publishers: HashMap<(&'static str, u64), Numbers>,
+    /// By number of the topic and publisher.
+    publishers: FastMap<(u8, u64), Numbers>,
     /// When each was heard last.
-    heard: HashMap<(&'static str, u64), Timestamp>,
+    heard: FastMap<(u8, u64), Timestamp>,
     /// The same for each rank of a publisher.
-    ranks: HashMap<(&'static str, u64, u32), Numbers>,
+    ranks: FastMap<(u8, u64, u32), Numbers>,
     /// Publishers of topics whose messages may overtake each other.
-    loose: HashMap<(&'static str, u64), Loose>,
+    loose: FastMap<(u8, u64), Loose>,
 }
 
 /// The numbers of a publisher whose messages may overtake each other.
@@ -238,7 +239,7 @@ impl Sources {
         at: Timestamp,
     ) -> bool {
         let interrupted = self.records.get(source).and_then(|record| record.interrupted);
-        let key = (topic, publisher);
+        let key = (number_of(topic), publisher);
         if let Some(last) = self.heard.get_mut(&key) {
             return interrupted >= Some(std::mem::replace(last, at));
         }
@@ -262,10 +263,11 @@ impl Sources {
         at: Timestamp,
     ) -> Step {
         let Envelope { publisher, sequence } = envelope;
+        let number = number_of(topic);
         if topic != ORDERED {
             let full = self.loose.len() >= PUBLISHER_LIMIT;
             let first = || Loose { last: sequence, open: Vec::new() };
-            let missing = match self.loose.entry((topic, publisher)) {
+            let missing = match self.loose.entry((number, publisher)) {
                 Entry::Occupied(mut known) => known.get_mut().follow(sequence),
                 Entry::Vacant(new) if !full => {
                     new.insert(first());
@@ -275,9 +277,9 @@ impl Sources {
             };
             return if missing > 0 { Step::Hole(missing) } else { Step::Next };
         }
-        let together = step(&mut self.publishers, (topic, publisher), sequence, at);
+        let together = step(&mut self.publishers, (number, publisher), sequence, at);
         let Some(rank) = rank else { return together };
-        let alone = step(&mut self.ranks, (topic, publisher, rank.0), sequence, at);
+        let alone = step(&mut self.ranks, (number, publisher, rank.0), sequence, at);
         match (together, alone) {
             (Step::Hole(together), Step::Hole(alone)) => Step::Hole(together.min(alone)),
             (Step::Hole(_), other) | (other, Step::Hole(_)) => match other {
@@ -290,9 +292,15 @@ impl Sources {
     }
 }
 
+/// Returns the place of a topic among those that kvtop reads.
+fn number_of(topic: &str) -> u8 {
+    let place = plane::TOPICS.iter().position(|known| *known == topic);
+    place.and_then(|place| u8::try_from(place).ok()).unwrap_or(u8::MAX)
+}
+
 /// Follows the number `now` of `key`.
 fn step<K: Eq + std::hash::Hash>(
-    known: &mut HashMap<K, Numbers>,
+    known: &mut FastMap<K, Numbers>,
     key: K,
     now: u64,
     at: Timestamp,

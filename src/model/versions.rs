@@ -36,6 +36,7 @@ pub struct Versions {
     known: BTreeMap<Subject, Signs>,
     /// The last that went, while nobody is left.
     last: Option<Signs>,
+    changes: u64,
 }
 
 /// What the signs say together.
@@ -51,26 +52,37 @@ pub struct Family {
 }
 
 impl Versions {
+    /// Returns a number that grows with every change: while it stays, a sign that was noted need not be noted again.
+    pub fn changes(&self) -> u64 {
+        self.changes
+    }
+
     /// Notes a sign.
     pub fn sign(&mut self, sign: &VersionSign) {
         let Some(signs) = self.signs(&sign.subject) else { return };
         // A process that says something else than before is another one under the same name.
-        signs.seen = signs.seen.meet(sign.releases).unwrap_or(sign.releases);
-        if !signs.by.contains(&sign.by) && signs.by.len() < PLACES {
+        let seen = signs.seen.meet(sign.releases).unwrap_or(sign.releases);
+        let is_new = !signs.by.contains(&sign.by) && signs.by.len() < PLACES;
+        let changed = is_new || seen != signs.seen;
+        signs.seen = seen;
+        if is_new {
             signs.by.push(sign.by);
         }
+        self.changes += u64::from(changed);
     }
 
     /// Notes the tag of a pod's image.
     pub fn tag(&mut self, subject: &Subject, tag: &str) {
         if let (Some(release), Some(signs)) = (Release::parse(tag), self.signs(subject)) {
             signs.tag = Some(release);
+            self.changes += 1;
         }
     }
 
     /// Forgets a process.
     pub fn forget(&mut self, subject: &Subject) {
         let gone = self.known.remove(subject);
+        self.changes += u64::from(gone.is_some());
         // What was counted of the deployment stays, and so does whose it is.
         if self.known.is_empty() {
             self.last = gone.or(self.last.take());

@@ -10,7 +10,7 @@ use super::buckets::{Buckets, Slot};
 use super::decisions::Overlaps;
 use super::numbers::Numbers;
 use super::tally::Tally;
-use crate::domain::{Counters, Membership, RankLedger, Timestamp, WorkerId, WorkerRank};
+use crate::domain::{Counters, FastMap, Membership, RankLedger, Timestamp, WorkerId, WorkerRank};
 
 /// Most ranks that are kept; a deployment has some thousand at most.
 pub(super) const RANK_LIMIT: usize = 65_536;
@@ -220,9 +220,9 @@ pub struct WorkerRecord {
 #[derive(Debug, Default)]
 pub struct Workers {
     ranks: Vec<RankRecord>,
-    by_rank: HashMap<WorkerRank, usize>,
+    by_rank: FastMap<WorkerRank, usize>,
     records: Vec<WorkerRecord>,
-    by_id: HashMap<WorkerId, usize>,
+    by_id: FastMap<WorkerId, usize>,
     /// Pods that were seen before the worker whose name hashes to theirs.
     pods: HashMap<WorkerId, Arc<str>>,
     /// Workers that discovery named before anything else did, with their components.
