@@ -13,6 +13,7 @@ mod judge;
 mod kept;
 mod known;
 mod kv;
+mod lanes;
 mod learn;
 mod ledger;
 mod listening;
@@ -122,10 +123,9 @@ impl Engine {
         let mut rest = burst;
         while let Some(first) = rest.first() {
             self.judge_before(first.at);
-            let taken = self.learner().take_second(rest);
-            rest = &rest[taken..];
+            let learner = Learner { burst: rest, ..self.learner() };
+            rest = &rest[learner.take_second()..];
         }
-        self.learner().apply_kv();
     }
 
     /// Lets time pass up to `at`, and works off some of what the mirror deferred. Returns true while
@@ -177,7 +177,7 @@ impl Engine {
     }
 
     fn learner(&mut self) -> Learner<'_> {
-        Learner { known: &mut self.known, pending: &mut self.pending }
+        Learner { known: &mut self.known, pending: &mut self.pending, burst: &[], frame: None }
     }
 
     /// Lets the rules look at what was known when a second ended, and at every few seconds of a silence. So they

@@ -36,6 +36,8 @@ pub(super) struct Foreign {
     bases: BTreeSet<Arc<str>>,
     /// Namespaces of other deployments.
     others: BTreeSet<Arc<str>>,
+    /// Grows whenever the names change.
+    generation: u64,
     verdicts: Vec<(Arc<str>, bool)>,
     /// Messages and records from each foreign namespace, which count for nothing else.
     pub(super) counts: BTreeMap<Arc<str>, u64>,
@@ -61,6 +63,7 @@ impl Foreign {
             self.exact.clear();
         }
         self.made_for = Some((cluster.changes(), dgd.map(str::to_owned)));
+        self.generation += 1;
         self.verdicts.clear();
         self.bases.clear();
         self.others.clear();
@@ -129,8 +132,13 @@ impl Learner<'_> {
     /// Returns true for a frame of a Dynamo namespace that none of the deployments looked at uses, and
     /// counts it.
     pub(super) fn is_foreign(&mut self, frame: &Frame, source: &Arc<str>) -> bool {
-        let Some((text, home)) = home_of(frame) else { return false };
         self.refresh_foreign();
+        let generation = self.known.fleet.foreign.generation;
+        let lane = self.pending.lanes.of(frame);
+        if lane.as_ref().is_some_and(|lane| lane.ours == Some(generation)) {
+            return false;
+        }
+        let Some((text, home)) = home_of(frame) else { return false };
         let known =
             self.known.fleet.foreign.verdicts.iter().find(|(subject, _)| **subject == *text);
         let foreign = known
@@ -143,6 +151,8 @@ impl Learner<'_> {
         }
         if foreign {
             self.note_foreign(&home, frame, source);
+        } else if let Some(lane) = self.pending.lanes.of(frame) {
+            lane.ours = Some(generation);
         }
         foreign
     }
@@ -183,7 +193,7 @@ impl Learner<'_> {
         let text = format!(
             "ignoring Dynamo namespace {name}: it belongs to none of the deployments looked at"
         );
-        self.known.record.journal.add(head, || text);
+        self.known.record.journal.add(head, self.frame, || text);
         self.known.fleet.foreign.counts.insert(name, 1);
     }
 }

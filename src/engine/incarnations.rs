@@ -112,7 +112,10 @@ impl Learner<'_> {
         let source = Arc::from("events");
         let (orphan, worker, class) = (false, Some(worker), "");
         let head = Head { at, who, kind, gravity, source: &source, orphan, worker, class };
-        self.known.record.journal.add(head, || "started anew, with an empty cache".into());
+        self.known
+            .record
+            .journal
+            .add(head, self.frame, || "started anew, with an empty cache".into());
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::origin::{NAME_LIMIT, carries_kv, clean, home, sample_of, source_name};
-use super::{Learner, MINUTE, kept, picture};
+use super::origin::{NAME_LIMIT, carries_kv, clean, home, is_clean, sample_of, source_name};
+use super::{Learner, MINUTE, picture};
 use crate::domain::{Fact, Subject, Timestamp, VersionSign};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
@@ -24,23 +24,61 @@ const CLOCK_AHEAD: Duration = Duration::from_secs(60);
 const REASON_LIMIT: usize = 300;
 
 impl Learner<'_> {
-    /// Takes in the frames of `burst` that arrived in the same second as the first, or before. Returns how many.
-    pub(super) fn take_second(&mut self, burst: &[Frame]) -> usize {
+    /// Takes in those frames of the burst that arrived in the same second as the first, or before. Returns how many.
+    pub(super) fn take_second(mut self) -> usize {
+        let burst = self.burst;
         let first = burst.first().map_or(0, |frame| frame.at.seconds());
         let second = first.max(self.known.times.newest.seconds());
-        let same = burst.iter().take_while(|frame| frame.at.seconds() <= second);
         let mut taken = 0;
-        for frame in same {
-            let clean = clean(frame);
-            let frame = clean.as_ref();
-            if frame.happened() > frame.at.after(CLOCK_AHEAD) {
-                self.ingest_early(frame);
+        for frame in burst.iter().take_while(|frame| frame.at.seconds() <= second) {
+            let early = frame.happened() > frame.at.after(CLOCK_AHEAD);
+            if early || self.pending.lanes.of(frame).is_none() && !is_clean(frame) {
+                self.take_mended(frame, early);
             } else {
+                (self.frame, self.pending.present) = (Some(frame), taken);
                 self.ingest_one(frame);
+                self.frame = None;
             }
             taken += 1;
         }
+        self.apply_kv();
+        self.settle_lanes();
         taken
+    }
+
+    /// Takes in a frame with names that are not fit for a terminal, or one whose time is yet to come: that counts
+    /// as having happened on arrival, and is reported.
+    fn take_mended(&mut self, frame: &Frame, early: bool) {
+        self.apply_kv();
+        let mut mended = clean(frame).into_owned();
+        if early {
+            mended.time = None;
+        }
+        let mut alone = Learner {
+            known: &mut *self.known,
+            pending: &mut *self.pending,
+            burst: std::slice::from_ref(&mended),
+            frame: Some(&mended),
+        };
+        alone.pending.present = 0;
+        alone.ingest_one(&mended);
+        if early {
+            let why = "a time more than a minute after its arrival; its arrival counts";
+            alone.note_odd(&mended, why, &source_name(&mended.origin));
+        }
+        alone.apply_kv();
+    }
+
+    /// Counts the frames of lanes for their sources.
+    fn settle_lanes(&mut self) {
+        let (sources, meters) = (&mut self.known.streams.sources, &mut self.known.record.meters);
+        self.pending.lanes.settle(|counted| {
+            if let Some(record) = sources.record(counted.source) {
+                record.frames += u64::from(counted.frames);
+                record.last_frame = Some(counted.last);
+            }
+            meters.count_frames(counted.source, counted.first, counted.frames);
+        });
     }
 
     /// Returns the counts of the rank at `index` for something that happened at `at`; none when that was before
@@ -74,14 +112,6 @@ impl Learner<'_> {
         known.index.explorer.warm(&known.index.mirror, at);
     }
 
-    /// Takes in a frame whose time is yet to come as if it had happened on arrival, and says so.
-    fn ingest_early(&mut self, frame: &Frame) {
-        let frame = Frame { time: None, ..frame.clone() };
-        self.ingest_one(&frame);
-        let why = "a time more than a minute after its arrival; its arrival counts";
-        self.note_odd(&frame, why, &source_name(&frame.origin));
-    }
-
     fn ingest_one(&mut self, frame: &Frame) {
         let happened = frame.happened();
         self.known.times.frames += 1;
@@ -99,10 +129,8 @@ impl Learner<'_> {
             self.roll(happened);
         }
         self.known.times.cursor = self.known.times.cursor.max(happened);
-        self.known.record.journal.frame = Some(kept::light(frame));
         let source = self.note_origin(frame);
         if self.is_foreign(frame, &source) {
-            self.known.record.journal.frame = None;
             return;
         }
         if let Origin::Indexer { .. } = &frame.origin {
@@ -116,11 +144,10 @@ impl Learner<'_> {
             self.router_counts(happened).events += events as u64;
             self.known.times.kv = Some(earliest(self.known.times.kv, happened));
             self.note_kv_origin(frame);
-            self.pending.burst.push((self.pending.frame_from, kept::light(frame)));
+            self.pending.burst.push((self.pending.frame_from, self.pending.present));
         }
         if !self.pending.facts.other.is_empty() {
             self.learn_all(happened, &source);
-            self.refresh_foreign();
         }
         if let Err(reject) = decoded {
             self.note_reject(frame, &reject.why, &source);
@@ -128,7 +155,6 @@ impl Learner<'_> {
         if self.pending.facts.kv.events().len() >= BURST {
             self.apply_kv();
         }
-        self.known.record.journal.frame = None;
     }
 
     /// Returns true when gauges are to be noted before `frame`: at each new second, and for history
@@ -144,7 +170,14 @@ impl Learner<'_> {
 
     /// Learns what a frame says besides KV events. A worker that leaves does so after its events.
     fn learn_all(&mut self, at: Timestamp, source: &Arc<str>) {
-        let facts = std::mem::take(&mut self.pending.facts.other);
+        let mut facts = std::mem::take(&mut self.pending.facts.other);
+        if let [fact @ Fact::Envelope { .. }] = facts.as_slice() {
+            // Most frames are a message of the event plane, and tell nothing but its number besides.
+            self.learn(fact, at, source);
+            facts.clear();
+            self.pending.facts.other = facts;
+            return;
+        }
         if facts.iter().any(|fact| matches!(fact, Fact::Membership(_) | Fact::PodGone { .. })) {
             self.apply_kv();
         }
@@ -154,8 +187,9 @@ impl Learner<'_> {
         }
         self.scraped(&facts, at);
         self.known.fleet.claims.drop_doubted();
+        facts.clear();
         self.pending.facts.other = facts;
-        self.pending.facts.other.clear();
+        self.refresh_foreign();
     }
 
     pub(super) fn note_reject(&mut self, frame: &Frame, why: &str, source: &Arc<str>) {
@@ -179,7 +213,7 @@ impl Learner<'_> {
         }
         let why = &*wire::printable(why, REASON_LIMIT);
         if self.known.streams.rejects.note(frame.origin.kind(), why, at, sample) {
-            self.known.record.journal.reject(at, source, why);
+            self.known.record.journal.reject(at, source, frame, why);
         }
     }
 
@@ -210,24 +244,47 @@ impl Learner<'_> {
             Origin::Health { .. } => return name,
             _ => {}
         }
+        if let Some(lane) = self.pending.lanes.of(frame) {
+            if lane.is_of_another_second(frame.at) {
+                self.settle_lanes();
+            }
+            return self.count_on_lane(frame).unwrap_or(name);
+        }
         self.known.streams.accounts.arrived(&frame.origin);
         if let Some(record) = self.known.streams.sources.record(&name) {
             record.frames += 1;
             record.last_frame = Some(frame.at);
         }
-        self.known.record.meters.count_frame(&name, frame.at);
+        self.known.record.meters.count_frames(&name, frame.at, 1);
+        if self.pending.lanes.is_full() {
+            self.settle_lanes();
+            self.pending.lanes.clear();
+        }
+        self.pending.lanes.open(frame, &name);
         name
     }
 
+    /// Counts a frame of a lane. Returns the name of its source.
+    fn count_on_lane(&mut self, frame: &Frame) -> Option<Arc<str>> {
+        let lane = self.pending.lanes.of(frame)?;
+        lane.count(frame.at);
+        let accounts = &mut self.known.streams.accounts;
+        match lane.account {
+            Some(place) => accounts.arrived_at(place),
+            None => lane.account = accounts.arrived(&frame.origin),
+        }
+        Some(Arc::clone(&lane.source))
+    }
+
     fn note_kv_origin(&mut self, frame: &Frame) {
-        self.known.streams.deployment.plane =
-            Some(match (&frame.origin, self.pending.facts.shape) {
-                (Origin::Zmq { .. }, _) => "ZMQ",
-                (Origin::Nats { subject, .. }, _) if subject.starts_with(plane::SUBJECT_START) => {
-                    "NATS core"
-                }
-                _ => "JetStream",
-            });
+        let carrier = match (&frame.origin, self.pending.facts.shape) {
+            (Origin::Zmq { .. }, _) => "ZMQ",
+            (Origin::Nats { subject, .. }, _) if subject.starts_with(plane::SUBJECT_START) => {
+                "NATS core"
+            }
+            _ => "JetStream",
+        };
+        self.known.streams.deployment.plane = Some(carrier);
         let Some(shape) = self.pending.facts.shape else { return };
         if self.known.streams.deployment.shape.is_none() {
             self.choose_mirror(if shape == Shape::Plain {
@@ -237,14 +294,18 @@ impl Learner<'_> {
             });
         }
         if let Some(event) = self.pending.facts.kv.events().get(self.pending.frame_from) {
-            let home = || home(&frame.origin).map(|home| wire::printable(home, NAME_LIMIT).into());
-            self.known.fleet.workers.set_home(event.rank.worker, home);
-            let subject = Subject::Worker(event.rank.worker);
-            self.known.fleet.versions.sign(&VersionSign {
-                subject,
-                releases: shape.releases(),
-                by: "KV events",
-            });
+            let (rank, worker) = (event.rank, event.rank.worker);
+            let fleet = &mut self.known.fleet;
+            let index = fleet.workers.index_of(rank).unwrap_or(usize::MAX);
+            let sign = Some((shape, carrier, fleet.versions.changes()));
+            if fleet.signed.get(index) != Some(&sign) {
+                let home =
+                    || home(&frame.origin).map(|home| wire::printable(home, NAME_LIMIT).into());
+                fleet.workers.set_home(worker, home);
+                let (subject, releases) = (Subject::Worker(worker), shape.releases());
+                fleet.versions.sign(&VersionSign { subject, releases, by: "KV events" });
+                fleet.note_sign(index, (shape, carrier, fleet.versions.changes()));
+            }
         }
         let before = self.known.streams.deployment.shape.unwrap_or(shape);
         self.known.streams.deployment.mixed |= (before == Shape::Plain) != (shape == Shape::Plain);

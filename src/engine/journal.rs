@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::kept::Kept;
-use crate::domain::{Timestamp, WorkerId};
+use crate::domain::{Tier, Timestamp, WorkerId};
 use crate::frame::Frame;
 use crate::snapshot::{EventKind, EventRow, Gravity};
 
@@ -21,12 +21,72 @@ pub(super) struct Journal {
     /// True where workers of several graph deployments are listened to: what is about one of them must
     /// not stand in an entry about another.
     pub(super) apart: bool,
-    /// The frame that entries are made from now.
-    pub(super) frame: Option<Frame>,
     entries: VecDeque<EventRow>,
     /// The class of each entry, and the worker that it is about.
     classes: VecDeque<(&'static str, Option<WorkerId>)>,
     next: u64,
+    /// The last entry about each rank's KV events of each class, counted from 1.
+    recent: Vec<[u64; KvClass::COUNT]>,
+}
+
+/// What a KV event says. Those of one rank and class within a second are one entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KvClass {
+    /// A store whose parent is unknown.
+    Refused,
+    /// A store without blocks.
+    Empty,
+    Stored(Tier),
+    /// A removal of unknown blocks.
+    Unknown,
+    Removed(Tier),
+    Cleared,
+}
+
+impl KvClass {
+    const COUNT: usize = 4 + 2 * Tier::ALL.len();
+
+    const fn place(self) -> usize {
+        match self {
+            Self::Refused => 0,
+            Self::Empty => 1,
+            Self::Unknown => 2,
+            Self::Cleared => 3,
+            Self::Stored(tier) => 4 + tier.index(),
+            Self::Removed(tier) => 4 + Tier::ALL.len() + tier.index(),
+        }
+    }
+
+    const fn kind(self) -> EventKind {
+        match self {
+            Self::Refused | Self::Empty | Self::Stored(_) => EventKind::Store,
+            Self::Unknown | Self::Removed(_) => EventKind::Remove,
+            Self::Cleared => EventKind::Clear,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Empty => "empty",
+            Self::Unknown => "unknown",
+            Self::Cleared => "cleared",
+            Self::Stored(tier) | Self::Removed(tier) => tier.name(),
+        }
+    }
+}
+
+/// A KV event for the journal.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KvEntry<'a> {
+    pub(super) at: Timestamp,
+    /// The position of its rank among all.
+    pub(super) rank: usize,
+    pub(super) worker: WorkerId,
+    pub(super) class: KvClass,
+    pub(super) gravity: Gravity,
+    pub(super) source: &'a Arc<str>,
+    pub(super) frame: Option<&'a Frame>,
 }
 
 /// What entries of one kind have in common.
@@ -46,8 +106,45 @@ pub(super) struct Head<'a> {
 }
 
 impl Journal {
-    /// Adds an entry, or counts it onto one like it. `text` is asked for only when it is needed.
-    pub(super) fn add(&mut self, head: Head<'_>, text: impl FnOnce() -> String) {
+    /// Adds a KV event, or counts it onto the entry of its rank and class of the same second. `words`, its rank's
+    /// name and its text, are asked for only when they are needed.
+    pub(super) fn add_kv(&mut self, new: &KvEntry<'_>, words: impl FnOnce() -> (String, String)) {
+        if self.recent.len() <= new.rank {
+            self.recent.resize(new.rank + 1, [0; KvClass::COUNT]);
+        }
+        let first = self.entries.front().map_or(self.next, |entry| entry.number);
+        let number = &mut self.recent[new.rank][new.class.place()];
+        let place = number.checked_sub(first + 1).and_then(|place| usize::try_from(place).ok());
+        if let Some(entry) = place.and_then(|place| self.entries.get_mut(place))
+            && entry.at.seconds() == new.at.seconds()
+            && entry.gravity == new.gravity
+        {
+            entry.repeats += 1;
+            return;
+        }
+        *number = self.next + 1;
+        let (who, text) = words();
+        let orphan = matches!(new.class, KvClass::Refused | KvClass::Unknown);
+        let head = Head {
+            at: new.at,
+            who: &who,
+            kind: new.class.kind(),
+            gravity: new.gravity,
+            source: new.source,
+            orphan,
+            worker: Some(new.worker),
+            class: new.class.name(),
+        };
+        self.push(head, new.frame, text);
+    }
+
+    /// Adds an entry made from `frame`, or counts it onto one like it. `text` is asked for only when it is needed.
+    pub(super) fn add(
+        &mut self,
+        head: Head<'_>,
+        frame: Option<&Frame>,
+        text: impl FnOnce() -> String,
+    ) {
         let second = head.at.seconds();
         let apart = self.apart;
         let entries = self.entries.iter_mut().zip(&self.classes).rev().take(FOLD_DEPTH);
@@ -65,6 +162,10 @@ impl Journal {
             entry.repeats += 1;
             return;
         }
+        self.push(head, frame, text());
+    }
+
+    fn push(&mut self, head: Head<'_>, frame: Option<&Frame>, text: String) {
         if self.entries.len() >= ENTRIES {
             self.entries.pop_front();
             self.classes.pop_front();
@@ -75,19 +176,19 @@ impl Journal {
             at: head.at,
             who: head.who.to_owned(),
             kind: head.kind,
-            text: text(),
+            text,
             gravity: head.gravity,
             source: Arc::clone(head.source),
             repeats: 0,
             orphan: head.orphan,
         });
-        if let Some(frame) = &self.frame {
+        if let Some(frame) = frame {
             self.kept.keep(self.next, frame);
         }
         self.next += 1;
     }
 
-    pub(super) fn reject(&mut self, at: Timestamp, source: &Arc<str>, why: &str) {
+    pub(super) fn reject(&mut self, at: Timestamp, source: &Arc<str>, frame: &Frame, why: &str) {
         let gravity = Gravity::Notice;
         // Each reason comes once.
         let head = Head {
@@ -100,7 +201,7 @@ impl Journal {
             worker: None,
             class: "",
         };
-        self.add(head, || format!("input that cannot be read: {why}"));
+        self.add(head, Some(frame), || format!("input that cannot be read: {why}"));
     }
 
     /// Returns the last `count` entries whose worker and subject are `wanted`, in the order of their
@@ -116,5 +217,33 @@ impl Journal {
         last.reverse();
         last.sort_by_key(|entry| entry.at);
         last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_a_rank_fold_within_a_second_whoever_comes_between() {
+        let mut journal = Journal::default();
+        let source: Arc<str> = "nats".into();
+        for step in 0..3_000_u64 {
+            let rank = usize::try_from(step % 100).unwrap();
+            let entry = KvEntry {
+                at: Timestamp(step * 1_000),
+                rank,
+                worker: WorkerId(rank as u64),
+                class: KvClass::Stored(Tier::Device),
+                gravity: Gravity::Normal,
+                source: &source,
+                frame: None,
+            };
+            journal.add_kv(&entry, || (format!("w{rank}"), String::new()));
+        }
+
+        let rows = journal.last(usize::MAX, |_, _| true);
+        assert_eq!(rows.len(), 300, "one for each rank and second");
+        assert!(rows.iter().all(|row| row.repeats == 9));
     }
 }

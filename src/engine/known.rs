@@ -96,7 +96,12 @@ pub(super) struct Fleet {
     pub(super) refused: Refused,
     pub(super) served: Served,
     pub(super) foreign: Foreign,
+    /// The sign that KV events of each rank gave of its release, by position among the ranks.
+    pub(super) signed: Vec<Option<EventSign>>,
 }
+
+/// A sign of KV events that was noted: their form, the plane, and the changes of all signs until then.
+pub(super) type EventSign = (Shape, &'static str, u64);
 
 impl Fleet {
     /// Returns the short name of a rank: `w0`, or `w0/1` where the rank is not the only one.
@@ -110,6 +115,15 @@ impl Fleet {
         let ranks = self.workers.ranks().iter().enumerate();
         let present = ranks.filter(|(_, record)| !self.is_gone(record.rank.worker));
         present.filter_map(|(index, _)| u32::try_from(index).ok()).collect()
+    }
+
+    /// Notes the sign that KV events of the rank at `index` gave.
+    pub(super) fn note_sign(&mut self, index: usize, sign: EventSign) {
+        if index < self.workers.ranks().len() {
+            let ranks = self.workers.ranks().len().max(self.signed.len());
+            self.signed.resize(ranks, None);
+            self.signed[index] = Some(sign);
+        }
     }
 
     /// Returns true for a worker that left.

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::journal::Head;
-use super::{Learner, MIRROR_BUDGET};
+use super::journal::{Journal, KvClass, KvEntry};
+use super::known::{Index, Routing};
+use super::{Fleet, Knowledge, Learner, MIRROR_BUDGET};
 use crate::domain::{
     ClearScope, Counters, KvBatch, KvEvent, KvHead, KvKind, RankLedger, SequenceHash, Tier,
-    WorkerId,
+    Timestamp, WorkerId,
 };
+use crate::frame::Frame;
 use crate::mirror::Outcome;
-use crate::model::{Landing, Step};
-use crate::snapshot::{EventKind, Gravity};
+use crate::model::{Landing, Step, Tally};
+use crate::snapshot::Gravity;
 use crate::wire::Shape;
 
 /// A worker whose event numbers fall from at least this to their first value started anew. Smaller
@@ -31,28 +33,36 @@ impl Learner<'_> {
             return;
         }
         let batch = std::mem::take(&mut self.pending.facts.kv);
-        // The events of a burst are from other frames than the present one.
-        let present = self.known.record.journal.frame.take();
         self.known.index.warm_up.keep(&batch);
-        let restarted = self.restarts(&batch);
+        let mut ranks = std::mem::take(&mut self.pending.ranks);
+        ranks.clear();
+        let workers = &mut self.known.fleet.workers;
+        let index = |event: &KvEvent| workers.index_of(event.rank).unwrap_or(usize::MAX);
+        ranks.extend(batch.events().iter().map(index));
+        let restarted = self.restarts(&batch, &ranks);
         let tick = u32::try_from(self.known.times.cursor.seconds()).unwrap_or(u32::MAX);
-        self.pending.outcomes.clear();
+        let mut outcomes = std::mem::take(&mut self.pending.outcomes);
+        outcomes.clear();
         if restarted.is_empty() {
-            self.known.index.mirror.apply(&batch, tick, &mut self.pending.outcomes);
+            self.known.index.mirror.apply(&batch, tick, &mut outcomes);
         } else {
-            self.apply_around(&batch, &restarted, tick);
+            self.apply_around(&batch, &restarted, tick, &mut outcomes);
         }
         self.doubt_what_was_shed();
-        let outcomes = std::mem::take(&mut self.pending.outcomes);
-        let mut frames = std::mem::take(&mut self.pending.burst).into_iter().peekable();
-        for (at, (event, outcome)) in batch.events().iter().zip(&outcomes).enumerate() {
+        // The events of a burst are from other frames than the present one.
+        let present = self.frame.take();
+        let mut frames = self.pending.burst.iter().copied().peekable();
+        let counted = batch.events().iter().zip(&outcomes).zip(&ranks).enumerate();
+        for (at, ((event, outcome), rank)) in counted {
             while let Some((_, frame)) = frames.next_if(|(from, _)| *from <= at) {
-                self.known.record.journal.frame = Some(frame);
+                self.frame = self.burst.get(frame);
             }
-            self.count(event, outcome, &batch);
+            count(self.known, self.frame, *rank, event, outcome, &batch);
         }
-        self.known.record.journal.frame = present;
+        self.pending.burst.clear();
+        self.frame = present;
         self.pending.outcomes = outcomes;
+        self.pending.ranks = ranks;
         self.pending.facts.kv = batch;
         self.pending.facts.kv.clear();
         self.known.index.mirror.advance(MIRROR_BUDGET);
@@ -72,12 +82,12 @@ impl Learner<'_> {
         self.known.fleet.workers.doubt(worker);
         self.pending.facts.kv = own;
         self.pending.frame_from = 0;
-        self.pending.burst.extend(self.known.record.journal.frame.clone().map(|frame| (0, frame)));
+        self.pending.burst.extend(self.frame.map(|_| (0, self.pending.present)));
     }
 
     /// Returns the positions of events with which a rank starts anew, and notes what is known of
     /// each rank's past.
-    fn restarts(&mut self, batch: &KvBatch) -> Vec<usize> {
+    fn restarts(&mut self, batch: &KvBatch, ranks: &[usize]) -> Vec<usize> {
         let first_id = match self.known.streams.deployment.shape {
             None | Some(Shape::Plain) => 0,
             Some(_) => 1,
@@ -88,8 +98,9 @@ impl Learner<'_> {
         let ids_prove = self.known.streams.deployment.plane != Some("JetStream");
         let upstream = self.known.streams.ids_are_upstream();
         let mut found = Vec::new();
-        for (position, event) in batch.events().iter().enumerate() {
-            let Some(record) = self.known.fleet.workers.rank_mut(event.rank) else { continue };
+        let workers = self.known.fleet.workers.ranks_mut();
+        for (position, (event, rank)) in batch.events().iter().zip(ranks).enumerate() {
+            let Some(record) = workers.get_mut(*rank) else { continue };
             let fell = record.last_event_id.is_some_and(|last| last >= RESTART_FROM);
             let anew = ids_prove && fell && event.event_id == first_id;
             if anew {
@@ -132,7 +143,13 @@ impl Learner<'_> {
     }
 
     /// Applies a burst in which ranks start anew: each forgets its blocks right before.
-    fn apply_around(&mut self, batch: &KvBatch, restarted: &[usize], tick: u32) {
+    fn apply_around(
+        &mut self,
+        batch: &KvBatch,
+        restarted: &[usize],
+        tick: u32,
+        outcomes: &mut Vec<Outcome>,
+    ) {
         let mut single = KvBatch::default();
         for (position, event) in batch.events().iter().enumerate() {
             if restarted.contains(&position) {
@@ -143,132 +160,168 @@ impl Learner<'_> {
             }
             single.clear();
             copy_event(event, batch, &mut single);
-            self.known.index.mirror.apply(&single, tick, &mut self.pending.outcomes);
+            self.known.index.mirror.apply(&single, tick, outcomes);
         }
     }
+}
 
-    fn count(&mut self, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
-        let Some(index) = self.known.fleet.workers.index_of(event.rank) else { return };
-        self.follow_prefixes(index, event, batch);
-        self.known.index.explorer.note(event, batch);
-        let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) else { return };
-        record.first_event.get_or_insert(event.at);
-        record.note_begun(event.at);
-        record.last_event = record.last_event.max(Some(event.at));
-        let mut counted = Counters::default();
-        let counters = &mut counted;
-        let mut rates = [0_u32; 6];
-        match &event.kind {
-            KvKind::Stored { blocks, .. } => {
-                counters.stores += 1;
-                counters.empty_stores += u64::from(blocks.is_empty());
-                counters.stored_blocks += blocks.len() as u64;
-                counters.duplicate_blocks += u64::from(outcome.duplicates);
-                counters.refused_stores += u64::from(outcome.refused());
-                counters.refused_blocks += u64::from(outcome.refused_blocks);
-                rates[0] = 1;
-                rates[2] = u32::from(outcome.refused());
-                rates[4] = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
-                rates[5] = outcome.refused_blocks;
-            }
-            KvKind::Removed { hashes } => {
-                let removed = batch.removed_of(hashes).len();
-                counters.removed_blocks += removed as u64;
-                counters.unknown_removals += u64::from(outcome.unknown_removals);
-                rates[1] = u32::try_from(removed).unwrap_or(u32::MAX);
-                rates[3] = outcome.unknown_removals;
-            }
-            KvKind::Cleared { scope } => {
-                counters.cleared += 1;
-                // What was missing is not in the cache any more.
-                record.hole_at = None;
-                if *scope == ClearScope::Rank {
-                    record.complete = true;
-                } else {
-                    self.known.fleet.workers.complete(event.rank.worker);
-                }
-            }
+/// Counts an event of the rank at `index`, follows what it tells of prefixes, and writes it into the journal.
+fn count(
+    known: &mut Knowledge,
+    frame: Option<&Frame>,
+    index: usize,
+    event: &KvEvent,
+    outcome: &Outcome,
+    batch: &KvBatch,
+) {
+    let Knowledge { times, fleet, routing, index: Index { explorer, .. }, record, .. } = known;
+    let workers = &mut fleet.workers;
+    let Some(rank) = workers.ranks_mut().get_mut(index) else { return };
+    let followed = follow_prefixes(routing, rank.idle_until, index, event, batch);
+    explorer.note(event, batch);
+    rank.first_event.get_or_insert(event.at);
+    rank.note_begun(event.at);
+    rank.last_event = rank.last_event.max(Some(event.at));
+    let mut counted = Counters::default();
+    let mut rates = [0_u32; 6];
+    match &event.kind {
+        KvKind::Stored { blocks, .. } => {
+            let refused = outcome.refused();
+            counted.stores = 1;
+            counted.empty_stores = u64::from(blocks.is_empty());
+            counted.stored_blocks = blocks.len() as u64;
+            counted.duplicate_blocks = u64::from(outcome.duplicates);
+            counted.refused_stores = u64::from(refused);
+            counted.refused_blocks = u64::from(outcome.refused_blocks);
+            rates[0] = 1;
+            rates[2] = u32::from(refused);
+            rates[4] = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
+            rates[5] = outcome.refused_blocks;
         }
-        let live = self.known.times.is_live(event.at);
-        if let Some(record) = self.known.fleet.workers.ranks_mut().get_mut(index) {
-            record.counters.add(&counted);
-            if live {
-                record.live.add(&counted);
-            }
+        KvKind::Removed { hashes } => {
+            counted.removed_blocks = hashes.len() as u64;
+            counted.unknown_removals = u64::from(outcome.unknown_removals);
+            rates[1] = u32::try_from(hashes.len()).unwrap_or(u32::MAX);
+            rates[3] = outcome.unknown_removals;
         }
-        if let Some(counts) = self.counts_of(index, event.at) {
-            counts.counters.add(&counted);
-        }
-        self.known.record.meters.count_kv(index, event.at, rates);
-        self.describe(index, event, outcome, batch);
-    }
-
-    /// Follows chains for what they tell of reuse.
-    fn follow_prefixes(&mut self, index: usize, event: &KvEvent, batch: &KvBatch) {
-        if event.tier != Tier::Device {
-            return;
-        }
-        let rank = u32::try_from(index).unwrap_or(u32::MAX);
-        let second = event.at.seconds();
-        self.follow_stores(rank, event, batch);
-        match &event.kind {
-            KvKind::Stored { parent, blocks } => {
-                let blocks = batch.blocks_of(blocks);
-                let (sampled, returned) =
-                    self.known.routing.prefixes.returns.stored(rank, blocks, second);
-                let idle_until =
-                    self.known.fleet.workers.ranks().get(index).map(|record| record.idle_until);
-                let landing = if idle_until.is_some_and(|until| event.at < until) {
-                    Landing::default()
-                } else {
-                    let told = self.known.routing.router.overlaps.best().known > 0;
-                    self.known.routing.prefixes.reuse.stored(rank, *parent, blocks, told)
-                };
-                let Some(counts) = self.counts_of(index, event.at) else { return };
-                counts.sampled += sampled;
-                counts.returned += returned;
-                counts.roots += u64::from(parent.is_none() && !blocks.is_empty());
-                counts.forks += u64::from(landing.fork);
-                counts.landings += u64::from(landing.landed);
-            }
-            KvKind::Removed { hashes } => {
-                self.known.routing.prefixes.returns.removed(rank, batch.removed_of(hashes), second);
-            }
-            KvKind::Cleared { .. } => {}
+        KvKind::Cleared { scope } => {
+            counted.cleared = 1;
+            // What was missing is not in the cache any more.
+            rank.hole_at = None;
+            rank.complete |= *scope == ClearScope::Rank;
         }
     }
+    rank.counters.add(&counted);
+    if times.is_live(event.at) {
+        rank.live.add(&counted);
+    }
+    times.active = times.active.max(event.at);
+    if let Some(tally) = rank.counts(times.slots.of(event.at), event.at) {
+        tally.counters.add(&counted);
+        followed.add_to(tally);
+    }
+    if event.kind == (KvKind::Cleared { scope: ClearScope::Worker }) {
+        workers.complete(event.rank.worker);
+    }
+    record.meters.count_kv(index, event.at, rates);
+    let plane = known.streams.deployment.plane;
+    describe(fleet, &mut record.journal, plane, frame, index, event, outcome, batch);
+}
 
-    /// Writes an event into the journal.
-    fn describe(&mut self, index: usize, event: &KvEvent, outcome: &Outcome, batch: &KvBatch) {
-        let record = self.known.fleet.workers.ranks().get(index);
-        let complete = record.is_some_and(|record| record.complete);
-        let excuse = match record {
-            Some(record) if record.complete => "not in tree",
-            Some(record) if record.lost => "unknown, maybe from missing messages",
+/// What an event tells of prefixes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Followed {
+    sampled: u64,
+    returned: u64,
+    root: bool,
+    landing: Landing,
+}
+
+impl Followed {
+    fn add_to(self, tally: &mut Tally) {
+        tally.sampled += self.sampled;
+        tally.returned += self.returned;
+        tally.roots += u64::from(self.root);
+        tally.forks += u64::from(self.landing.fork);
+        tally.landings += u64::from(self.landing.landed);
+    }
+}
+
+/// Follows chains for what they tell of reuse. While routers find prefixes on a rank, until `idle_until`, nobody
+/// needs to know where chains fork.
+fn follow_prefixes(
+    routing: &mut Routing,
+    idle_until: Timestamp,
+    index: usize,
+    event: &KvEvent,
+    batch: &KvBatch,
+) -> Followed {
+    if event.tier != Tier::Device {
+        return Followed::default();
+    }
+    let rank = u32::try_from(index).unwrap_or(u32::MAX);
+    let second = event.at.seconds();
+    let Routing { router, prefixes, lacks, .. } = routing;
+    match &event.kind {
+        KvKind::Stored { parent, blocks } => {
+            let blocks = batch.blocks_of(blocks);
+            lacks.stored(rank, *parent, blocks, event.at);
+            let (sampled, returned) = prefixes.returns.stored(rank, blocks, second);
+            let landing = if event.at < idle_until {
+                Landing::default()
+            } else {
+                let told = router.overlaps.best().known > 0;
+                prefixes.reuse.stored(rank, *parent, blocks, told)
+            };
+            Followed { sampled, returned, root: parent.is_none() && !blocks.is_empty(), landing }
+        }
+        KvKind::Removed { hashes } => {
+            let hashes = batch.removed_of(hashes);
+            lacks.removed(rank, hashes);
+            prefixes.returns.removed(rank, hashes, second);
+            Followed::default()
+        }
+        KvKind::Cleared { .. } => {
+            lacks.forget(rank);
+            Followed::default()
+        }
+    }
+}
+
+/// Writes an event into the journal.
+#[expect(clippy::too_many_arguments, reason = "the topics that one event touches")]
+fn describe(
+    fleet: &Fleet,
+    journal: &mut Journal,
+    plane: Option<&'static str>,
+    frame: Option<&Frame>,
+    index: usize,
+    event: &KvEvent,
+    outcome: &Outcome,
+    batch: &KvBatch,
+) {
+    let rank = fleet.workers.ranks().get(index);
+    let fault = if rank.is_some_and(|it| it.complete) { Gravity::Bad } else { Gravity::Notice };
+    let (class, gravity) = match &event.kind {
+        KvKind::Stored { .. } if outcome.refused() => (KvClass::Refused, fault),
+        // Empty stores are the publisher's fault, not missing history.
+        KvKind::Stored { blocks, .. } if blocks.is_empty() => (KvClass::Empty, Gravity::Notice),
+        KvKind::Stored { .. } => (KvClass::Stored(event.tier), Gravity::Normal),
+        KvKind::Removed { .. } if outcome.unknown_removals > 0 => (KvClass::Unknown, fault),
+        KvKind::Removed { .. } => (KvClass::Removed(event.tier), Gravity::Normal),
+        KvKind::Cleared { .. } => (KvClass::Cleared, Gravity::Notice),
+    };
+    let source = kv_source(plane);
+    let (at, worker) = (event.at, event.rank.worker);
+    let entry = KvEntry { at, rank: index, worker, class, gravity, source, frame };
+    journal.add_kv(&entry, || {
+        let excuse = match rank {
+            Some(rank) if rank.complete => "not in tree",
+            Some(rank) if rank.lost => "unknown, maybe from missing messages",
             _ => "unknown, maybe from before attach",
         };
-        let fault = if complete { Gravity::Bad } else { Gravity::Notice };
-        let who = self.known.fleet.alias(event.rank);
-        let (kind, gravity, class) = match &event.kind {
-            KvKind::Stored { .. } if outcome.refused() => (EventKind::Store, fault, "refused"),
-            // A publisher that refuses every block is no question of the past.
-            KvKind::Stored { blocks, .. } if blocks.is_empty() => {
-                (EventKind::Store, Gravity::Notice, "empty")
-            }
-            KvKind::Stored { .. } => (EventKind::Store, Gravity::Normal, event.tier.name()),
-            KvKind::Removed { .. } if outcome.unknown_removals > 0 => {
-                (EventKind::Remove, fault, "unknown")
-            }
-            KvKind::Removed { .. } => (EventKind::Remove, Gravity::Normal, event.tier.name()),
-            KvKind::Cleared { .. } => (EventKind::Clear, Gravity::Notice, "cleared"),
-        };
-        let orphan = outcome.refused() || outcome.unknown_removals > 0;
-        let source = kv_source(self.known.streams.deployment.plane);
-        let worker = Some(event.rank.worker);
-        let (at, source) = (event.at, &source);
-        let head = Head { at, who: &who, kind, gravity, source, orphan, worker, class };
-        self.known.record.journal.add(head, || text_of(event, outcome, batch, excuse));
-    }
+        (fleet.alias(event.rank), text_of(event, outcome, batch, excuse))
+    });
 }
 
 fn text_of(event: &KvEvent, outcome: &Outcome, batch: &KvBatch, why: &str) -> String {
@@ -319,10 +372,10 @@ fn short(hash: SequenceHash) -> String {
 }
 
 /// Returns the name of the source that KV events come from.
-fn kv_source(plane: Option<&'static str>) -> Arc<str> {
+fn kv_source(plane: Option<&'static str>) -> &'static Arc<str> {
     use std::sync::LazyLock;
     static NAMES: LazyLock<[Arc<str>; 2]> = LazyLock::new(|| ["nats".into(), "zmq".into()]);
-    Arc::clone(&NAMES[usize::from(plane == Some("ZMQ"))])
+    &NAMES[usize::from(plane == Some("ZMQ"))]
 }
 
 pub(super) fn copy_event(event: &KvEvent, from: &KvBatch, to: &mut KvBatch) {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::Knowledge;
 use super::journal::Head;
+use super::lanes::Lanes;
 use crate::domain::{
     ActiveLoad, ClaimOf, ClaimValue, ClaimWhat, Decision, Envelope, Fact, GaugeName, HitRate,
     KvKind, LogWarning, Membership, Overlap, RequestEvent, RequestPhase, SourceNote, SourceState,
@@ -39,6 +40,10 @@ const ROUTERS: [&str; 2] = ["kv-router", "router"];
 pub(super) struct Learner<'a> {
     pub(super) known: &'a mut Knowledge,
     pub(super) pending: &'a mut Pending,
+    /// The frames that are taken in together.
+    pub(super) burst: &'a [Frame],
+    /// The one of them that facts are from now; none for events that waited.
+    pub(super) frame: Option<&'a Frame>,
 }
 
 /// What waits to be applied.
@@ -47,8 +52,13 @@ pub(super) struct Pending {
     pub(super) facts: Facts,
     /// Where the KV events of the present frame begin.
     pub(super) frame_from: usize,
-    /// The frames whose KV events wait, each with where these begin.
-    pub(super) burst: Vec<(usize, Frame)>,
+    /// The frames whose KV events wait, by position in the burst, each with where these begin.
+    pub(super) burst: Vec<(usize, usize)>,
+    /// The position of the present frame in the burst.
+    pub(super) present: usize,
+    /// The positions of the ranks of the events that are applied, beyond all where there are too many.
+    pub(super) ranks: Vec<usize>,
+    pub(super) lanes: Lanes,
     pub(super) outcomes: Vec<Outcome>,
 }
 
@@ -159,7 +169,7 @@ impl Learner<'_> {
         self.known
             .record
             .journal
-            .add(head, || format!("{missing} messages of {topic} are missing"));
+            .add(head, self.frame, || format!("{missing} messages of {topic} are missing"));
     }
 
     fn load(&mut self, load: &ActiveLoad, at: Timestamp, source: &Arc<str>) {
@@ -315,7 +325,7 @@ impl Learner<'_> {
             class: "route",
         };
         let alias = self.known.fleet.alias(rank);
-        self.known.record.journal.add(head, || {
+        self.known.record.journal.add(head, self.frame, || {
             let logit = decision.logit.map_or(String::new(), |logit| match logit {
                 // Thousandths of a large cost tell nothing.
                 1_000.0.. => format!("  logit {logit:.0}"),
@@ -445,7 +455,10 @@ impl Learner<'_> {
         let worker = warning.rank.map(|rank| rank.worker);
         let head =
             Head { at, who: &warning.pod, kind, gravity, source, orphan, worker, class: text };
-        self.known.record.journal.add(head, || format!("{text}{}", about.unwrap_or_default()));
+        self.known
+            .record
+            .journal
+            .add(head, self.frame, || format!("{text}{}", about.unwrap_or_default()));
     }
 
     /// Counts what a router refused of a rank.
@@ -551,7 +564,7 @@ impl Learner<'_> {
             worker: None,
             class: "",
         };
-        self.known.record.journal.add(head, || match note.why.as_ref() {
+        self.known.record.journal.add(head, self.frame, || match note.why.as_ref() {
             "" => note.state.name().to_owned(),
             why => format!("{}: {why}", note.state.name()),
         });

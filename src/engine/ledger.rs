@@ -35,7 +35,9 @@ struct Account {
 /// What is known of all streams, and of losses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Accounts {
-    streams: BTreeMap<Arc<str>, Account>,
+    /// Positions among `entries`.
+    streams: BTreeMap<Arc<str>, usize>,
+    entries: Vec<Account>,
     /// Frames that each source of events dropped.
     dropped: BTreeMap<Arc<str>, (u64, u64)>,
     /// Messages of streams that were lost, and when last.
@@ -46,31 +48,47 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Counts a frame of a stream.
-    pub(super) fn arrived(&mut self, origin: &Origin) {
+    /// Counts a frame of a stream. Returns the place of its account; none where frames are not accounted for.
+    pub(super) fn arrived(&mut self, origin: &Origin) -> Option<usize> {
         let stream = match origin {
             Origin::Jetstream { stream, .. } => stream,
             Origin::Nats { subject, .. } => {
                 match subject.strip_suffix(plane::KV_EVENTS_SUBJECT_END) {
                     Some(stream) if stream.ends_with(plane::STREAM_END) => stream,
-                    _ => return,
+                    _ => return None,
                 }
             }
-            _ => return,
+            _ => return None,
         };
-        if let Some(account) = self.streams.get_mut(stream) {
+        let place = self.place_of(stream)?;
+        self.arrived_at(place);
+        Some(place)
+    }
+
+    /// Counts a frame of the stream at `place`.
+    pub(super) fn arrived_at(&mut self, place: usize) {
+        if let Some(account) = self.entries.get_mut(place) {
             account.arrived += 1;
-        } else if self.streams.len() < STREAMS {
-            self.streams.insert(stream.into(), Account { arrived: 1, ..Account::default() });
         }
+    }
+
+    /// Returns the place of a stream's account, made when it is new; none when there are too many.
+    fn place_of(&mut self, stream: &str) -> Option<usize> {
+        if let Some(place) = self.streams.get(stream) {
+            return Some(*place);
+        }
+        if self.streams.len() >= STREAMS {
+            return None;
+        }
+        self.entries.push(Account::default());
+        self.streams.insert(stream.into(), self.entries.len() - 1);
+        Some(self.entries.len() - 1)
     }
 
     /// Takes in what its source says of a stream, and returns how many messages are lost that were not before.
     fn told(&mut self, stream: &Arc<str>, ledger: StreamLedger) -> u64 {
-        if !self.streams.contains_key(stream) && self.streams.len() >= STREAMS {
-            return 0;
-        }
-        let account = self.streams.entry(Arc::clone(stream)).or_default();
+        let place = self.place_of(stream);
+        let Some(account) = place.and_then(|place| self.entries.get_mut(place)) else { return 0 };
         let gone = |ledger: StreamLedger| ledger.aged_out.saturating_add(ledger.uncounted);
         let known = account.base.is_some();
         let (arrived, received) = match account.base {
@@ -91,7 +109,7 @@ impl Accounts {
 
     /// Returns how many messages are being read again, since they did not come live.
     fn open(&self) -> u64 {
-        self.streams.values().map(|account| account.told.missing).fold(0, u64::saturating_add)
+        self.entries.iter().map(|account| account.told.missing).fold(0, u64::saturating_add)
     }
 }
 
@@ -184,14 +202,17 @@ impl Streams {
     /// Returns true when streams say that every message they stored reached kvtop: a number that is missing all the
     /// same was never published.
     pub(super) fn ids_are_upstream(&self) -> bool {
-        let told = || self.accounts.streams.values().filter(|account| account.base.is_some());
+        let told = || self.accounts.entries.iter().filter(|account| account.base.is_some());
         told().next().is_some()
             && told().all(|account| account.told.is_even() && account.unseen == 0)
     }
 
     /// Returns the ledger at `at`.
     pub(super) fn ledger(&self, fleet: &Fleet, at: Timestamp) -> Ledger {
-        let streams = self.accounts.streams.iter().filter(|(_, account)| account.base.is_some());
+        let account = |place: &usize| self.accounts.entries.get(*place);
+        let streams = self.accounts.streams.iter();
+        let streams = streams.filter_map(|(name, place)| Some((name, account(place)?)));
+        let streams = streams.filter(|(_, account)| account.base.is_some());
         let streams = streams.map(|(name, account)| StreamRow {
             name: name.to_string(),
             counts: account.told,

@@ -198,13 +198,14 @@ impl Meters {
         &mut self.routed_by_rank[index]
     }
 
-    pub(super) fn count_frame(&mut self, source: &Arc<str>, at: Timestamp) {
+    /// Counts frames of a source that arrived in the second of `at`, the first of them.
+    pub(super) fn count_frames(&mut self, source: &Arc<str>, at: Timestamp, frames: u32) {
         if let Some((first, series)) = self.frames.get_mut(source) {
             *first = at.min(*first);
-            series.add(at, 1);
+            series.add(at, frames);
         } else {
             let mut series = CountSeries::new(RANK_HISTORY);
-            series.add(at, 1);
+            series.add(at, frames);
             self.frames.insert(Arc::clone(source), (at, series));
         }
     }

@@ -74,23 +74,28 @@ pub(super) fn source_name(origin: &Origin) -> Arc<str> {
     Arc::clone(&NAMES[index])
 }
 
-/// Returns the frame with the names in its origin fit for a terminal. Recordings may hold any.
-pub(super) fn clean(frame: &Frame) -> Cow<'_, Frame> {
-    let is_clean = |name: &str| {
+/// Returns true for a frame with names that are fit for a terminal.
+pub(super) fn is_clean(frame: &Frame) -> bool {
+    let is_clean = |name: &Arc<str>| {
         name.len() <= NAME_LIMIT && name.bytes().all(|byte| (0x20..0x7F).contains(&byte))
     };
-    let names: [&Arc<str>; 2] = match &frame.origin {
-        Origin::Nats { subject, .. } => [subject, subject],
-        Origin::Jetstream { stream, subject, .. } => [stream, subject],
-        Origin::Zmq { endpoint } => [endpoint, endpoint],
-        Origin::Log { namespace, pod, .. } => [namespace, pod],
-        Origin::Metrics { pod, url } => [pod, url],
-        Origin::Kube { kind, .. } => [kind, kind],
-        Origin::Etcd { key, .. } | Origin::File { key, .. } => [key, key],
-        Origin::Indexer { url } => [url, url],
-        Origin::Health { source } => [source, source],
-    };
-    if names.iter().all(|name| is_clean(name)) {
+    match &frame.origin {
+        Origin::Nats { subject: one, .. }
+        | Origin::Zmq { endpoint: one }
+        | Origin::Kube { kind: one, .. }
+        | Origin::Etcd { key: one, .. }
+        | Origin::File { key: one, .. }
+        | Origin::Indexer { url: one }
+        | Origin::Health { source: one } => is_clean(one),
+        Origin::Jetstream { stream: one, subject: other, .. }
+        | Origin::Log { namespace: one, pod: other, .. }
+        | Origin::Metrics { pod: one, url: other } => is_clean(one) && is_clean(other),
+    }
+}
+
+/// Returns the frame with the names in its origin fit for a terminal. Recordings may hold any.
+pub(super) fn clean(frame: &Frame) -> Cow<'_, Frame> {
+    if is_clean(frame) {
         return Cow::Borrowed(frame);
     }
     let mut frame = frame.clone();

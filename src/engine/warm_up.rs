@@ -117,7 +117,7 @@ impl Learner<'_> {
         self.known
             .record
             .journal
-            .add(head, || format!("{blocks} blocks of {count} ranks were read"));
+            .add(head, self.frame, || format!("{blocks} blocks of {count} ranks were read"));
     }
 }
 

@@ -60,7 +60,7 @@ impl Learner<'_> {
         let (kind, gravity) = (EventKind::Worker, Gravity::Notice);
         let (orphan, worker) = (false, None);
         let head = Head { at, who: pod, kind, gravity, source, orphan, worker, class: "" };
-        self.known.record.journal.add(head, || text.to_owned());
+        self.known.record.journal.add(head, self.frame, || text.to_owned());
     }
 
     pub(super) fn graph(&mut self, graph: &Graph, at: Timestamp) {
@@ -168,7 +168,7 @@ impl Learner<'_> {
         let (orphan, worker) = (false, Some(worker));
         let head = Head { at, who: &who, kind, gravity, source, orphan, worker, class: "" };
         let text = if present { "is back in discovery" } else { "left discovery" };
-        self.known.record.journal.add(head, || text.to_owned());
+        self.known.record.journal.add(head, self.frame, || text.to_owned());
         true
     }
 }

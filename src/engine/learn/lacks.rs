@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use crate::domain::{
-    KvBatch, KvEvent, KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind,
-    WorkerRank,
+    KvKind, LogWarning, RouterStart, SequenceHash, Timestamp, WarningKind, WorkerRank,
 };
 use crate::engine::{Learner, Setup};
 use crate::model::{Lack, Stored, Watch};
@@ -17,19 +16,6 @@ impl Learner<'_> {
             pod.began = pod.began.max(Some(at));
             self.known.routing.router.fractions.clear();
             self.known.routing.lacks.restarted(&start.pod);
-        }
-    }
-
-    /// Follows when blocks were stored by the rank numbered `rank`.
-    pub(in crate::engine) fn follow_stores(&mut self, rank: u32, event: &KvEvent, batch: &KvBatch) {
-        match &event.kind {
-            KvKind::Stored { parent, blocks } => {
-                self.known.routing.lacks.stored(rank, *parent, batch.blocks_of(blocks), event.at);
-            }
-            KvKind::Removed { hashes } => {
-                self.known.routing.lacks.removed(rank, batch.removed_of(hashes));
-            }
-            KvKind::Cleared { .. } => self.known.routing.lacks.forget(rank),
         }
     }
 

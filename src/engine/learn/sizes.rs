@@ -44,7 +44,7 @@ impl Learner<'_> {
             worker: None,
             class: "block sizes",
         };
-        self.known.record.journal.add(head, || {
+        self.known.record.journal.add(head, self.frame, || {
             format!("publisher wants blocks of {publisher} tokens, engine sends {engine}")
         });
     }
