@@ -19,7 +19,7 @@ pub trait Subject {
     fn apply(&mut self);
     /// Returns the events the index refused: parents missing, blocks missing.
     fn errors(&self) -> (u64, u64);
-    fn size(&self) -> u64;
+    fn size(&mut self) -> u64;
     /// Prepares a prompt, outside the clock.
     fn query(&mut self, tokens: &[TokensHash]);
     /// Looks the prepared prompt up.
@@ -103,7 +103,7 @@ impl Subject for Ours {
         errors
     }
 
-    fn size(&self) -> u64 {
+    fn size(&mut self) -> u64 {
         self.mirror.totals().accepted
     }
 
@@ -167,7 +167,7 @@ impl Subject for Theirs {
         self.errors
     }
 
-    fn size(&self) -> u64 {
+    fn size(&mut self) -> u64 {
         self.tree.current_size() as u64
     }
 

@@ -1,5 +1,6 @@
 //! Decoding and applying together, from the bytes of messages.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use dynamo_kv_router::protocols::RouterEvent;
@@ -15,7 +16,7 @@ use super::workload::rank;
 
 /// Events that are applied together, as in the engine.
 const BURST: usize = 512;
-const SUBJECT: &str = "namespace.dynamo.component.backend.endpoint.generate.kv-events";
+pub const SUBJECT: &str = "namespace.dynamo.component.backend.endpoint.generate.kv-events";
 
 /// How messages are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,8 +27,12 @@ pub enum Format {
     Msgpack,
 }
 
+/// The number of the last event of each worker: publishers count their own.
+pub type Numbers = HashMap<u32, u64>;
+
 impl Format {
-    fn encode(self, event: &Event, number: u64) -> Option<Vec<u8>> {
+    /// Returns the message of an event; none for what is no event.
+    pub fn encode(self, event: &Event, numbers: &mut Numbers) -> Option<Vec<u8>> {
         let (worker, change) = match event {
             Event::Stored { worker, parent, blocks } => {
                 (*worker, Change::Stored { parent: parent.map(SequenceHash), blocks })
@@ -35,6 +40,9 @@ impl Format {
             Event::Removed { worker, hashes } => (*worker, Change::Removed(hashes)),
             Event::Full | Event::Query(_) => return None,
         };
+        let count = numbers.entry(worker).or_default();
+        *count += 1;
+        let number = *count;
         let event = encode::RouterEvent {
             rank: rank(worker),
             tier: Tier::Device,
@@ -46,7 +54,7 @@ impl Format {
             Self::Msgpack => {
                 let payload = event.payload(Family::V1_6);
                 encode::envelope(
-                    u64::from(worker),
+                    rank(worker).worker.0,
                     number,
                     1_700_000_000_000,
                     "kv-events",
@@ -64,7 +72,7 @@ pub struct OursDecoding {
     origin: Origin,
     facts: Facts,
     inner: Ours,
-    number: u64,
+    numbers: Numbers,
 }
 
 impl OursDecoding {
@@ -80,15 +88,14 @@ impl OursDecoding {
             }
         };
         let (frames, facts, inner) = (Vec::new(), Facts::default(), Ours::new());
-        Self { format, frames, origin, facts, inner, number: 0 }
+        Self { format, frames, origin, facts, inner, numbers: Numbers::new() }
     }
 }
 
 impl Subject for OursDecoding {
     fn decode(&mut self, event: &Event) {
         self.inner.tally();
-        self.number += 1;
-        if let Some(body) = self.format.encode(event, self.number) {
+        if let Some(body) = self.format.encode(event, &mut self.numbers) {
             self.frames.push(Frame::new(Timestamp(0), self.origin.clone(), body));
         }
     }
@@ -113,7 +120,7 @@ impl Subject for OursDecoding {
         self.inner.errors()
     }
 
-    fn size(&self) -> u64 {
+    fn size(&mut self) -> u64 {
         self.inner.size()
     }
 
@@ -153,19 +160,18 @@ pub struct TheirsDecoding {
     format: Format,
     bodies: Vec<Vec<u8>>,
     inner: Theirs,
-    number: u64,
+    numbers: Numbers,
 }
 
 impl TheirsDecoding {
     pub fn new(format: Format) -> Self {
-        Self { format, bodies: Vec::new(), inner: Theirs::default(), number: 0 }
+        Self { format, bodies: Vec::new(), inner: Theirs::default(), numbers: Numbers::new() }
     }
 }
 
 impl Subject for TheirsDecoding {
     fn decode(&mut self, event: &Event) {
-        self.number += 1;
-        self.bodies.extend(self.format.encode(event, self.number));
+        self.bodies.extend(self.format.encode(event, &mut self.numbers));
     }
 
     fn apply(&mut self) {
@@ -191,7 +197,7 @@ impl Subject for TheirsDecoding {
         self.inner.errors()
     }
 
-    fn size(&self) -> u64 {
+    fn size(&mut self) -> u64 {
         self.inner.size()
     }
 

@@ -1,11 +1,14 @@
 //! The mirror beside the router's own index: speed, memory, stalls, and the same answers.
 //!
-//! `bench [--size 100k|1m|10m] [--workers N] [--reps N]` prints `metric ours peer ratio goal PASS|FAIL` and ends with 1 when
-//! a goal is missed. Each implementation runs in a fresh process, the two of a pair one after the
+//! `bench [--size 100k|1m|10m] [--workers N] [--reps N] [--engine]` prints `metric ours peer ratio goal PASS|FAIL` and ends with 1 when
+//! a goal is missed. With `--engine` it measures the whole engine instead, from the bytes of messages.
+//! Each implementation runs in a fresh process, the two of a pair one after the
 //! other; rates are of the thread's CPU clock; ratios are medians of pairs.
 
 #[path = "../bench/cache.rs"]
 mod cache;
+#[path = "../bench/engine.rs"]
+mod engine;
 #[path = "../bench/stream.rs"]
 mod stream;
 #[path = "../bench/subject.rs"]
@@ -21,6 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use engine::OursEngine;
 use rustix::time::{ClockId, clock_gettime};
 use stream::{Event, Stream};
 use subject::{Ours, Subject, Theirs};
@@ -95,6 +99,7 @@ fn resident() -> f64 {
 fn child(subject: &mut dyn Subject, stream: &Path, loss: usize) {
     let before = resident();
     let mut blocks = [0_usize; 2];
+    let mut churned = 0_u64;
     let mut spent = [Duration::ZERO; 2];
     let mut worst = Duration::ZERO;
     let (mut phase, mut waiting) = (0, 0);
@@ -128,6 +133,7 @@ fn child(subject: &mut dyn Subject, stream: &Path, loss: usize) {
         }
         subject.decode(&event);
         events += 1;
+        churned += u64::from(phase == 1);
         waiting += 1;
         if waiting == CHUNK {
             apply(subject, &mut spent[phase]);
@@ -143,6 +149,7 @@ fn child(subject: &mut dyn Subject, stream: &Path, loss: usize) {
     println!("all_mblk_s={all:.2}");
     println!("fill_mblk_s={:.2}", rate(0));
     println!("churn_mblk_s={:.2}", rate(1));
+    println!("churn_kevents_s={:.1}", churned as f64 / spent[1].as_secs_f64() / 1e3);
     println!("bytes_per_entry={:.1}", used / subject.size() as f64);
     println!("events={events}");
     println!("blocks_per_store={:.2}", stored_blocks as f64 / stores as f64);
@@ -268,6 +275,28 @@ fn bench_wire(entries: usize, workers: usize, reps: usize) -> bool {
     met
 }
 
+/// Measures the whole engine, from bytes.
+fn bench_engine(entries: usize, workers: usize, reps: usize) -> bool {
+    let (stream, _) = prepare(entries, workers);
+    println!("# {entries} entries, {workers} workers, {reps} pairs, from bytes into the engine");
+    println!("# diagnosed every {} events", engine::RATE);
+    let mut met = true;
+    for what in ["-engine-json", "-engine-msgpack"] {
+        let pairs = pairs(what, &stream, reps, 0);
+        println!("# {}", &what[1..]);
+        for (name, goal) in [
+            ("churn_mblk_s", Goal::AtLeast(2.0)),
+            ("fill_mblk_s", Goal::None),
+            ("churn_kevents_s", Goal::None),
+            ("worst_chunk_ms", Goal::None),
+            ("size", Goal::Equal),
+        ] {
+            met &= judge("G18", name, goal, &pairs);
+        }
+    }
+    met
+}
+
 fn bench(entries: usize, workers: usize, reps: usize, loss: usize) -> bool {
     let (stream, seen) = prepare(entries, workers);
     let pairs = pairs("", &stream, reps, loss);
@@ -288,8 +317,10 @@ fn main() -> ExitCode {
             "ours" => child(&mut Ours::new(), stream, loss),
             "ours-json" => child(&mut OursDecoding::new(Format::Json), stream, loss),
             "ours-msgpack" => child(&mut OursDecoding::new(Format::Msgpack), stream, loss),
-            "peer-json" => child(&mut TheirsDecoding::new(Format::Json), stream, loss),
-            "peer-msgpack" => child(&mut TheirsDecoding::new(Format::Msgpack), stream, loss),
+            "ours-engine-json" => child(&mut OursEngine::new(Format::Json), stream, loss),
+            "ours-engine-msgpack" => child(&mut OursEngine::new(Format::Msgpack), stream, loss),
+            "peer-json" | "peer-engine-json" => child(&mut TheirsDecoding::new(Format::Json), stream, loss),
+            "peer-msgpack" | "peer-engine-msgpack" => child(&mut TheirsDecoding::new(Format::Msgpack), stream, loss),
             _ => child(&mut Theirs::default(), stream, loss),
         }
         return ExitCode::SUCCESS;
@@ -303,6 +334,10 @@ fn main() -> ExitCode {
         _ => 1_000_000,
     };
     let only = after("--workers").and_then(|workers| workers.parse().ok());
+    if words.iter().any(|word| word == "--engine") {
+        let met = bench_engine(entries, only.unwrap_or(128), reps);
+        return if met { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     if let Some(workers) = only {
         let mut met = bench(entries, workers, reps, 0);
         if entries < 10_000_000 {
