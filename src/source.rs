@@ -16,6 +16,7 @@ mod memory;
 pub mod metrics;
 pub mod nats;
 mod notes;
+mod pace;
 pub mod reach;
 pub mod simulation;
 mod supervisor;
@@ -32,6 +33,7 @@ use crate::frame::{Frame, Origin};
 use crate::wire::health;
 
 pub use memory::Budget;
+pub use pace::Pace;
 
 /// Room for about 160 ms of events at 100 000 events a second: longer than the engine is ever busy
 /// (PERFORMANCE G6), short enough to bound memory.

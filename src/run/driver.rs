@@ -13,6 +13,7 @@ use crate::engine::Engine;
 use crate::frame::Frame;
 use crate::player::Player;
 use crate::snapshot::{Feed, Snapshot, ViewQuery};
+use crate::source::Pace;
 use crate::tui::command::ReplayCommand;
 
 /// Frames taken in at once; between two lots time and queries get their turn.
@@ -42,6 +43,7 @@ pub(super) async fn live(
     let (mut changed, mut open, mut steered, mut choosing) = (true, true, true, true);
     let mut newest = clock::now();
     let mut last = Instant::now();
+    let mut gathering = Gathering { pace: Pace::default(), start: last, until: None };
     loop {
         let pause = if changed { PICTURE_EVERY } else { RATES_EVERY };
         tokio::select! {
@@ -84,14 +86,41 @@ pub(super) async fn live(
                 steered = known.is_ok();
                 changed = true;
             }
-            count = frames.recv_many(&mut lot, LOT), if open => {
+            () = gathering.end(), if gathering.until.is_some() => {}
+            count = frames.recv_many(&mut lot, LOT), if open && gathering.until.is_none() => {
                 open = count > 0;
                 engine.ingest(&lot);
                 lot.clear();
                 changed = true;
                 newest = clock::now();
+                gathering.taken(count);
             }
         }
+    }
+}
+
+/// Lets frames gather in the channel at high rates, so that nobody is woken for each.
+struct Gathering {
+    pace: Pace,
+    start: Instant,
+    /// The end of the present pause.
+    until: Option<Instant>,
+}
+
+impl Gathering {
+    /// Notes that `count` frames were taken, and begins a pause unless there are more of them.
+    fn taken(&mut self, count: usize) {
+        let now = Instant::now();
+        let pause = self.pace.taken(count, now.duration_since(self.start));
+        self.until = pause.filter(|_| count < LOT).map(|pause| now + pause);
+    }
+
+    /// Waits for the end of the pause.
+    async fn end(&mut self) {
+        if let Some(until) = self.until {
+            tokio::time::sleep_until(until).await;
+        }
+        self.until = None;
     }
 }
 

@@ -23,7 +23,7 @@ use crate::clock;
 use crate::domain::{SourceState, Timestamp};
 use crate::dynamo::plane;
 use crate::frame::{Body, Frame, Origin};
-use crate::source::{Desired, Emitter};
+use crate::source::{Desired, Emitter, Pace};
 
 use arrived::arrived;
 use history::{Reader, next_answers};
@@ -59,6 +59,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
 /// Interval of checks for room, while messages wait for it.
 const ROOM_CHECK: Duration = Duration::from_millis(2);
+
+/// How often the client may read the socket before it is left alone for a moment.
+const GATHER_TURNS: usize = 64;
 
 /// The longest wait of the loop.
 const IDLE: Duration = Duration::from_millis(500);
@@ -142,6 +145,7 @@ pub(super) struct Session<'a> {
     /// Refusals of the server, among them those that keep history from being read.
     rights: Rights,
     trouble: String,
+    pace: Pace,
 }
 
 impl<'a> Session<'a> {
@@ -172,6 +176,7 @@ impl<'a> Session<'a> {
             reader: None,
             rights,
             trouble: String::new(),
+            pace: Pace::default(),
         })
     }
 
@@ -217,7 +222,7 @@ impl<'a> Session<'a> {
                     }
                 }
                 messages = self.live.next() => match messages {
-                    Some(messages) => self.receive(messages),
+                    Some(messages) => self.receive_and_gather(messages).await,
                     None => return End::Lost("the connection was closed".to_owned()),
                 },
                 answers = next_answers(&mut self.reader), if room && self.reader.is_some() => {
@@ -320,6 +325,32 @@ impl<'a> Session<'a> {
                 Some(messages) => self.receive(messages),
                 None => return,
             }
+        }
+    }
+
+    /// Takes `messages` and, at high rates, whatever else has arrived; then lets more of them gather in the socket
+    /// for a moment. The thread sleeps meanwhile: it would be woken for each packet otherwise. While questions are
+    /// open or history is joined, nothing is put off.
+    async fn receive_and_gather(&mut self, messages: Vec<Message>) {
+        let mut count = messages.len();
+        self.receive(messages);
+        if self.pace.is_busy() {
+            for _ in 0..GATHER_TURNS {
+                // Lets the client read the socket.
+                tokio::task::yield_now().await;
+                let Some(messages) = arrived(&mut self.live) else { break };
+                count += messages.len();
+                self.receive(messages);
+            }
+        }
+        let pause = self.pace.taken(count, clock::now().since(Timestamp(0)));
+        let joins = |feed: &Feed| feed.wants_look() || feed.is_flushing();
+        let asks = self.reader.is_some() || self.survey.is_some();
+        if let Some(pause) = pause
+            && !asks
+            && !self.memory.feeds.values().any(joins)
+        {
+            std::thread::sleep(pause);
         }
     }
 

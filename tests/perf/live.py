@@ -1,0 +1,261 @@
+#!/usr/bin/env python3
+"""Measures a live kvtop in a pseudo-terminal of 120x36, and btop, htop and top beside it.
+
+    tests/perf/live.py target/release/kvtop [--rates 1000,10000,50000] [--seconds 15] [--workers 128]
+
+A publisher of its own sends KV events in the form of Dynamo 1.6, about 730 bytes each, through a nats-server
+(NATS_SERVER_BIN, the PATH, or target/tools) to kvtop: its share every two milliseconds. After five seconds of
+warm-up the processor time and the voluntary context switches of all threads are read from /proc at the begin and
+at the end. The goals are those of docs/PERFORMANCE.md; the exit code is 1 when one is missed.
+"""
+
+import argparse
+import fcntl
+import os
+import pty
+import random
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+
+ROWS, COLUMNS = 36, 120
+BLOCKS = 15
+CHAIN = 4
+CHAINS = 6
+SUBJECT = b"namespace.dynamo.component.backend.endpoint.generate.kv-events"
+# Events a second: share of a core and switches a second, at most.
+GOALS = {1_000: (4.0, 250), 10_000: (8.0, 250), 50_000: (25.0, 250)}
+KEY_GOAL_MS = 20.0
+TICK = 0.002
+
+
+def text(value):
+    data = value.encode()
+    return (bytes([0xA0 | len(data)]) if len(data) < 32 else b"\xd9" + bytes([len(data)])) + data
+
+
+def number(value):
+    return b"\xcf" + struct.pack(">Q", value)
+
+
+def many(count):
+    return bytes([0x90 | count]) if count < 16 else b"\xdc" + struct.pack(">H", count)
+
+
+class Worker:
+    """A publisher with a cache of a few chains of blocks. It stores one and removes the oldest one from its end.
+
+    Its messages are made beforehand, all but their numbers, and come again in a cycle.
+    """
+
+    def __init__(self, index):
+        self.id = random.Random(index).getrandbits(52) | 1
+        self.sequence = 0
+        chains = [[os.urandom(8 * BLOCKS) for _ in range(CHAIN)] for _ in range(CHAINS + 1)]
+        stores = [[self.stored(chain, at) for at in range(CHAIN)] for chain in chains]
+        removals = [[self.removed(blocks) for blocks in reversed(chain)] for chain in chains]
+        self.first = [message for chain in stores[:CHAINS] for message in chain]
+        self.cycle = []
+        for at in range(CHAINS + 1):
+            self.cycle += stores[(at + CHAINS) % (CHAINS + 1)] + removals[at]
+
+    def stored(self, chain, at):
+        own = [chain[at][8 * block : 8 * block + 8] for block in range(BLOCKS)]
+        parent = b"\xcf" + chain[at - 1][-8:] if at else b"\xc0"
+        data = b"\x81" + text("stored") + b"\x83" + text("parent_hash") + parent
+        data += text("start_position") + b"\xc0" + text("blocks") + many(BLOCKS)
+        for block in own:
+            data += b"\x83" + text("block_hash") + b"\xcf" + block + text("tokens_hash") + b"\xcf" + block[::-1]
+            data += text("mm_extra_info") + b"\xc0"
+        return self.parts(data)
+
+    def removed(self, blocks):
+        data = b"\x81" + text("removed") + b"\x81" + text("block_hashes") + many(BLOCKS)
+        return self.parts(data + b"".join(b"\xcf" + blocks[at : at + 8] for at in range(0, len(blocks), 8)))
+
+    def parts(self, data):
+        """Returns a message in three parts; the event's number goes between them."""
+        head = b"\x91\x84" + text("worker_id") + number(self.id) + text("storage_tier") + text("device")
+        head += text("residency_domain") + text("worker") + text("event") + b"\x83" + text("event_id")
+        tail = text("data") + data + text("dp_rank") + b"\x00"
+        size = len(head) + 9 + len(tail)
+        begin = b"\x85" + text("publisher_id") + number(self.id) + text("sequence")
+        middle = text("published_at") + number(1_771_252_733_000) + text("topic") + text("kv-events")
+        middle += text("payload") + b"\xc5" + struct.pack(">H", size) + head
+        length = len(begin) + 9 + len(middle) + 9 + len(tail)
+        return b"PUB %s %d\r\n" % (SUBJECT, length) + begin, middle, tail + b"\r\n"
+
+    def message(self):
+        at = self.sequence
+        known = len(self.first)
+        begin, middle, end = self.first[at] if at < known else self.cycle[(at - known) % len(self.cycle)]
+        self.sequence += 1
+        count = number(self.sequence)
+        return b"".join((begin, count, middle, count, end))
+
+
+def publish(port, workers, rate, seconds):
+    """Publishes for so long, its share every two milliseconds, and prints how much that was."""
+    connection = socket.create_connection(("127.0.0.1", port))
+    connection.recv(4096)
+    connection.sendall(b'CONNECT {"verbose":false}\r\n')
+    crew = [Worker(index) for index in range(workers)]
+    start = time.monotonic()
+    sent = bytes_sent = 0
+    while (now := time.monotonic() - start) < seconds:
+        due = int(now * rate) - sent
+        if due > 0:
+            batch = b"".join(crew[(sent + at) % workers].message() for at in range(due))
+            connection.sendall(batch)
+            sent, bytes_sent = sent + due, bytes_sent + len(batch)
+        if select.select([connection], [], [], 0)[0] and b"PING" in connection.recv(4096):
+            connection.sendall(b"PONG\r\n")
+        time.sleep(TICK)
+    print(sent, bytes_sent // max(sent, 1), flush=True)
+
+
+class Terminal:
+    """A program in a pseudo-terminal whose output is read and counted."""
+
+    def __init__(self, command):
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.environ.update(TERM="xterm-256color", COLORTERM="truecolor", LANG="C.UTF-8")
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+            os.execvp(command[0], command)
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+        self.output = 0
+        self.text = bytearray()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        try:
+            while data := os.read(self.terminal, 65536):
+                self.output += len(data)
+                self.text += data
+                del self.text[:-200_000]
+        except OSError:
+            pass
+
+    def cost(self):
+        """Returns seconds of processor time, and voluntary switches of all threads."""
+        with open(f"/proc/{self.pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        spent = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        switches = 0
+        for thread in os.listdir(f"/proc/{self.pid}/task"):
+            with open(f"/proc/{self.pid}/task/{thread}/status") as status:
+                switches += next(int(line.split()[1]) for line in status if line.startswith("voluntary"))
+        return spent, switches
+
+    def resident(self):
+        with open(f"/proc/{self.pid}/statm") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+    def measure(self, seconds):
+        (before, earlier), output, start = self.cost(), self.output, time.monotonic()
+        time.sleep(seconds)
+        (after, later), span = self.cost(), time.monotonic() - start
+        share = (after - before) / span * 100
+        return share, (later - earlier) / span, (self.output - output) / span / 1e3, self.resident()
+
+    def keys(self, count):
+        """Opens and closes the help, and returns the milliseconds until its heading was drawn, in order."""
+        times = []
+        for _ in range(count):
+            del self.text[:]
+            start = time.monotonic()
+            os.write(self.terminal, b"?")
+            while b"KEYS" not in bytes(self.text).upper() and time.monotonic() - start < 2:
+                time.sleep(0.0002)
+            times.append((time.monotonic() - start) * 1e3)
+            os.write(self.terminal, b"\x1b")
+            time.sleep(0.2)
+        return sorted(times)
+
+    def end(self):
+        os.kill(self.pid, signal.SIGTERM)
+        os.waitpid(self.pid, 0)
+
+
+def server():
+    known = [os.environ.get("NATS_SERVER_BIN"), shutil.which("nats-server"), "target/tools/nats-server"]
+    program = next(path for path in known if path and os.path.exists(path))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([program, "-a", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL)
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+            return process, port
+        except OSError:
+            time.sleep(0.05)
+
+
+def row(name, measured, verdict=""):
+    share, switches, output, resident = measured
+    print(f"{name:32} {share:7.1f} {switches:11.0f} {output:9.1f} {resident:7.1f}  {verdict}", flush=True)
+
+
+def main():
+    words = argparse.ArgumentParser()
+    words.add_argument("kvtop")
+    words.add_argument("--rates", default="1000,10000,50000")
+    words.add_argument("--seconds", type=float, default=15)
+    words.add_argument("--workers", type=int, default=128)
+    words.add_argument("--keys", type=int, default=60)
+    options = words.parse_args()
+    met = True
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    print(f"{'':32} {'% core':>7} {'switches/s':>11} {'kB/s':>9} {'RSS MB':>7}")
+    for name in ["btop", "htop", "top"]:
+        if shutil.which(name):
+            program = Terminal([name])
+            time.sleep(3)
+            row(name, program.measure(options.seconds))
+            program.end()
+    state = tempfile.mkdtemp(prefix="kvtop-perf-")
+    os.environ.update(XDG_STATE_HOME=state, XDG_CONFIG_HOME=state)
+    for rate in [int(rate) for rate in options.rates.split(",")]:
+        nats, port = server()
+        span = 5 + options.seconds + options.keys * 0.3 + 4
+        sender = subprocess.Popen(
+            [sys.executable, __file__, "publish", str(port), str(options.workers), str(rate), str(span)],
+            stdout=subprocess.PIPE,
+        )
+        kvtop = Terminal([options.kvtop, "--nats-url", f"nats://127.0.0.1:{port}"])
+        time.sleep(5)
+        measured = kvtop.measure(options.seconds)
+        keys = kvtop.keys(options.keys)
+        share, switches = GOALS.get(rate, (float("inf"), 250))
+        good = measured[0] <= share and measured[1] <= switches
+        met &= good
+        row(f"kvtop, {rate} events/s", measured, "PASS" if good else f"FAIL (at most {share} %, {switches})")
+        if keys:
+            p99 = keys[min(len(keys) - 1, len(keys) * 99 // 100)]
+            met &= p99 <= KEY_GOAL_MS
+            verdict = "PASS" if p99 <= KEY_GOAL_MS else f"FAIL (at most {KEY_GOAL_MS} ms)"
+            print(f"{'  key to screen, ms':32} median {keys[len(keys) // 2]:.1f}, p99 {p99:.1f}  {verdict}")
+        kvtop.end()
+        said = sender.communicate()[0].split()
+        print(f"  published {int(said[0]) / span:.0f} events/s of {int(said[1])} bytes", flush=True)
+        nats.terminate()
+        nats.wait()
+    shutil.rmtree(state, ignore_errors=True)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["publish"]:
+        publish(int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), float(sys.argv[5]))
+    else:
+        sys.exit(main())
