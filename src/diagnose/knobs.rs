@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::evidence::Evidence;
+use super::evidence::{Evidence, Setting};
 use super::fix::{Change, Part};
 use crate::domain::{Backend, Release};
 use crate::dynamo::settings::{self, Knob};
 use crate::dynamo::{engine, flag, release};
 
 /// The flags of the overlap's weight and credit, of every version.
-pub(super) const OVERLAP_FLAGS: &[&str] = &[
+const OVERLAP_FLAGS: &[&str] = &[
     flag::KV_OVERLAP_SCORE_WEIGHT,
     flag::ROUTER_KV_OVERLAP_SCORE_WEIGHT,
     flag::ROUTER_KV_OVERLAP_SCORE_CREDIT,
@@ -68,6 +68,25 @@ impl Evidence {
     ) -> Option<Change> {
         let variable = Some(self.knob(knob)?.to_owned());
         Some(Change::Set { on: Part::Frontend, variable, flags, value: value.to_owned() })
+    }
+
+    /// Returns the change of the overlap's weight. From 1.2 on routers read the weight and the credit: the one that
+    /// is set is changed, since a correct value beside it would change nothing.
+    pub(super) fn set_overlap(&self, value: &str) -> Option<Change> {
+        let set = self.settings.overlap_weight.as_ref().and_then(Setting::variable);
+        let Some(name) = set else {
+            return self.set_on_frontend(settings::OVERLAP, OVERLAP_FLAGS, value);
+        };
+        let (variable, value) = (Some(name.to_owned()), value.to_owned());
+        Some(Change::Set { on: Part::Frontend, variable, flags: OVERLAP_FLAGS, value })
+    }
+
+    /// Returns the overlap's weight with its value in words, by the name that [`Evidence::set_overlap`] changes.
+    pub(super) fn overlap_text(&self, value: &str) -> String {
+        match self.settings.overlap_weight.as_ref().and_then(Setting::variable) {
+            Some(name) => format!("{name}={value}"),
+            None => self.knob_text(settings::OVERLAP, &format!("={value}")),
+        }
     }
 
     /// Returns true for versions whose frontend loses its index at a restart: up to 0.9, unless workers keep

@@ -1,7 +1,7 @@
 //! Every printed fix is applied to the objects that it was made from, and these are judged again: the finding
 //! is gone, none is new, and on the way each pod that still runs with the old value is named.
 
-mod apply;
+pub(crate) mod apply;
 pub(crate) mod objects;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use kvtop::domain::RolloutStage;
 use kvtop::frame::{Frame, KubeChange};
 use kvtop::snapshot::{CheckVerdict, FindingRow, Severity, Snapshot};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use apply::{check_lines, patches};
 use objects::{Deployment, SECOND, START, seen};
 
 use super::settings::found;
-use crate::support::played;
+use crate::support::{fixture, played};
 
 /// Generated deployments that are judged.
 const SEEDS: u64 = 400;
@@ -150,6 +150,53 @@ fn modified(deployment: &Deployment, at: u64) -> Vec<Frame> {
         vec![seen("DynamoGraphDeployment", KubeChange::Modified, &deployment.graph, at)];
     frames.extend(deployment.maps.iter().map(|it| seen("ConfigMap", KubeChange::Modified, it, at)));
     frames
+}
+
+/// Returns the graph deployments of a manifest, each with the `ConfigMap`s beside it and the pods that an operator
+/// makes of it.
+fn of_manifest(text: &str) -> Vec<Deployment> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).unwrap();
+    let of = |kind: &'static str| documents.iter().filter(move |it| it["kind"] == kind).cloned();
+    let mut maps: Vec<Value> = of("ConfigMap").collect();
+    for map in &mut maps {
+        map["metadata"]["namespace"] = "serving".into();
+    }
+    let made = of("DynamoGraphDeployment").map(|mut graph| {
+        let metadata = &mut graph["metadata"];
+        metadata["name"] = "demo".into();
+        metadata["namespace"] = "serving".into();
+        metadata["generation"] = 3.into();
+        let mut made = Deployment { graph, maps: maps.clone(), pods: Vec::new() };
+        made.pods = made.fresh_pods(START);
+        made
+    });
+    made.collect()
+}
+
+#[test]
+fn every_fix_for_a_manifest_removes_its_finding_and_raises_no_other() {
+    let mut applied: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for file in std::fs::read_dir(fixture("lint")).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        // Templates and texts that are no YAML have no objects.
+        if !name.ends_with(".yaml") || ["helm.yaml", "unreadable.yaml"].contains(&name.as_str()) {
+            continue;
+        }
+        for before in of_manifest(&std::fs::read_to_string(&path).unwrap()) {
+            let (_, first) = played(&before.frames(ATTACH));
+            for finding in &first.findings {
+                match tried(&before, &first, finding) {
+                    Ok(tried) => *applied.entry(finding.id).or_default() += usize::from(tried),
+                    Err(why) => wrong.push(format!("{name}, {}: {why}", finding.id)),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{applied:?}:\n{}", wrong.join("\n"));
+    let total: usize = applied.values().sum();
+    assert!(total >= 8, "{applied:?}");
 }
 
 fn rollout(snapshot: &Snapshot) -> (RolloutStage, usize, usize, Vec<String>) {

@@ -91,6 +91,11 @@ impl<T> Setting<T> {
     pub fn flag(&self) -> Option<&str> {
         self.set_by.as_ref()?.flag()
     }
+
+    /// Returns the variable that set it, when it was one.
+    pub fn variable(&self) -> Option<&str> {
+        self.set_by.as_ref()?.variable()
+    }
 }
 
 /// The kind of router, which decides whether it reads the size declared on the frontend.

@@ -2,12 +2,11 @@
 
 use crate::diagnose::Origin;
 use crate::diagnose::evidence::Regret;
-use crate::diagnose::knobs;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Verdict};
 use crate::domain::{Grade, Severity};
-use crate::dynamo::{settings, variable};
+use crate::dynamo::variable;
 
 pub(super) struct Affinity;
 
@@ -96,11 +95,11 @@ fn found(evidence: &Evidence, regret: &Regret, summary: Phrase, lost: f64) -> Ve
         .mended_by(
             phrase!(
                 "Increase the overlap weight: set {} and {}=0 on the frontend.",
-                evidence.knob_text(settings::OVERLAP, "=1.5"),
+                evidence.overlap_text("1.5"),
                 variable::ROUTER_TEMPERATURE
             ),
             evidence.frontend_restarts(),
         )
-        .through(evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "1.5"))
+        .through(evidence.set_overlap("1.5"))
         .into()
 }

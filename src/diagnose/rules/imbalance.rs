@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::diagnose::Origin;
-use crate::diagnose::knobs;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, RankEvidence, Rule, Verdict};
 use crate::domain::{Grade, Severity};
-use crate::dynamo::{settings, variable};
+use crate::dynamo::variable;
 
 pub(super) struct Imbalance;
 
@@ -90,12 +89,12 @@ impl Rule for Imbalance {
         .mended_by(
             phrase!(
                 "Decrease the overlap weight: set {} on the frontend, or {}=0.1.",
-                evidence.knob_text(settings::OVERLAP, "=0.5"),
+                evidence.overlap_text("0.5"),
                 variable::ROUTER_TEMPERATURE
             ),
             evidence.frontend_restarts(),
         )
-        .through(evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "0.5"))
+        .through(evidence.set_overlap("0.5"))
         .about(busiest)
         .into()
     }

@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use crate::diagnose::Origin;
 use crate::diagnose::fix::{Change, Part};
-use crate::diagnose::knobs;
 use crate::diagnose::measure;
 use crate::diagnose::phrase::{Count, Decimal, Phrase, phrase};
 use crate::diagnose::{Evidence, Finding, Proof, Rule, Setting, Verdict};
 use crate::domain::{ClaimOf, ClaimWhat, Grade, Severity};
 use crate::dynamo::router::MODES;
-use crate::dynamo::{flag, settings, variable};
+use crate::dynamo::{flag, variable};
 
 /// A temperature that sends less than this share of requests to the costlier of two workers is negligible.
 const NEARLY_NEVER: f64 = 0.01;
@@ -58,8 +57,8 @@ impl Rule for RouterMode {
         }
         let printed = evidence.router.weight.filter(|_| routed > 0);
         let weight = settings.overlap_weight.as_ref();
-        let one = || evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "1.0");
-        let text = Phrase::from(evidence.knob_text(settings::OVERLAP, "=1.0"));
+        let one = || evidence.set_overlap("1.0");
+        let text = Phrase::from(evidence.overlap_text("1.0"));
         if printed == Some(0.0) {
             let proof = Proof::new(measure::OVERLAP_WEIGHT, "0", Origin::RouterLogs);
             let summary = "The router ignores cached blocks: the overlap weight is 0.";
@@ -218,11 +217,7 @@ fn wrong(evidence: &Evidence) -> Vec<Change> {
     let light = settings.overlap_weight.as_ref().is_some_and(|weight| weight.value <= 0.0);
     let hot = settings.temperature.as_ref().is_some_and(|heat| heat.value > 0.0);
     let mode = mode.then(|| variable(variable::ROUTER_MODE, &[flag::ROUTER_MODE], "kv"));
-    let light = if light {
-        evidence.set_on_frontend(settings::OVERLAP, knobs::OVERLAP_FLAGS, "1.0")
-    } else {
-        None
-    };
+    let light = if light { evidence.set_overlap("1.0") } else { None };
     let hot = hot.then(|| variable(variable::ROUTER_TEMPERATURE, &[flag::ROUTER_TEMPERATURE], "0"));
     mode.into_iter().chain(light).chain(hot).collect()
 }

@@ -6,18 +6,34 @@ use super::objects::Deployment;
 
 /// A patch as a printed command has it.
 #[derive(Debug)]
-pub(super) struct Patch {
-    pub(super) config_map: Option<String>,
+pub(crate) struct Patch {
+    pub(crate) config_map: Option<String>,
     operations: Vec<Value>,
 }
 
+impl Patch {
+    /// Applies it to the object that it names; fails where a test in it does.
+    pub(crate) fn apply(&self, object: &mut Value) -> Result<(), String> {
+        let mut changed = object.clone();
+        for operation in &self.operations {
+            operate(&mut changed, operation)?;
+        }
+        if self.config_map.is_none() {
+            let generation = changed["metadata"]["generation"].as_u64().unwrap();
+            changed["metadata"]["generation"] = (generation + 1).into();
+        }
+        *object = changed;
+        Ok(())
+    }
+}
+
 /// Returns the patches of commands, each of which must be one that a shell and an API server understand.
-pub(super) fn patches(commands: &str) -> Vec<Patch> {
+pub(crate) fn patches(commands: &str) -> Vec<Patch> {
     let parts = commands.split(" &&\n").filter(|part| part.contains(" patch "));
     let patch = |part: &str| {
         let (head, quoted) = part.split_once(" --type=json -p ").unwrap();
         let words: Vec<&str> = head.split(' ').collect();
-        assert_eq!(words[..4], ["kubectl", "-n", "serving", "patch"], "{head}");
+        assert_eq!([words[0], words[1], words[3]], ["kubectl", "-n", "patch"], "{head}");
         let quoted = quoted.strip_prefix('\'').and_then(|it| it.strip_suffix('\'')).unwrap();
         let json = quoted.replace(r"'\''", "'");
         // This parser refuses a key that is there twice.
@@ -42,15 +58,7 @@ impl Deployment {
                     maps.find(|map| map["metadata"]["name"] == **name).ok_or("no such ConfigMap")?
                 }
             };
-            let mut changed = object.clone();
-            for operation in &patch.operations {
-                operate(&mut changed, operation)?;
-            }
-            if patch.config_map.is_none() {
-                let generation = changed["metadata"]["generation"].as_u64().unwrap();
-                changed["metadata"]["generation"] = (generation + 1).into();
-            }
-            *object = changed;
+            patch.apply(object)?;
         }
         Ok(())
     }

@@ -258,7 +258,7 @@ impl Deployment {
                        container: &Value,
                        volumes: &Value| {
             let time = jiff::Timestamp::from_microsecond(i64::try_from(started).unwrap()).unwrap();
-            for number in 0..replicas.as_u64().unwrap() {
+            for number in 0..replicas.as_u64().unwrap_or(1) {
                 let plain: String =
                     name.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
                 let mut labels = json!({
