@@ -254,6 +254,8 @@ fn decode_context_parallelism_explains_larger_blocks_of_an_engine() {
     };
     evidence.settings.context_parallel = vec![parallel(2)];
     assert_eq!(summary("KVT001", &evidence), None);
+    let note = evidence.context_parallel_note().unwrap();
+    assert!(note.contains("events of 32 tokens are 16-token blocks on 2 processes"), "{note}");
     evidence.settings.context_parallel = vec![parallel(4)];
     assert!(summary("KVT001", &evidence).is_some(), "4 times 16 is not 32");
 }

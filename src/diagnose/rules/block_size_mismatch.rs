@@ -82,7 +82,11 @@ impl Rule for BlockSizeMismatch {
             return mismatch.finding.into();
         }
         let publishes = evidence.is_publishing(&evidence.total());
-        rest(evidence, &blind::look(evidence), publishes)
+        match (rest(evidence, &blind::look(evidence), publishes), evidence.context_parallel_note())
+        {
+            (Verdict::Clear { note }, Some(why)) => Verdict::clear(format!("{note}; {why}")),
+            (verdict, _) => verdict,
+        }
     }
 }
 

@@ -69,6 +69,22 @@ impl Evidence {
         })
     }
 
+    /// Returns in words why engines whose blocks are larger than their publishers' are right, where decode context
+    /// parallelism explains it.
+    pub fn context_parallel_note(&self) -> Option<String> {
+        let mut all = self.sizes_of(ClaimOf::Publisher).filter_map(|publisher| {
+            let mut engines = self.sizes_of(ClaimOf::Engine);
+            let engine = engines.find(|engine| self.is_context_parallel(publisher, engine))?;
+            let (small, large) = (publisher.tokens, engine.tokens);
+            let processes = large / small.max(1);
+            Some(format!(
+                "engine events of {large} tokens are {small}-token blocks on {processes} processes (decode context \
+                 parallelism), which is no mismatch"
+            ))
+        });
+        all.next()
+    }
+
     /// Returns the engine that a claim is about.
     fn backend_of(&self, claim: &SizeClaim) -> Option<Backend> {
         let mut ranks = self.present();

@@ -420,9 +420,9 @@ fn stray_router_fix(evidence: &Evidence, router: u32, workers: u32) -> Fix {
         return declared_fix(evidence, router, workers);
     }
     let sentence = phrase!(
-        "Restart the frontend: model cards say {}, but its router still hashes with {} (a Dynamo \
-         0.9 router keeps the size of the first card it saw). A standalone router (dynamo.router) needs {} \
-         {} instead.",
+        "Restart the frontend: model cards say {}, but its router still hashes with {} (a router \
+         of Dynamo 0.9 or 1.0 keeps the size of the first card it saw). A standalone router (dynamo.router) \
+         needs {} {} instead.",
         workers,
         router,
         evidence.knob_text(settings::ROUTER_SIZE, ""),
