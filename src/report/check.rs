@@ -268,6 +268,7 @@ struct Finding<'a> {
     name: &'static str,
     severity: &'static str,
     grade: &'static str,
+    advisory: bool,
     summary: &'a str,
     effect: &'a str,
     evidence: Vec<Evidence<'a>>,
@@ -290,6 +291,7 @@ struct Evidence<'a> {
     since: Option<String>,
     at: Option<String>,
     against: bool,
+    worker: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -396,6 +398,7 @@ fn finding(row: &FindingRow, at: Timestamp) -> Finding<'_> {
         name: row.name,
         severity: row.severity.name(),
         grade: row.grade.name(),
+        advisory: row.advisory,
         summary: &row.summary,
         effect: &row.effect,
         evidence: row
@@ -409,6 +412,7 @@ fn finding(row: &FindingRow, at: Timestamp) -> Finding<'_> {
                 since: proof.since.map(super::rfc3339),
                 at: proof.at.map(super::rfc3339),
                 against: proof.against,
+                worker: proof.worker.map(|worker| worker.0.to_string()),
             })
             .collect(),
         refuted_by: &row.refuted_by,
