@@ -23,7 +23,7 @@ pub use cluster::{ComponentRow, Deployment, GraphRow, PodRow};
 pub use events::{EventDetail, EventKind, EventRow, FrameView, Gravity, LogLine};
 pub use explorer::{TreeAgreement, TreeDetail, TreePage, TreeQuery, TreeShare};
 pub use feed::{DemoChange, DemoState, Feed, Playback};
-pub use felt::Felt;
+pub use felt::{Felt, Refill};
 pub use findings::{
     CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet, RolloutRow,
 };

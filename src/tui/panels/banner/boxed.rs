@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::{Banner, COPY, FIX, gains};
 use crate::domain::{RESOLVED_AFTER, RolloutStage};
-use crate::snapshot::{FindingRow, RolloutRow, Snapshot};
+use crate::snapshot::{FindingRow, Refill, RolloutRow, Snapshot};
 use crate::tui::command::Command;
 use crate::tui::findings;
 use crate::tui::graph::bar;
@@ -68,6 +68,9 @@ fn said(
                 Role::Resolved,
             ));
         }
+        if let Some(refill) = snapshot.refilling() {
+            paragraphs.push(paragraph("", &filling(&refill), Role::Fg));
+        }
         paragraphs.push(paragraph("WAS", &finding.summary, Role::Muted));
     } else {
         // The cause and what it does to requests, where both fit.
@@ -112,6 +115,17 @@ fn fit(mut paragraphs: Vec<Said>, most: usize, wide: usize, glyphs: &Glyphs) -> 
 
 fn indent(label: &str) -> usize {
     if label.is_empty() { 0 } else { text::width(label) + 1 }
+}
+
+/// Says that caches fill, which explains slow first tokens right after a restart.
+fn filling(refill: &Refill) -> String {
+    let caches =
+        if refill.workers == 1 { "1 cache is" } else { &format!("{} caches are", refill.workers) };
+    format!(
+        "{caches} refilling ({} blocks/s stored, {} evicted): TTFT stays higher until they are warm.",
+        text::short(refill.stored).trim(),
+        text::short(refill.evicted).trim()
+    )
 }
 
 /// Returns true once a finding heals: nothing shows it any more, or pods restart with the fix.

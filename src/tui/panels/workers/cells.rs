@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{BAR, COURSE, Entry, WARMING};
 use crate::domain::Tier;
-use crate::snapshot::{Sourced, WorkerRow};
+use crate::snapshot::{Knowledge, Sourced, WorkerRow};
 use crate::tui::judge::{self, State};
 use crate::tui::panels::PanelContext;
 use crate::tui::text;
@@ -48,6 +48,11 @@ pub(super) fn plain(text: String) -> Part {
     part(text, Role::Fg)
 }
 
+/// Returns true when all blocks of a rank are known, those stored before kvtop attached too.
+pub(super) fn is_whole(row: &WorkerRow) -> bool {
+    row.gone || row.knowledge == Knowledge::Complete
+}
+
 impl Pen<'_> {
     pub(super) fn count(&self, value: Option<u64>) -> Part {
         self.known(value.map(text::count))
@@ -56,6 +61,17 @@ impl Pen<'_> {
     pub(super) fn tier(&self, tier: Tier) -> String {
         let blocks = self.context.snapshot.workers.iter().map(|row| row.tiers[tier as usize]);
         text::count(blocks.fold(0, u64::saturating_add))
+    }
+
+    /// Returns a count of blocks, marked as a lower bound unless `is_whole`.
+    pub(super) fn least(&self, blocks: u64, is_whole: bool) -> String {
+        let count = text::count(blocks);
+        if is_whole { count } else { format!("{}{count}", self.glyphs.least) }
+    }
+
+    /// Returns the blocks of all workers, marked as a lower bound unless all of each one's blocks are known.
+    pub(super) fn least_of_all(&self, blocks: u64) -> String {
+        self.least(blocks, self.context.snapshot.workers.iter().all(is_whole))
     }
 
     pub(super) fn sum(&self, value: fn(&WorkerRow) -> Option<u64>) -> Part {

@@ -8,7 +8,7 @@
 use super::{Shown, Spec};
 use crate::domain::Tier;
 use crate::tui::judge::State;
-use crate::tui::panels::workers::cells::{name, plain};
+use crate::tui::panels::workers::cells::{is_whole, name, plain};
 use crate::tui::text;
 use crate::tui::theme::Role;
 use crate::tui::widgets::canvas::part;
@@ -99,25 +99,25 @@ columns! {
     });
 
     /// Accepted blocks.
-    Cached = Spec::new("CACHED", "blocks in the index of a router that saw every event", |_, entry| {
-        plain(text::count(entry.row.accepted))
+    Cached = Spec::new("CACHED", "blocks in the index of a router that saw every event", |pen, entry| {
+        plain(pen.least(entry.row.accepted, is_whole(entry.row)))
     })
     .shown(Shown::Overview)
     .wide(7, 9)
     .of_events()
     .sorted_by(|entry| number(entry.row.accepted))
-    .total(|pen| plain(text::count(pen.context.snapshot.totals.accepted)));
+    .total(|pen| plain(pen.least_of_all(pen.context.snapshot.totals.accepted)));
 
     /// Held blocks.
-    Held = Spec::new("HELD", "blocks held, rejected ones included; shown when it differs", |_, entry| {
-        plain(text::count(entry.row.held))
+    Held = Spec::new("HELD", "blocks held, rejected ones included; shown when it differs", |pen, entry| {
+        plain(pen.least(entry.row.held, is_whole(entry.row)))
     })
     .shown(Shown::Workers)
     .of_events()
     .when(|snapshot| snapshot.totals.held != snapshot.totals.accepted)
     .wide(7, 7)
     .sorted_by(|entry| number(entry.row.held))
-    .total(|pen| plain(text::count(pen.context.snapshot.totals.held)));
+    .total(|pen| plain(pen.least_of_all(pen.context.snapshot.totals.held)));
 
     /// Change of the accepted blocks.
     Change = Spec::new("", "change of CACHED per second, over 10 s", |pen, entry| {
