@@ -11,6 +11,7 @@ pub(crate) mod gate;
 mod late;
 mod losses;
 mod mismatch;
+mod moments;
 mod near;
 mod overload;
 mod registration;

@@ -2,7 +2,9 @@
 
 mod faces;
 mod faults;
-mod play;
+mod fixes;
+pub(crate) mod play;
+mod sockets;
 mod table;
 
 use std::sync::Mutex;

@@ -9,7 +9,9 @@ use kvtop::frame::Frame;
 use kvtop::record::{Header, RecordWriter};
 use kvtop::simulator::{Scenario, Simulation};
 
+use crate::gate::play::{Plane, notes};
 use crate::support::bless;
+use crate::support::late::attached;
 use crate::support::scratch;
 
 /// 12:00 on 21 November 2026.
@@ -23,6 +25,14 @@ const MOMENTS: [(&str, u64, bool); 6] = [
     ("resolved", 180, true),
     ("router lost history", 230, true),
     ("workers restarted", 330, false),
+];
+
+/// Attaches of somebody who comes late: the name in the page, the seconds of attaching and of judging.
+const LATE: [(&str, u64, u64); 4] = [
+    ("late: incident", 45, 59),
+    ("late: applied", 63, 68),
+    ("late: cured", 126, 146),
+    ("late: five minutes after", 420, 440),
 ];
 
 /// Returns what `kvtop check` says at the end of `frames`, without the performance data.
@@ -52,18 +62,29 @@ fn the_investigation_quotes_what_the_binary_says() {
     let mut simulation = Simulation::new(Scenario::GtcDemo, 1, START);
     let mut frames = Vec::new();
     let mut stale = Vec::new();
-    for (name, second, goes_on) in MOMENTS {
-        frames.extend(simulation.advance(START.after(Duration::from_secs(second))));
-        let quoted = format!("<!-- {name} -->\n```\n{}\n```\n", said(&folder, &frames));
+    let mut quote = |name: &str, said: &str| {
+        let quoted = format!("<!-- {name} -->\n```\n{said}\n```\n");
         let begin = page.find(&format!("<!-- {name} -->")).unwrap();
         let end = begin + page[begin..].find("\n```\n\n").unwrap() + "\n```\n".len();
         if page[begin..end] != quoted {
-            stale.push(quoted.clone());
             page.replace_range(begin..end, &quoted);
+            stale.push(quoted);
         }
+    };
+    for (name, second, goes_on) in MOMENTS {
+        frames.extend(simulation.advance(START.after(Duration::from_secs(second))));
+        quote(name, &said(&folder, &frames));
         if goes_on {
             assert!(simulation.fix());
         }
+    }
+    let mut simulation = Simulation::new(Scenario::GtcDemo, 1, START);
+    let mut all = notes(Plane::Jetstream, START);
+    all.extend(simulation.advance(START.after(Duration::from_secs(60))));
+    assert!(simulation.fix());
+    all.extend(simulation.advance(START.after(Duration::from_secs(440))));
+    for (name, from, until) in LATE {
+        quote(name, &said(&folder, &attached(&all, from, until)));
     }
     if bless::wanted() {
         std::fs::write(&path, page).unwrap();

@@ -19,6 +19,7 @@ pub(crate) mod pty;
 pub(crate) mod sources;
 pub(crate) mod users_cluster;
 pub(crate) mod wire_cut;
+pub(crate) mod zmq_plane;
 
 use std::path::{Path, PathBuf};
 

@@ -181,7 +181,8 @@ fn every_fix_for_a_manifest_removes_its_finding_and_raises_no_other() {
         let path = file.unwrap().path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         // Templates and texts that are no YAML have no objects.
-        if !name.ends_with(".yaml") || ["helm.yaml", "unreadable.yaml"].contains(&name.as_str()) {
+        let yaml = path.extension().is_some_and(|it| it == "yaml");
+        if !yaml || ["helm.yaml", "unreadable.yaml"].contains(&name.as_str()) {
             continue;
         }
         for before in of_manifest(&std::fs::read_to_string(&path).unwrap()) {

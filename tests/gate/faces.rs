@@ -17,6 +17,7 @@ use kvtop::tui::findings;
 use serde_json::Value;
 
 use super::faults::Fault;
+use super::fixes;
 use super::play::{Moment, Played};
 use super::table::Cell;
 use crate::diagnosis::QUERY;
@@ -45,6 +46,9 @@ pub(super) fn met(fault: &Fault, played: &Played, moment: Moment) -> Cell {
         ("replay", checked(&check::json(&again))),
     ];
     let mut cell = judged(fault, played, moment, &live);
+    if moment == Moment::Late {
+        cell.wrong.extend(fixes::tried(played, &live, fault.id));
+    }
     for (name, said) in others {
         if said != screen {
             cell.wrong.push(format!("the screen says {screen:?}, {name} {said:?}"));

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use kvtop::domain::Timestamp;
 use kvtop::frame::{Body, Frame, KubeChange, Origin};
-use kvtop::simulator::{Hashing, PublisherKind, RouterMode, SimConfig, Simulation, WorkerConfig};
+use kvtop::simulator::{
+    CACHE_TOKENS, Hashing, PublisherKind, RouterMode, Service, SimConfig, Simulation, WorkerConfig,
+};
 use serde_json::{Value, json};
 
 use super::play::{Moment, Plane, edited, named};
@@ -26,6 +28,8 @@ pub(super) struct Fault {
     pub(super) cure: Act,
     /// What the simulator does not do by itself, done to the frames of the time in which it is broken.
     pub(super) alter: Alter,
+    /// True when it takes half a minute of watching to be sure.
+    pub(super) is_slow: bool,
     /// Words that the advice has.
     pub(super) fix: &'static [&'static str],
     /// Where whoever attaches then cannot know, so that the check says what is missing; and why.
@@ -42,6 +46,7 @@ const HEALTHY: Fault = Fault {
     breaks: Simulation::restart_workers,
     cure: Simulation::restart_workers,
     alter: |frames, _| frames,
+    is_slow: false,
     fix: &[],
     hidden: |_, _| false,
     why: "",
@@ -57,6 +62,10 @@ fn good(simulation: &mut Simulation) {
 }
 
 const SMALL: WorkerConfig = WorkerConfig { capacity: 160, ..GOOD };
+
+/// The number of users that three workers carry, and one at which one of them is past its limit now and then.
+const CARRIED: usize = 100;
+const TOO_MANY: usize = 180;
 
 pub(super) const FAULTS: &[Fault] = &[
     HEALTHY,
@@ -91,7 +100,7 @@ pub(super) const FAULTS: &[Fault] = &[
             rolled(it, [GOOD, GOOD, odd]);
         },
         cure: good,
-        hidden: |_, moment| moment == Moment::During,
+        hidden: |_, moment| matches!(moment, Moment::During | Moment::Watching),
         why: "sizes differ during every rollout that changes them, so kvtop waits for a minute after a start",
         ..HEALTHY
     },
@@ -146,8 +155,7 @@ pub(super) const FAULTS: &[Fault] = &[
         breaks: |_| {},
         cure: |_| {},
         alter: withdrawn,
-        hidden: |_, moment| moment.is_wrong(),
-        why: "a worker has half a minute to register, which is longer than these attaches last",
+        is_slow: true,
         ..HEALTHY
     },
     Fault {
@@ -185,6 +193,21 @@ pub(super) const FAULTS: &[Fault] = &[
         cure: |it| it.switch_weight(1.0),
         hidden: |plane, _| plane != Plane::Jetstream,
         why: "the simulated routers of 1.0 and 1.6 do not log what the other workers would have cost",
+        ..HEALTHY
+    },
+    Fault {
+        name: "conversations overload one worker at a time",
+        id: "KVT021",
+        planes: &[Plane::Jetstream],
+        config: |config| SimConfig {
+            workers: vec![WorkerConfig { capacity: CACHE_TOKENS / 32, ..GOOD }; 3],
+            service: Service { concurrency: CARRIED, ..Service::default() },
+            ..config
+        },
+        breaks: |it| it.set_concurrency(TOO_MANY),
+        cure: |it| it.set_concurrency(CARRIED),
+        is_slow: true,
+        fix: &["workers"],
         ..HEALTHY
     },
 ];

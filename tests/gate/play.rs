@@ -14,6 +14,7 @@ use super::faults::Fault;
 use crate::diagnosis::START;
 use crate::support::late::attached;
 use crate::support::users_cluster::healthy;
+use crate::support::zmq_plane;
 
 /// Seconds from the start until something breaks, and until it is cured.
 pub(super) const BREAKS: u64 = 60;
@@ -26,7 +27,7 @@ const FEW: usize = 2;
 
 /// A release and how its KV events travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Plane {
+pub(crate) enum Plane {
     Jetstream,
     Core,
     Zmq,
@@ -60,11 +61,22 @@ pub(super) enum Moment {
     Late,
     After,
     FiveMinutes,
+    /// Attached just before it breaks, and still there.
+    Watching,
+    /// Attached while it is broken, and still there after the cure.
+    Cured,
 }
 
 impl Moment {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Before, Self::During, Self::Late, Self::After, Self::FiveMinutes];
+    pub(super) const ALL: [Self; 7] = [
+        Self::Before,
+        Self::During,
+        Self::Late,
+        Self::After,
+        Self::FiveMinutes,
+        Self::Watching,
+        Self::Cured,
+    ];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
@@ -73,28 +85,35 @@ impl Moment {
             Self::Late => "a minute late",
             Self::After => "just after the cure",
             Self::FiveMinutes => "five minutes after",
+            Self::Watching => "before, watches it break",
+            Self::Cured => "during, watches the cure",
         }
     }
 
     /// Returns the seconds of attaching and of judging.
-    const fn span(self) -> (u64, u64) {
+    const fn span(self, is_slow: bool) -> (u64, u64) {
         match self {
+            Self::During if is_slow => (65, 110),
+            Self::Late if is_slow => (121, 163),
             Self::Before => (20, 45),
             Self::During => (85, 110),
             Self::Late => (138, 163),
             Self::After => (186, 204),
             Self::FiveMinutes => (486, 506),
+            Self::Watching => (50, 110),
+            Self::Cured => (150, 204),
         }
     }
 
     pub(super) const fn is_wrong(self) -> bool {
-        matches!(self, Self::During | Self::Late)
+        matches!(self, Self::During | Self::Late | Self::Watching)
     }
 }
 
 /// A played deployment: everything that somebody saw who was there from the start.
 pub(super) struct Played {
     pub(super) plane: Plane,
+    is_slow: bool,
     frames: Vec<Frame>,
 }
 
@@ -117,14 +136,14 @@ pub(super) fn deployment(plane: Plane) -> SimConfig {
 impl Played {
     pub(super) fn of(fault: &Fault, plane: Plane) -> Self {
         let mut simulation = Simulation::with((fault.config)(deployment(plane)), 7, START);
-        let mut frames = notes(plane);
+        let mut frames = notes(plane, START);
         frames.extend(simulation.advance(second(BREAKS)));
         (fault.breaks)(&mut simulation);
         frames.extend(simulation.advance(second(CURED)));
         (fault.cure)(&mut simulation);
-        frames.extend(simulation.advance(second(Moment::After.span().1 + 1)));
+        frames.extend(simulation.advance(second(Moment::After.span(false).1 + 1)));
         simulation.set_concurrency(FEW);
-        frames.extend(simulation.advance(second(Moment::FiveMinutes.span().0 - 20)));
+        frames.extend(simulation.advance(second(Moment::FiveMinutes.span(false).0 - 20)));
         simulation.set_concurrency(USERS);
         frames.extend(simulation.advance(second(END)));
         let span = second(BREAKS)..second(CURED);
@@ -132,18 +151,18 @@ impl Played {
         if plane == Plane::Zmq {
             frames = frames.into_iter().map(over_zmq).collect();
         }
-        Self { plane, frames }
+        Self { plane, is_slow: fault.is_slow, frames }
     }
 
     /// Returns what somebody gets who attaches at `moment`.
     pub(super) fn attached(&self, moment: Moment) -> Vec<Frame> {
-        let (from, until) = moment.span();
+        let (from, until) = moment.span(self.is_slow);
         attached(&self.frames, from, until)
     }
 }
 
 /// Returns what the sources of a live attach say once they are connected.
-fn notes(plane: Plane) -> Vec<Frame> {
+pub(crate) fn notes(plane: Plane, at: Timestamp) -> Vec<Frame> {
     let count = healthy().workers.len();
     let events = match plane {
         Plane::Zmq => {
@@ -159,7 +178,7 @@ fn notes(plane: Plane) -> Vec<Frame> {
         for count in ["dropped", "drops_uncounted", "interruptions"] {
             note[count] = json!(0);
         }
-        Frame::new(START, Origin::Health { source: source.into() }, note.to_string())
+        Frame::new(at, Origin::Health { source: source.into() }, note.to_string())
     });
     notes.collect()
 }
@@ -174,37 +193,14 @@ fn address(publisher: u64) -> String {
     )
 }
 
-/// Returns a frame as it would be where events travel over ZMQ: messages between two parts of a frame header,
-/// records with the publishers' addresses.
+/// Returns a frame as it would be where events travel over ZMQ.
 fn over_zmq(frame: Frame) -> Frame {
-    match &frame.origin {
-        Origin::Nats { subject, .. } => {
-            let Body::Whole(body) = &frame.body else { return frame };
-            let topic = subject.rsplit_once('.').unwrap().1.to_owned();
-            let (publisher, sequence) = numbers(body);
-            let size = u32::try_from(body.len()).unwrap().to_be_bytes();
-            let framed: Vec<u8> = [&[1][..], &size, body].concat();
-            let parts: [Bytes; 4] = [
-                topic.into_bytes().into(),
-                publisher.to_be_bytes().to_vec().into(),
-                sequence.to_be_bytes().to_vec().into(),
-                framed.into(),
-            ];
-            let origin = Origin::Zmq { endpoint: address(publisher).into() };
-            Frame { origin, body: Body::Parts(parts.into()), ..frame }
-        }
-        Origin::Kube { kind, .. } if &**kind == "DynamoWorkerMetadata" => edited(frame, |object| {
-            let channels = object["spec"]["data"]["event_channels"].as_object_mut();
-            for channel in channels.into_iter().flat_map(serde_json::Map::values_mut) {
-                let Some(publisher) = channel["instance_id"].as_u64() else { continue };
-                if channel["transport"].is_object() {
-                    let config = json!({ "endpoint": address(publisher) });
-                    channel["transport"] = json!({ "kind": "Zmq", "config": config });
-                }
-            }
-        }),
-        _ => frame,
+    if let Some((publisher, parts)) = zmq_plane::message(&frame) {
+        let origin = Origin::Zmq { endpoint: address(publisher).into() };
+        let parts: Vec<Bytes> = parts.into_iter().map(Bytes::from).collect();
+        return Frame { origin, body: Body::Parts(parts), ..frame };
     }
+    zmq_plane::record(frame, &mut address)
 }
 
 /// Returns the frame with its JSON changed.
@@ -213,28 +209,6 @@ pub(super) fn edited(frame: Frame, edit: impl FnOnce(&mut Value)) -> Frame {
     let mut object: Value = serde_json::from_slice(body).unwrap();
     edit(&mut object);
     Frame { body: Body::Whole(object.to_string().into()), ..frame }
-}
-
-/// Reads publisher and sequence of an envelope, the first two fields that the simulator writes.
-fn numbers(envelope: &[u8]) -> (u64, u64) {
-    let after = |key: &[u8]| {
-        let at = envelope.windows(key.len()).position(|part| part == key).unwrap() + key.len();
-        uint(&envelope[at..])
-    };
-    (after(b"publisher_id"), after(b"sequence"))
-}
-
-/// Reads an unsigned number of MessagePack.
-fn uint(bytes: &[u8]) -> u64 {
-    let size = match bytes[0] {
-        small @ 0..=0x7f => return u64::from(small),
-        0xcc => 1,
-        0xcd => 2,
-        0xce => 4,
-        0xcf => 8,
-        other => panic!("{other:#x} begins no number"),
-    };
-    bytes[1..=size].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 /// Returns the name of the object in a frame of Kubernetes.

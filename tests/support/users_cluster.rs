@@ -21,12 +21,15 @@ use kvtop::frame::{Body, Frame, KubeChange, Origin};
 use kvtop::simulator::{
     EngineSettings, Platform, Scenario, Service, SimConfig, Simulation, Site, WorkerConfig,
 };
+use kvtop::wire::encode::Family;
 use serde_json::Value;
 
 use super::aged_stream;
 use super::endpoint::{Endpoint, Manners};
 use super::kube_api::FakeKube;
+use super::libzmq::LibzmqPublisher;
 use super::nats_server::NatsServer;
+use super::zmq_plane;
 use crate::nats::{Published, Publisher};
 
 /// The Kubernetes namespace of the deployment, which has another name than the deployment.
@@ -104,6 +107,34 @@ struct Stage {
     kube: FakeKube,
     simulations: [Simulation; 2],
     endpoints: BTreeMap<String, Endpoint>,
+    zmq: Option<ZmqPlane>,
+}
+
+/// The publishers of the users' workers where events travel over ZMQ, each a process with a real socket.
+#[derive(Default)]
+struct ZmqPlane {
+    sockets: BTreeMap<u64, LibzmqPublisher>,
+    /// The last record of each pod.
+    records: BTreeMap<String, Frame>,
+    /// False while the past is made, in which nobody listens.
+    is_live: bool,
+}
+
+impl ZmqPlane {
+    /// Returns a record with the addresses where its publishers really listen.
+    fn record(&mut self, frame: &Frame) -> Frame {
+        let sockets = &mut self.sockets;
+        zmq_plane::record(frame.clone(), &mut |publisher| {
+            sockets.entry(publisher).or_insert_with(LibzmqPublisher::start).endpoint()
+        })
+    }
+
+    fn publish(&mut self, frame: &Frame) {
+        let Some((publisher, parts)) = zmq_plane::message(frame) else { return };
+        if let Some(socket) = self.sockets.get_mut(&publisher) {
+            socket.publish(&[parts]);
+        }
+    }
 }
 
 /// The running cluster.
@@ -128,6 +159,7 @@ impl UsersCluster {
         };
         let mut stage = Stage {
             kube: FakeKube::start(),
+            zmq: (config.family == Family::V1_6).then(ZmqPlane::default),
             simulations: [Simulation::with(config, 11, boot), Simulation::with(others, 12, boot)],
             endpoints: BTreeMap::new(),
         };
@@ -148,6 +180,7 @@ impl UsersCluster {
             act(&mut stage.simulations[0]);
         }
         take(&mut stage, clock::now());
+        stage.open_sockets();
         let purged = past.purged.map(|ago| now.before(ago));
         store(&mut server, &stored, purged).await;
         let printed = printed_roles();
@@ -275,12 +308,53 @@ impl Stage {
         for place in 0..self.simulations.len() {
             let frames = self.simulations[place].advance(to);
             for frame in frames {
+                if place == 0 && self.is_on_zmq(&frame) {
+                    continue;
+                }
                 if let Some(message) = self.show(&frame) {
                     published.push(message);
                 }
             }
         }
         published
+    }
+
+    /// Publishes what the users' workers publish over ZMQ, and shows where they do. Returns false for all else.
+    fn is_on_zmq(&mut self, frame: &Frame) -> bool {
+        let Some(plane) = &mut self.zmq else { return false };
+        let (Origin::Nats { .. }, true) = (&frame.origin, plane.is_live) else {
+            let Origin::Kube { kind, change } = &frame.origin else {
+                return matches!(frame.origin, Origin::Nats { .. });
+            };
+            if &**kind != "DynamoWorkerMetadata" {
+                return false;
+            }
+            let Body::Whole(body) = &frame.body else { return false };
+            let object: Value = serde_json::from_slice(body).unwrap();
+            let name = object["metadata"]["name"].as_str().unwrap().to_owned();
+            if *change == KubeChange::Deleted {
+                plane.records.remove(&name);
+                return false;
+            }
+            plane.records.insert(name, frame.clone());
+            if plane.is_live {
+                let shown = plane.record(frame);
+                drop(self.show(&shown));
+            }
+            return true;
+        };
+        plane.publish(frame);
+        true
+    }
+
+    /// Opens the sockets of the workers that are there once the past is made.
+    fn open_sockets(&mut self) {
+        let Some(plane) = &mut self.zmq else { return };
+        plane.is_live = true;
+        let records: Vec<Frame> = plane.records.values().cloned().collect();
+        for frame in records {
+            self.is_on_zmq(&frame);
+        }
     }
 
     fn show(&mut self, frame: &Frame) -> Option<(Timestamp, Published)> {
