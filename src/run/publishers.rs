@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::attach;
 use crate::clock;
-use crate::domain::{Reason, SourceNote, SourceState, Trouble};
+use crate::domain::{Reason, SourceNote, SourceState, Trouble, Unreached};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
 use crate::source::{Emitter, SourceHandle};
@@ -76,13 +76,18 @@ impl Publishers {
             return;
         };
         let without = unusable.len();
-        let text = format!(
-            "{without} of {count} publishers have no usable address; {why} ({})",
-            first.from
-        );
+        let text = format!("{without} of {count} publishers have no usable address; {why}");
+        let unreached = vec![Unreached {
+            address: Arc::clone(&first.endpoint),
+            why: why.to_string().into(),
+            from: Arc::clone(&first.from),
+        }];
         // The source itself says how the others are doing.
         let state = if without == count { SourceState::Down } else { SourceState::Lossy };
-        self.tell(state, Reason::new(Trouble::NoAddress, text));
+        let note =
+            SourceNote::new("zmq", state, Reason::new(Trouble::NoAddress, text), clock::now());
+        // With nobody to hear it the owner ends by itself.
+        self.emitter.note(&SourceNote { unreached, ..note });
     }
 
     fn tell(&self, state: SourceState, why: impl Into<Reason>) {

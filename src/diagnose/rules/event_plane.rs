@@ -195,8 +195,14 @@ fn none(
         Proof::new(measure::REQUESTS_ROUTED, phrase!("{}", Count(routed)), Origin::RouterLogs);
     let requests = requests.heard(evidence.router.heard.routed);
     proofs.extend(evidence.router.read.then_some(requests));
-    proofs
-        .extend(plane.down.iter().map(|why| Proof::new(measure::SOURCE, "down", why.to_string())));
+    proofs.extend(plane.down.iter().map(|down| {
+        // A source that connects to each publisher names the records in its own words.
+        let named = match (down.unreached.first(), down.peers) {
+            (Some(first), None) => phrase!("{} ({})", down, first.from),
+            _ => Phrase::quoted(down),
+        };
+        Proof::new(measure::SOURCE, "down", named)
+    }));
     proofs.extend(plane.advertised.iter().map(|it| {
         let value = phrase!("{} publishers at {}, first {}", it.publishers, it.name, it.first);
         Proof::new(measure::PLANE_ADVERTISED, value, it.record.to_string())
@@ -226,6 +232,7 @@ fn said(
             ([_, ..], Some(Peers { reached, wanted })) => {
                 phrase!("{} of {} publishers connected; {}", reached, wanted, causes(down))
             }
+            ([_, ..], None) => Phrase::quoted(&down.why),
             _ => down.to_string().into(),
         };
         return (phrase!("kvtop receives no KV events: {}.", why), reach(down));
