@@ -42,14 +42,14 @@ async fn a_restart_of_the_exporter_increases_no_counter() {
 
     let first = prometheus.wait("process_start_time_seconds", |_| true);
     let before = kvtop::clock::now();
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    std::thread::sleep(std::time::Duration::from_millis(2_500));
     drop(exporter);
     let exporter = Exporter::at(&listen, &server.url(), &[]);
     let page = ready(&exporter);
     prometheus.wait("process_start_time_seconds", |start| start > first);
     prometheus.wait_for("kvtop_ready", 1.0);
     prometheus.wait_for("kvtop_stores_total", 0.0);
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    std::thread::sleep(std::time::Duration::from_secs(3));
 
     let window = format!("{}ms", kvtop::clock::now().since(before).as_millis());
     let counters: BTreeSet<&str> = body(&page)

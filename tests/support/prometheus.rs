@@ -59,7 +59,7 @@ pub(crate) struct Prometheus {
 }
 
 impl Prometheus {
-    /// Starts one that scrapes `targets` five times a second, and evaluates the rules in a file.
+    /// Starts one that scrapes `targets` every second, and evaluates the rules in a file.
     pub(crate) fn scraping(targets: &[&str], rules: Option<&Path>) -> Self {
         let folder = scratch();
         let port = free_port();
@@ -68,8 +68,8 @@ impl Prometheus {
         let rules =
             rules.map_or(String::new(), |path| format!("rule_files: [\"{}\"]\n", path.display()));
         let text = format!(
-            "global: {{scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms}}\n{rules}\
-             scrape_configs:\n- job_name: kvtop\n  honor_labels: true\n  scrape_timeout: 200ms\n  \
+            "global: {{scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}}\n{rules}\
+             scrape_configs:\n- job_name: kvtop\n  honor_labels: true\n  scrape_timeout: 1s\n  \
              static_configs: [{{targets: [{}]}}]\n",
             targets.join(", ")
         );
@@ -124,6 +124,17 @@ impl Prometheus {
             (row["metric"].clone(), value)
         })
         .collect()
+    }
+
+    /// Returns true when `query` finds nothing for three seconds: a rate needs two scrapes.
+    pub(crate) fn finds_nothing(&self, query: &str) -> bool {
+        (0..30).all(|_| {
+            let empty = self.query(query).is_empty();
+            if empty {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            empty
+        })
     }
 
     /// Returns the value of what `query` finds now, if that is one series.
