@@ -59,11 +59,11 @@ fn a_recording_is_replayed_paused_stepped_and_sought() {
     );
     pty.wait_for("the recording", |screen| screen.contains("0.9.0-evict"));
     // Paused at its beginning there are no workers' events yet; the end has 95 blocks each.
-    assert!(!pty.screen(|screen| screen.contents().contains(" 95 ")));
+    assert!(!pty.screen(|screen| screen.contents().contains("≥95 ")));
     pty.send("$");
-    pty.wait_for("the end", |screen| screen.matches(" 95 ").count() >= 2);
+    pty.wait_for("the end", |screen| screen.matches("≥95 ").count() >= 2);
     pty.send("0");
-    pty.wait_for("the beginning again", |screen| !screen.contains(" 95 "));
+    pty.wait_for("the beginning again", |screen| !screen.contains("≥95 "));
     pty.send("p");
     pty.wait_for("time that passes", |screen| screen.contains("Workers 2"));
     pty.send("q");

@@ -84,7 +84,7 @@ impl Rule for BlockSizeMismatch {
         let publishes = evidence.is_publishing(&evidence.total());
         match (rest(evidence, &blind::look(evidence), publishes), evidence.context_parallel_note())
         {
-            (Verdict::Clear { note }, Some(why)) => Verdict::clear(format!("{note}; {why}")),
+            (Verdict::Clear { note }, Some(why)) => Verdict::clear(phrase!("{}; {}", note, why)),
             (verdict, _) => verdict,
         }
     }

@@ -147,7 +147,7 @@ impl Glyphs {
         info: "i",
         mark: ">",
         none: "-",
-        least: ">",
+        least: ">=",
         ellipsis: "..",
         dash: "-",
         leads_to: "->",
