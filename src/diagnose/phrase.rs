@@ -55,7 +55,7 @@ pub struct Phrase {
 }
 
 impl Phrase {
-    /// Returns a sentence. Use the macro [`phrase!`].
+    /// Returns a sentence. Use the macro `phrase!`.
     pub fn new(template: &'static str, values: Vec<Piece>) -> Self {
         Self { template, values }
     }

@@ -8,7 +8,7 @@ use crate::domain::{Medium, Timestamp, WorkerId};
 
 /// A quantity that evidence is about.
 ///
-/// A rule may have quantities of its own; [`super::measure`] has those that several rules use.
+/// A rule may have quantities of its own; the module `measure` has those that several rules use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measure {
     /// Its public name in JSON, such as `cache_hits`.
