@@ -296,7 +296,7 @@ fn a_terminal_that_takes_nothing_does_not_hold_up_the_end() {
     signal(&pty, Signal::TERM);
 
     assert_eq!(pty.exit_code(), 143);
-    assert!(kvtop::clock::now().since(start) < Duration::from_secs(4));
+    assert!(kvtop::clock::now().since(start) < Duration::from_secs(20));
     let modes = tcgetattr(&tty).unwrap().local_modes;
     assert!(modes.contains(LocalModes::ICANON | LocalModes::ECHO), "{modes:?}");
 }
