@@ -228,7 +228,7 @@ pub struct ExportArgs {
     pub metrics_level: MetricsLevel,
 }
 
-/// What `kvtop export` has series of.
+/// The smallest unit that has series in `kvtop export`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MetricsLevel {
     /// The deployment as a whole
@@ -273,7 +273,7 @@ pub struct DeployArgs {
     pub secret: Option<String>,
 }
 
-/// What `kvtop deploy` prints.
+/// The output of `kvtop deploy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeployPart {
     /// Everything, for `kubectl apply -f -`

@@ -56,7 +56,7 @@ impl Asked {
     }
 }
 
-/// What is remembered between two looks at the tree.
+/// State kept between two looks at the tree.
 #[derive(Debug, Default)]
 pub(super) struct Browsing {
     pub(super) browser: Browser,
@@ -65,7 +65,7 @@ pub(super) struct Browsing {
     pub(super) prefixes: Option<(Timestamp, Arc<TreePage>)>,
 }
 
-/// What is kept for looking at the tree.
+/// Data for looking at the tree.
 #[derive(Debug, Default)]
 pub(super) struct Explorer {
     pub(super) heat: Heat,

@@ -29,7 +29,7 @@ pub(super) struct Journal {
     recent: Vec<[u64; KvClass::COUNT]>,
 }
 
-/// What a KV event says. Those of one rank and class within a second are one entry.
+/// A journal entry of KV events: events of one rank and class within a second are one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KvClass {
     /// A store whose parent is unknown.

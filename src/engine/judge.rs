@@ -46,7 +46,7 @@ const MARGIN: Duration = Duration::from_secs(1);
 /// A pod that is not ready after this time is not starting any more: large models load in minutes.
 const ON_ITS_WAY: Duration = Duration::from_secs(1200);
 
-/// What the rules said, and what there was to judge by.
+/// The verdicts of the rules, and the evidence they had.
 #[derive(Default)]
 pub(super) struct Verdicts {
     pub(super) diagnosis: Diagnosis,
