@@ -1,6 +1,8 @@
 //! The command line: options, commands and their checked values.
 
 mod command;
+mod examples;
+mod format;
 mod heeded;
 mod shared;
 mod value;
@@ -11,22 +13,17 @@ pub use command::{
     BundleArgs, CheckArgs, CheckFormat, CompletionsArgs, ConfigArgs, ConfigCommand, DemoArgs,
     DeployArgs, DeployPart, DoctorArgs, DoctorFormat, ExplainArgs, ExportArgs, KeysArgs,
     KeysFormat, LintArgs, LintFormat, ManArgs, MetricsLevel, MonitorKind, Offset, RbacArgs,
-    RecordArgs, ReplayArgs, Shell, SnapshotArgs, SnapshotFormat, StatArgs, ThemesArgs,
-    ThemesCommand,
+    RecordArgs, ReplayArgs, SchemaArgs, SchemaOf, Shell, SnapshotArgs, SnapshotFormat, StatArgs,
+    ThemesArgs, ThemesCommand,
 };
+pub use examples::{Example, examples};
+pub use format::Structured;
 pub use shared::{ColorChoice, GlyphChoice, MAX_MEMORY, NatsFile, ScreenArgs, SourceArgs};
 pub use value::{Endpoint, SPEEDS, bytes, duration, label, place, subject};
 
 /// Live, read-only inspector for NVIDIA Dynamo's KV-cache-aware router.
 #[derive(Debug, Parser)]
 #[command(name = "kvtop", version)]
-#[command(
-    after_help = "Without a command, kvtop opens the live screen. kvtop never writes to the deployment: \
-                        no consumers, no acks, no patches.\n\nExamples:\n  kvtop demo                 try kvtop \
-                        without a cluster\n  kvtop -n NAMESPACE         inspect a deployment in Kubernetes\n  \
-                        kvtop --nats-url URL       inspect a deployment by its NATS server\n  kvtop check -n \
-                        NAMESPACE   one-shot health check (exit 0-3)"
-)]
 pub struct Cli {
     /// The command; none opens the live screen.
     #[command(subcommand)]
@@ -66,8 +63,10 @@ pub enum Command {
     Rbac(RbacArgs),
     /// Serve Prometheus metrics, without a screen
     Export(ExportArgs),
-    /// Print what runs `kvtop export` in a cluster: manifests, alert rules, Grafana dashboards
+    /// Print files that deploy `kvtop export` to a cluster: manifests, alert rules, Grafana dashboards
     Deploy(DeployArgs),
+    /// Print the JSON Schema of an output or of the config file
+    Schema(SchemaArgs),
     /// List, show and check (contrast) themes
     Themes(ThemesArgs),
     /// Print all keys and the names of their actions

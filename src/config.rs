@@ -6,7 +6,10 @@
 pub mod file;
 pub mod page;
 pub mod paths;
+mod schema;
 pub mod setting;
+
+pub use schema::schema;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -10,6 +10,8 @@ pub enum Exit {
     Clean,
     /// Failure.
     Failed,
+    /// A word of the command line that is not known.
+    Usage,
     /// What `kvtop check` found, as monitoring systems read it: 0 good, 1 warning, 2 critical, 3 unknown;
     /// what `kvtop lint` found: 0, 1, 3.
     Check(u8),
@@ -23,6 +25,7 @@ impl Exit {
         match self {
             Self::Clean => 0,
             Self::Failed => 1,
+            Self::Usage => 2,
             Self::Check(code) => code,
             Self::Signal(number) => 128 + number,
         }

@@ -3,13 +3,17 @@
 pub mod check;
 pub mod doctor;
 pub mod json;
+mod json_path;
 mod line;
 pub mod lint;
 pub mod prometheus;
+mod schema;
 mod table;
 
+pub use json_path::{BadPath, JsonPath};
 pub use line::{stat_header, stat_line};
-pub use table::{csv, markdown, text};
+pub use schema::{Output, schema};
+pub use table::{csv, markdown, text, wide};
 
 use crate::domain::Timestamp;
 use crate::snapshot::Snapshot;

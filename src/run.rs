@@ -24,11 +24,13 @@ mod ready;
 mod recorder;
 mod records;
 mod removed;
+mod schema;
 mod screen;
 mod session;
 pub mod settings;
 mod snapshot;
 mod stat;
+mod structured;
 pub mod terminal;
 mod themes;
 mod thresholds;
@@ -42,6 +44,7 @@ use crate::cli::{Cli, Command};
 use crate::config::ConfigError;
 use crate::exit::Exit;
 use crate::record::RecordError;
+use crate::report::BadPath;
 use crate::source::etcd::BadEtcdAddress;
 use crate::source::indexer::BadIndexerUrl;
 use crate::source::kube::{KubeConfigError, Refusal};
@@ -125,8 +128,16 @@ pub enum RunError {
         #[source]
         source: LabelsError,
     },
+    /// A template of JSON paths is invalid.
+    #[error("could not read the template `{template}`: {why}")]
+    Template {
+        /// The template.
+        template: String,
+        /// What is wrong with it.
+        why: BadPath,
+    },
     /// An unknown command.
-    #[error("unknown command `{name}`; known commands: {known}")]
+    #[error("unknown command `{name}`{}; known commands: {known}", nearest(name, known.split(", ")))]
     NoCommand {
         /// The typed text.
         name: String,
@@ -154,7 +165,7 @@ pub enum RunError {
         why: String,
     },
     /// An unknown view.
-    #[error("unknown view `{name}`; known views: {known}")]
+    #[error("unknown view `{name}`{}; known views: {known}", nearest(name, known.split(", ")))]
     View {
         /// The typed text.
         name: String,
@@ -186,7 +197,7 @@ pub enum RunError {
         source: io::Error,
     },
     /// An unknown scenario.
-    #[error("unknown scenario `{name}`; known scenarios: {known}")]
+    #[error("unknown scenario `{name}`{}; known scenarios: {known}", nearest(name, known.split(", ")))]
     Scenario {
         /// The typed text.
         name: String,
@@ -194,10 +205,12 @@ pub enum RunError {
         known: String,
     },
     /// An unknown finding.
-    #[error("unknown finding `{id}`; `kvtop explain` lists all findings")]
+    #[error("unknown finding `{id}`{}; `kvtop explain` lists all findings", nearest(id, known.iter().copied()))]
     Finding {
         /// The typed text.
         id: String,
+        /// Ids and names of all findings.
+        known: Vec<&'static str>,
     },
     /// The process may open too few files.
     #[error(
@@ -216,10 +229,17 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Returns the exit code of a command that ends with this: 3 where it is up to the user to choose.
+    /// Returns the exit code of a command that ends with this: 3 where it is up to the user to choose, 2 for a word that
+    /// is not known.
     pub const fn exit(&self) -> Exit {
         match self {
             Self::Ambiguous(_) => Exit::Check(3),
+            Self::Template { .. }
+            | Self::NoCommand { .. }
+            | Self::View { .. }
+            | Self::Scenario { .. }
+            | Self::Finding { .. }
+            | Self::Theme(ThemeError::UnknownTheme { .. }) => Exit::Usage,
             _ => Exit::Failed,
         }
     }
@@ -233,6 +253,14 @@ impl RunError {
             _ => printable_lines(&text.replace(['\n', '\t'], " ")),
         }
     }
+}
+
+/// Returns a question for the known word that is nearest to a mistyped one; nothing when none is near.
+fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let typed = typed.to_lowercase();
+    let near = known.map(|word| (strsim::jaro_winkler(&typed, &word.to_lowercase()), word));
+    let best = near.filter(|(share, _)| *share > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or(String::new(), |(_, word)| format!(" (did you mean `{word}`?)"))
 }
 
 /// Stack of the runtime's threads: text that decoders read nests up to 64 levels, which takes 1.5 MiB in a debug
@@ -304,6 +332,7 @@ fn without_settings(cli: &mut Cli) -> Option<Result<Exit, RunError>> {
         Some(Command::Rbac(rbac)) => rbac::rbac(rbac, &cli.source),
         Some(Command::Deploy(args)) => deploy::deploy(args, &cli.source),
         Some(Command::Lint(args)) => lint::lint(args),
+        Some(Command::Schema(args)) => schema::schema(*args),
         Some(Command::Config(args)) => {
             let command = args.command;
             settings::config(cli, command)

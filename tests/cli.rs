@@ -60,7 +60,7 @@ fn errors_say_what_was_attempted_and_end_with_their_code() {
         (&["snapshot", "--replay", "no-such-file"], 1, "could not open `no-such-file`"),
         (&["snapshot", "--replay", "Cargo.toml"], 1, "is not a kvtop recording"),
         (&["replay", other], 1, "a recording of format 7"),
-        (&["demo", "sunny"], 1, "unknown scenario `sunny`; known scenarios: gtc-demo"),
+        (&["demo", "sunny"], 2, "unknown scenario `sunny`; known scenarios: gtc-demo"),
         (&["snapshot"], 1, "no deployment given (no kubeconfig"),
         (&["snapshot", "-o", "papyrus"], 2, "invalid value 'papyrus'"),
         (&["stat", "--interval", "soon"], 2, "is not a duration such as 30s"),

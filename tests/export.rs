@@ -161,7 +161,7 @@ fn views_and_sizes_that_are_not_are_named() {
     };
     let demo = ["snapshot", "--demo", "healthy", "--for", "1s", "-o", "svg"];
     let (code, text) = run(&[&demo[..], &["--view", "attic"]].concat());
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(text.contains("unknown view `attic`; known views: overview"), "{text}");
     let (code, text) = run(&[&demo[..], &["--size", "huge"]].concat());
     assert_eq!((code, text.contains("not a size such as 120x36")), (Some(2), true), "{text}");

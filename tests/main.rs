@@ -12,6 +12,7 @@ mod cli;
 mod clusters;
 mod compatibility;
 mod config;
+mod conventions;
 mod demo;
 mod deploy;
 mod diagnosis;

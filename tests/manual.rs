@@ -57,7 +57,7 @@ fn the_binary_prints_them() {
     assert!(out(&["man"]).1.contains(".TH kvtop 1"));
     assert!(out(&["man", "check"]).1.contains("kvtop\\-check"));
     let (code, text) = out(&["man", "dance"]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(text.contains("unknown command `dance`; known commands: demo, "), "{text}");
     assert!(out(&["completions", "bash"]).1.contains("complete -F _kvtop"));
     assert_eq!(out(&["completions", "ksh"]).0, Some(2));

@@ -129,6 +129,6 @@ fn themes_of_the_user_are_used_and_their_mistakes_explained() {
     pty.wait_for("the reason", |screen| screen.contains("theme `torn` cannot be read"));
     assert_eq!(pty.exit_code(), 1);
     let (code, text) = out(&home, &["themes", "show", "sunrise"]);
-    assert_eq!(code, Some(1));
+    assert_eq!(code, Some(2));
     assert!(text.contains("unknown theme `sunrise`") && text.contains("nord"), "{text}");
 }

@@ -64,6 +64,9 @@ _kvtop() {
             kvtop,replay)
                 cmd="kvtop__subcmd__replay"
                 ;;
+            kvtop,schema)
+                cmd="kvtop__subcmd__schema"
+                ;;
             kvtop,snapshot)
                 cmd="kvtop__subcmd__snapshot"
                 ;;
@@ -151,6 +154,9 @@ _kvtop() {
             kvtop__subcmd__help,replay)
                 cmd="kvtop__subcmd__help__subcmd__replay"
                 ;;
+            kvtop__subcmd__help,schema)
+                cmd="kvtop__subcmd__help__subcmd__schema"
+                ;;
             kvtop__subcmd__help,snapshot)
                 cmd="kvtop__subcmd__help__subcmd__snapshot"
                 ;;
@@ -212,7 +218,7 @@ _kvtop() {
 
     case "${cmd}" in
         kvtop)
-            opts="-n -h -V --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help"
+            opts="-n -h -V --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help --version demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -511,11 +517,11 @@ _kvtop() {
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "text json prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text wide name prometheus json yaml jsonpath=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "text json prometheus" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text wide name prometheus json yaml jsonpath=" -- "${cur}"))
                     return 0
                     ;;
                 --replay)
@@ -1057,11 +1063,11 @@ _kvtop() {
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json yaml jsonpath=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json yaml jsonpath=" -- "${cur}"))
                     return 0
                     ;;
                 --namespace)
@@ -1368,7 +1374,7 @@ _kvtop() {
             return 0
             ;;
         kvtop__subcmd__help)
-            opts="demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help"
+            opts="demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1661,6 +1667,20 @@ _kvtop() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kvtop__subcmd__help__subcmd__schema)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kvtop__subcmd__help__subcmd__snapshot)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1779,11 +1799,11 @@ _kvtop() {
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text name json yaml jsonpath=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text name json yaml jsonpath=" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -2049,6 +2069,20 @@ _kvtop() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        kvtop__subcmd__schema)
+            opts="-h --help check snapshot lint doctor config"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         kvtop__subcmd__snapshot)
             opts="-o -n -h --output --replay --demo --seed --for --wait --view --size --namespace --context --kubeconfig --as --request-timeout --dgd --no-port-forward --nats-url --nats-context --nats-creds --nats-nkey --nats-user --nats-password-file --nats-tls-ca --nats-tls-cert --nats-tls-key --zmq --deep --etcd-url --etcd-user --etcd-password-file --frontend-url --logs --indexer-url --discovery-dir --dynamo-namespace --keep-log-text --max-memory --config --theme --color --glyphs --bell --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -2057,11 +2091,11 @@ _kvtop() {
             fi
             case "${prev}" in
                 --output)
-                    COMPREPLY=($(compgen -W "table json csv md svg html text" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide name csv md svg html text json yaml jsonpath=" -- "${cur}"))
                     return 0
                     ;;
                 -o)
-                    COMPREPLY=($(compgen -W "table json csv md svg html text" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "table wide name csv md svg html text json yaml jsonpath=" -- "${cur}"))
                     return 0
                     ;;
                 --replay)

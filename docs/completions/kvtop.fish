@@ -75,7 +75,8 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "doctor" -d 'Diagnose co
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "bundle" -d 'Collect a support bundle: recording, findings, coverage and settings in one file'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "rbac" -d 'Print the Kubernetes RBAC role that kvtop needs'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "export" -d 'Serve Prometheus metrics, without a screen'
-complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "deploy" -d 'Print what runs `kvtop export` in a cluster: manifests, alert rules, Grafana dashboards'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "deploy" -d 'Print files that deploy `kvtop export` to a cluster: manifests, alert rules, Grafana dashboards'
+complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "schema" -d 'Print the JSON Schema of an output or of the config file'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "themes" -d 'List, show and check (contrast) themes'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "keys" -d 'Print all keys and the names of their actions'
 complete -c kvtop -n "__fish_kvtop_needs_command" -f -a "completions" -d 'Print shell completions'
@@ -152,12 +153,16 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l deep -d 'Also lis
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s o -l output -d 'Output format' -r -f -a "table\t'Aligned columns'
-json\t'JSON as described in docs/reference/json.md'
+wide\t'Aligned columns, with node, role, component, model and more'
+name\t'Ids of the workers, one a line'
 csv\t'Comma-separated values'
 md\t'A Markdown table'
 svg\t'The screen as an SVG image'
 html\t'The screen as an HTML page'
-text\t'The screen as text'"
+text\t'The screen as text'
+json\t'JSON as described in docs/reference/json.md'
+yaml\t'The same as YAML'
+jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kvtop}'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l replay -d 'Use the state at the end of this recording instead of a live deployment' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l demo -d 'Use a simulated deployment; `--for` is simulated time' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l seed -d 'Seed of the simulation' -r
@@ -246,8 +251,12 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l deep -d 'Also liste
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s o -l output -d 'Output format' -r -f -a "text\t'One line with performance data, for Nagios-compatible monitoring'
+wide\t'The same, then each finding with its evidence and fix, and each check'
+name\t'Ids of the active findings, one a line'
+prometheus\t'Prometheus metrics'
 json\t'JSON as described in docs/reference/json.md'
-prometheus\t'Prometheus metrics'"
+yaml\t'The same as YAML'
+jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kvtop}'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Check this recording instead of a live deployment' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'How long to listen after reading history' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Wait up to this time until everything is healthy, for example after a fix. Also the limit for reading history [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
@@ -290,11 +299,16 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also list
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s o -l output -d 'Output format' -r -f -a "text\t'Human-readable text'
-json\t'JSON as described in docs/reference/json.md'"
+name\t'Ids of the findings, one a line'
+json\t'JSON as described in docs/reference/json.md'
+yaml\t'The same as YAML'
+jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kvtop}'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand lint" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s o -l output -d 'Output format' -r -f -a "text\t'One line per check'
-json\t'JSON as described in docs/reference/json.md'"
+json\t'JSON as described in docs/reference/json.md'
+yaml\t'The same as YAML'
+jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kvtop}'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l kubeconfig -d 'Kubeconfig file to use' -r -F
@@ -386,7 +400,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Listen
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l tls-cert -d 'Serve over TLS with this certificate (PEM, with its chain)' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l tls-key -d 'Private key of the TLS certificate (PEM)' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l token-file -d 'Answer only requests that carry the bearer token in this file' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l metrics-level -d 'What has series of its own: `fleet` about 250 series for a deployment, `worker` about 20 more for each worker, `rank` about 20 more for each rank' -r -f -a "fleet\t'The deployment as a whole'
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l metrics-level -d 'Smallest unit with series of its own: `fleet` (about 250 series per deployment), `worker` (about 20 more per worker) or `rank` (about 20 more per rank)' -r -f -a "fleet\t'The deployment as a whole'
 worker\t'Each worker, its ranks added up'
 rank\t'Each rank of each worker'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
@@ -441,6 +455,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l context -d 'Kuber
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c kvtop -n "__fish_kvtop_using_subcommand schema" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "list" -d 'List all themes with their purpose'
 complete -c kvtop -n "__fish_kvtop_using_subcommand themes; and not __fish_seen_subcommand_from list show check help" -f -a "show" -d 'Print the colours of a theme with their contrasts'
@@ -517,25 +532,26 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "check" -d 'Report every error with its line'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Print the effective settings and where each one comes from'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "demo" -d 'Open the live screen on a simulated deployment; no cluster needed'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "replay" -d 'Play a recording on the live screen'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "record" -d 'Record all incoming data to a file'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "snapshot" -d 'Print a one-off snapshot'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "stat" -d 'Print one line of figures per second'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "doctor" -d 'Diagnose connectivity and permissions: cluster, RBAC, events, logs, metrics, terminal'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "bundle" -d 'Collect a support bundle: recording, findings, coverage and settings in one file'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "rbac" -d 'Print the Kubernetes RBAC role that kvtop needs'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "export" -d 'Serve Prometheus metrics, without a screen'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "deploy" -d 'Print what runs `kvtop export` in a cluster: manifests, alert rules, Grafana dashboards'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "themes" -d 'List, show and check (contrast) themes'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "keys" -d 'Print all keys and the names of their actions'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "completions" -d 'Print shell completions'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "man" -d 'Print a manual page'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "config" -d 'Create, locate, validate and print the configuration'
-complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy themes keys completions man config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "demo" -d 'Open the live screen on a simulated deployment; no cluster needed'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "replay" -d 'Play a recording on the live screen'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "record" -d 'Record all incoming data to a file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "snapshot" -d 'Print a one-off snapshot'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "stat" -d 'Print one line of figures per second'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "check" -d 'Run all checks once and exit with a monitoring-plugin status code: 0 OK, 1 warning, 2 critical, 3 unknown'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "lint" -d 'Lint manifests and engine configs before deployment: exit code 0 clean, 1 findings, 3 unreadable or no deployment'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "explain" -d 'Explain a finding: meaning, detection and fix'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "doctor" -d 'Diagnose connectivity and permissions: cluster, RBAC, events, logs, metrics, terminal'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "bundle" -d 'Collect a support bundle: recording, findings, coverage and settings in one file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "rbac" -d 'Print the Kubernetes RBAC role that kvtop needs'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "export" -d 'Serve Prometheus metrics, without a screen'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "deploy" -d 'Print files that deploy `kvtop export` to a cluster: manifests, alert rules, Grafana dashboards'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "schema" -d 'Print the JSON Schema of an output or of the config file'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "themes" -d 'List, show and check (contrast) themes'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "keys" -d 'Print all keys and the names of their actions'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "completions" -d 'Print shell completions'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "man" -d 'Print a manual page'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "config" -d 'Create, locate, validate and print the configuration'
+complete -c kvtop -n "__fish_kvtop_using_subcommand help; and not __fish_seen_subcommand_from demo replay record snapshot stat check lint explain doctor bundle rbac export deploy schema themes keys completions man config help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "list" -d 'List all themes with their purpose'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "show" -d 'Print the colours of a theme with their contrasts'
 complete -c kvtop -n "__fish_kvtop_using_subcommand help; and __fish_seen_subcommand_from themes" -f -a "check" -d 'Check contrast, and the distance between state colours for every kind of colour vision; exit code 1 if a theme fails'

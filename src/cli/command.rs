@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::format::{Formats, Structured};
 use super::value::{address, duration, file, label, offset, size, speed};
 
 /// `kvtop demo`.
@@ -83,7 +84,8 @@ pub struct BundleArgs {
 #[derive(Args, Clone, Debug)]
 pub struct SnapshotArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "table")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "table",
+        value_parser = Formats::new(SNAPSHOT, SnapshotFormat::Structured))]
     pub output: SnapshotFormat,
     /// Use the state at the end of this recording instead of a live deployment
     #[arg(long, value_name = "FILE", conflicts_with = "demo")]
@@ -110,12 +112,14 @@ pub struct SnapshotArgs {
 }
 
 /// Output formats of `kvtop snapshot`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SnapshotFormat {
     /// Aligned columns
     Table,
-    /// JSON as described in docs/reference/json.md
-    Json,
+    /// Aligned columns, with node, role, component, model and more
+    Wide,
+    /// Ids of the workers, one a line
+    Name,
     /// Comma-separated values
     Csv,
     /// A Markdown table
@@ -126,7 +130,20 @@ pub enum SnapshotFormat {
     Html,
     /// The screen as text
     Text,
+    /// JSON, YAML or a template of JSON paths
+    Structured(Structured),
 }
+
+const SNAPSHOT: &[(&str, &str, SnapshotFormat)] = &[
+    ("table", "Aligned columns", SnapshotFormat::Table),
+    ("wide", "Aligned columns, with node, role, component, model and more", SnapshotFormat::Wide),
+    ("name", "Ids of the workers, one a line", SnapshotFormat::Name),
+    ("csv", "Comma-separated values", SnapshotFormat::Csv),
+    ("md", "A Markdown table", SnapshotFormat::Md),
+    ("svg", "The screen as an SVG image", SnapshotFormat::Svg),
+    ("html", "The screen as an HTML page", SnapshotFormat::Html),
+    ("text", "The screen as text", SnapshotFormat::Text),
+];
 
 /// `kvtop stat`.
 #[derive(Args, Clone, Debug)]
@@ -149,7 +166,8 @@ pub struct StatArgs {
 #[derive(Args, Clone, Debug)]
 pub struct CheckArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "text")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text",
+        value_parser = Formats::new(CHECK, CheckFormat::Structured))]
     pub output: CheckFormat,
     /// Check this recording instead of a live deployment
     #[arg(long, value_name = "FILE")]
@@ -170,15 +188,30 @@ pub struct CheckArgs {
 }
 
 /// Output formats of `kvtop check`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckFormat {
     /// One line with performance data, for Nagios-compatible monitoring
     Text,
-    /// JSON as described in docs/reference/json.md
-    Json,
+    /// The same, then each finding with its evidence and fix, and each check
+    Wide,
+    /// Ids of the active findings, one a line
+    Name,
     /// Prometheus metrics
     Prometheus,
+    /// JSON, YAML or a template of JSON paths
+    Structured(Structured),
 }
+
+const CHECK: &[(&str, &str, CheckFormat)] = &[
+    ("text", "One line with performance data, for Nagios-compatible monitoring", CheckFormat::Text),
+    (
+        "wide",
+        "The same, then each finding with its evidence and fix, and each check",
+        CheckFormat::Wide,
+    ),
+    ("name", "Ids of the active findings, one a line", CheckFormat::Name),
+    ("prometheus", "Prometheus metrics", CheckFormat::Prometheus),
+];
 
 /// `kvtop lint`.
 #[derive(Args, Clone, Debug)]
@@ -187,18 +220,26 @@ pub struct LintArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Output format
-    #[arg(short, long, value_enum, default_value = "text")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text",
+        value_parser = Formats::new(LINT, LintFormat::Structured))]
     pub output: LintFormat,
 }
 
 /// Output formats of `kvtop lint`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LintFormat {
     /// Human-readable text
     Text,
-    /// JSON as described in docs/reference/json.md
-    Json,
+    /// Ids of the findings, one a line
+    Name,
+    /// JSON, YAML or a template of JSON paths
+    Structured(Structured),
 }
+
+const LINT: &[(&str, &str, LintFormat)] = &[
+    ("text", "Human-readable text", LintFormat::Text),
+    ("name", "Ids of the findings, one a line", LintFormat::Name),
+];
 
 /// `kvtop explain`.
 #[derive(Args, Clone, Debug)]
@@ -222,8 +263,8 @@ pub struct ExportArgs {
     /// Answer only requests that carry the bearer token in this file
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// What has series of its own: `fleet` about 250 series for a deployment, `worker` about 20 more for each worker,
-    /// `rank` about 20 more for each rank
+    /// Smallest unit with series of its own: `fleet` (about 250 series per deployment), `worker` (about 20 more per
+    /// worker) or `rank` (about 20 more per rank)
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "worker")]
     pub metrics_level: MetricsLevel,
 }
@@ -253,7 +294,7 @@ impl MetricsLevel {
 /// `kvtop deploy`.
 #[derive(Args, Clone, Debug)]
 pub struct DeployArgs {
-    /// What to print
+    /// Part to print
     #[arg(value_enum, default_value = "manifests")]
     pub part: DeployPart,
     /// Container image [default: `kvtop:` and the version]
@@ -297,6 +338,29 @@ pub enum MonitorKind {
     Service,
     /// Neither, and no `PrometheusRule`
     None,
+}
+
+/// `kvtop schema`.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct SchemaArgs {
+    /// The output
+    #[arg(value_enum)]
+    pub of: SchemaOf,
+}
+
+/// Outputs and files with a JSON Schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemaOf {
+    /// `kvtop check -o json`
+    Check,
+    /// `kvtop snapshot -o json`
+    Snapshot,
+    /// `kvtop lint -o json`
+    Lint,
+    /// `kvtop doctor -o json`
+    Doctor,
+    /// The config file, read as JSON
+    Config,
 }
 
 /// `kvtop themes`.
@@ -401,18 +465,21 @@ pub enum ConfigCommand {
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArgs {
     /// Output format
-    #[arg(short, long, value_enum, default_value = "text")]
+    #[arg(short, long, value_name = "FORMAT", default_value = "text",
+        value_parser = Formats::new(DOCTOR, DoctorFormat::Structured))]
     pub output: DoctorFormat,
 }
 
 /// Output formats of `kvtop doctor`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DoctorFormat {
     /// One line per check
     Text,
-    /// JSON as described in docs/reference/json.md
-    Json,
+    /// JSON, YAML or a template of JSON paths
+    Structured(Structured),
 }
+
+const DOCTOR: &[(&str, &str, DoctorFormat)] = &[("text", "One line per check", DoctorFormat::Text)];
 
 /// `kvtop rbac`.
 #[derive(Args, Clone, Debug)]

@@ -7,7 +7,7 @@ use clap::error::{Error, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory as _, FromArgMatches as _};
 
-use super::Cli;
+use super::{Cli, examples};
 
 /// Options of the screen, and of the file with its settings.
 const SCREEN: [&str; 5] = ["config", "theme", "color", "glyphs", "bell"];
@@ -34,7 +34,7 @@ const SETTINGS: [&str; 14] = [
 fn heeded(command: &[&str]) -> Option<Vec<&'static str>> {
     Some(match command {
         ["demo" | "replay"] => [&SCREEN[..], &["max_memory"]].concat(),
-        ["lint" | "explain" | "completions" | "man" | "help", ..]
+        ["lint" | "explain" | "schema" | "completions" | "man" | "help", ..]
         | ["themes"]
         | ["themes", "list" | "check" | "help"] => Vec::new(),
         ["themes", "show"] => vec!["color"],
@@ -84,7 +84,7 @@ impl Cli {
 
 /// Returns the commands for parsing: options may stand anywhere, and help lists only those that are used.
 fn taking() -> Command {
-    let all = Cli::command();
+    let all = with_examples(Cli::command());
     let shared = shared(&all);
     with_options(
         all,
@@ -92,6 +92,20 @@ fn taking() -> Command {
         &|command, heeds, option| command.arg(option.clone().hide(!heeds)),
         &shared,
     )
+}
+
+/// Gives each command the examples that end its help.
+fn with_examples(mut all: Command) -> Command {
+    const ABOUT: &str = "Without a command, kvtop opens the live screen. kvtop never writes to the deployment: no \
+                         consumers, no acks, no patches.";
+    let names: Vec<String> = all.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    for name in names {
+        if let Some(text) = examples::help(&name) {
+            all = all.mut_subcommand(&name, |command| command.after_help(text));
+        }
+    }
+    let own = examples::help("").unwrap_or_default();
+    all.after_help(format!("{ABOUT}\n\n{own}"))
 }
 
 /// Returns the options that commands share.

@@ -12,94 +12,106 @@ use super::value::{Endpoint, bytes, duration, endpoint, place, subject};
 pub struct SourceArgs {
     /// Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you
     /// may list; everything else is discovered
-    #[arg(short, long, global = true, value_name = "NAME", value_parser = place)]
+    #[arg(help_heading = "Kubernetes", short, long, global = true, value_name = "NAME", value_parser = place)]
     pub namespace: Option<String>,
     /// Kubernetes context to use
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(help_heading = "Kubernetes", long, global = true, value_name = "NAME")]
     pub context: Option<String>,
     /// Kubeconfig file to use
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = "Kubernetes", long, global = true, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Kubernetes user to impersonate
-    #[arg(long = "as", global = true, value_name = "USER")]
+    #[arg(help_heading = "Kubernetes", long = "as", global = true, value_name = "USER")]
     pub as_user: Option<String>,
     /// Timeout of a single request to the API server
-    #[arg(long, global = true, value_name = "TIME", value_parser = duration)]
+    #[arg(help_heading = "Kubernetes", long, global = true, value_name = "TIME", value_parser = duration)]
     pub request_timeout: Option<Duration>,
     /// Graph deployment to inspect, if the namespace has several
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(help_heading = "Kubernetes", long, global = true, value_name = "NAME")]
     pub dgd: Option<String>,
     /// Never open a port-forward, even if a cluster address is otherwise unreachable
-    #[arg(long, global = true)]
+    #[arg(help_heading = "Kubernetes", long, global = true)]
     pub no_port_forward: bool,
     /// Address of the NATS server, such as `nats://localhost:4222`
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "URL")]
     pub nats_url: Option<String>,
     /// NATS context to use (see `nats context`)
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "NAME")]
     pub nats_context: Option<String>,
     /// NATS credentials file
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "FILE")]
     pub nats_creds: Option<PathBuf>,
     /// File with a NATS nkey seed
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "FILE")]
     pub nats_nkey: Option<PathBuf>,
     /// NATS user
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "NAME")]
     pub nats_user: Option<String>,
     /// File with the NATS password
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "FILE")]
     pub nats_password_file: Option<PathBuf>,
     /// CA certificate of the NATS server
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "FILE")]
     pub nats_tls_ca: Option<PathBuf>,
     /// Client certificate for NATS
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "FILE")]
     pub nats_tls_cert: Option<PathBuf>,
     /// Key of the NATS client certificate
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(help_heading = "NATS", long, global = true, value_name = "FILE")]
     pub nats_tls_key: Option<PathBuf>,
     /// Address of a ZMQ publisher or broker, such as `tcp://10.42.0.17:41857`; may be repeated. Disables
     /// automatic discovery of publishers
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(help_heading = "Other sources", long, global = true, value_name = "URL")]
     pub zmq: Vec<String>,
     /// Also listen to the engines' own event sockets (vLLM, `SGLang`), which report the engine block size.
     /// Their events contain prompt tokens; kvtop drops these at once and never stores or shows them
-    #[arg(long, global = true)]
+    #[arg(help_heading = "Other sources", long, global = true)]
     pub deep: bool,
     /// Address of etcd with discovery records of workers and publishers, such as `http://localhost:2379`
     /// [default: `ETCD_ENDPOINTS`]
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(help_heading = "Other sources", long, global = true, value_name = "URL")]
     pub etcd_url: Option<String>,
     /// etcd user
-    #[arg(long, global = true, value_name = "NAME", requires = "etcd_password_file")]
+    #[arg(
+        help_heading = "Other sources",
+        long,
+        global = true,
+        value_name = "NAME",
+        requires = "etcd_password_file"
+    )]
     pub etcd_user: Option<String>,
     /// File with the etcd password
-    #[arg(long, global = true, value_name = "FILE", requires = "etcd_user")]
+    #[arg(
+        help_heading = "Other sources",
+        long,
+        global = true,
+        value_name = "FILE",
+        requires = "etcd_user"
+    )]
     pub etcd_password_file: Option<PathBuf>,
     /// Address of a frontend, such as `http://localhost:8000`, to read its metrics without Kubernetes; may be repeated
-    #[arg(long, global = true, value_name = "URL", value_parser = endpoint)]
+    #[arg(help_heading = "Other sources", long, global = true, value_name = "URL", value_parser = endpoint)]
     pub frontend_url: Vec<Endpoint>,
     /// Logs of the router and the workers, as `kubectl logs` prints them; `-` is standard input. Beside a
     /// source of events they are followed as they grow; alone, `kvtop check` judges them as they are
-    #[arg(long, global = true, value_name = "FILE", num_args = 1..)]
+    #[arg(help_heading = "Other sources", long, global = true, value_name = "FILE", num_args = 1..)]
     pub logs: Vec<PathBuf>,
     /// Address of a standalone indexer (`dynamo.indexer`), such as `http://localhost:8090`, whose dump provides
     /// history (Dynamo 1.1+)
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(help_heading = "Other sources", long, global = true, value_name = "URL")]
     pub indexer_url: Option<String>,
     /// Directory with discovery records, as written with `DYN_DISCOVERY_BACKEND=file`
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(help_heading = "Other sources", long, global = true, value_name = "DIR")]
     pub discovery_dir: Option<PathBuf>,
     /// Dynamo namespace [default: all]
-    #[arg(long, global = true, value_name = "NAME", value_parser = subject)]
+    #[arg(help_heading = "Kubernetes", long, global = true, value_name = "NAME", value_parser = subject)]
     pub dynamo_namespace: Option<String>,
     /// Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise
     /// every prompt and secret, so do not share such recordings
-    #[arg(long, global = true)]
+    #[arg(help_heading = "Limits and settings", long, global = true)]
     pub keep_log_text: bool,
     /// Memory limit for the process, such as 512MiB [default: 1GiB]
-    #[arg(long, global = true, value_name = "SIZE", value_parser = bytes)]
+    #[arg(help_heading = "Limits and settings", long, global = true, value_name = "SIZE", value_parser = bytes)]
     pub max_memory: Option<usize>,
     /// Thresholds in the config file: name and value.
     #[arg(skip)]
@@ -114,7 +126,14 @@ pub struct SourceArgs {
     #[arg(skip)]
     pub nats_file: NatsFile,
     /// Config file to use instead of the default one
-    #[arg(long, global = true, value_name = "FILE", env = "KVTOP_CONFIG", hide_env_values = true)]
+    #[arg(
+        help_heading = "Limits and settings",
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "KVTOP_CONFIG",
+        hide_env_values = true
+    )]
     pub config: Option<PathBuf>,
 }
 
@@ -141,16 +160,16 @@ pub const MAX_MEMORY: usize = 1 << 30;
 #[derive(Args, Clone, Debug, Default)]
 pub struct ScreenArgs {
     /// Theme; `terminal` uses your terminal's colours, `auto` picks light or dark from the terminal background
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(help_heading = "Screen", long, global = true, value_name = "NAME")]
     pub theme: Option<String>,
     /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", value_enum)]
+    #[arg(help_heading = "Screen", long, global = true, value_name = "WHEN", value_enum)]
     pub color: Option<ColorChoice>,
     /// Characters to draw with [default: depends on the locale]
-    #[arg(long, global = true, value_name = "SET", value_enum)]
+    #[arg(help_heading = "Screen", long, global = true, value_name = "SET", value_enum)]
     pub glyphs: Option<GlyphChoice>,
     /// Ring the terminal's bell once for each new critical finding
-    #[arg(long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true,
+    #[arg(help_heading = "Screen", long, global = true, value_name = "BOOL", num_args = 0..=1, require_equals = true,
         default_missing_value = "true")]
     pub bell: Option<bool>,
 }

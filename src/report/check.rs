@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
@@ -108,6 +109,46 @@ pub fn text(snapshot: &Snapshot) -> String {
         None => said,
     };
     format!("KVTOP {} - {} | {}\n", status.name(), line(&said), perfdata(snapshot))
+}
+
+/// Returns the ids of active findings, one a line, the cause first.
+pub fn names(snapshot: &Snapshot) -> String {
+    active(snapshot).fold(String::new(), |text, finding| text + finding.id + "\n")
+}
+
+/// Returns the one line, then each active finding with its evidence and fix, and the state of each check.
+pub fn wide(snapshot: &Snapshot) -> String {
+    let mut lines = vec![text(snapshot)];
+    for row in active(snapshot) {
+        lines.push(format!(
+            "{} {} ({}, {})\n  {}\n  {}\n",
+            row.id,
+            row.name,
+            row.severity.name(),
+            row.grade.name(),
+            line(&row.summary),
+            line(&row.effect),
+        ));
+        for proof in &row.evidence {
+            let against = if proof.against { " (speaks against it)" } else { "" };
+            let (claim, value) = (line(&proof.claim), line(&proof.value));
+            lines.push(format!("  - {claim}: {value} [{}]{against}\n", line(&proof.source)));
+        }
+        if let Some(fix) = &row.fix {
+            lines.push(format!("  fix: {}\n", line(&fix.sentence)));
+        }
+        lines.push("\n".to_owned());
+    }
+    for check in &snapshot.checks {
+        let (state, more) = match &check.verdict {
+            CheckVerdict::Clear => ("clear", line(&check.note)),
+            CheckVerdict::Found => ("FOUND", String::new()),
+            CheckVerdict::Unknown { missing } => ("unknown", line(missing)),
+        };
+        let name = check.name;
+        lines.push(format!("{} {name:28} {state:8} {more}", check.id).trim_end().to_owned() + "\n");
+    }
+    lines.concat()
 }
 
 /// Returns the one line for a deployment that could not be checked, with the reason.
@@ -244,8 +285,8 @@ fn perfdata(snapshot: &Snapshot) -> String {
     format!("critical={critical} warnings={warnings}{known}{}", shares.concat())
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Report<'a> {
     contract: u32,
     kvtop: &'static str,
     at: String,
@@ -262,7 +303,7 @@ struct Report<'a> {
     memory: Vec<RowOfMemory<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Finding<'a> {
     id: &'static str,
     name: &'static str,
@@ -282,7 +323,7 @@ struct Finding<'a> {
     resolved: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Evidence<'a> {
     kind: &'static str,
     claim: &'a str,
@@ -294,7 +335,7 @@ struct Evidence<'a> {
     worker: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Fix<'a> {
     sentence: &'a str,
     yaml: Option<&'a str>,
@@ -304,7 +345,7 @@ struct Fix<'a> {
     rollout: Option<Rollout<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Rollout<'a> {
     stage: &'static str,
     applied: Option<String>,
@@ -316,7 +357,7 @@ struct Rollout<'a> {
     clean_seconds_needed: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Check<'a> {
     id: &'static str,
     name: &'static str,

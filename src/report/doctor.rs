@@ -1,5 +1,6 @@
 //! Output of `kvtop doctor`: connectivity, permissions, and advice on what is missing.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::CONTRACT;
@@ -108,15 +109,15 @@ pub fn text(checks: &[Check], columns: usize, wrap: Wrap) -> String {
     lines.join("\n")
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Report<'a> {
     contract: u32,
     kvtop: &'a str,
     exit: u8,
     checks: Vec<Row>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Row {
     area: &'static str,
     name: String,

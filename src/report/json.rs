@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 
 use cluster::{Dgd, Pod};
 pub(super) use memory::{RowOfMemory, ranks as memory_ranks};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rfc3339;
@@ -29,8 +30,8 @@ pub fn snapshot(snapshot: &Snapshot) -> String {
     serde_json::to_string_pretty(&Report::of(snapshot)).unwrap_or_default()
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Report<'a> {
     contract: u32,
     kvtop: &'static str,
     at: String,
@@ -50,7 +51,7 @@ struct Report<'a> {
 }
 
 /// History that is still being read.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Reading {
     read: u64,
     total: u64,
@@ -70,7 +71,7 @@ impl Reading {
 }
 
 /// The inspected deployment, and the name that led there.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Target<'a> {
     asked: Option<&'a str>,
     name: &'a str,
@@ -88,7 +89,7 @@ impl<'a> Target<'a> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Dynamo<'a> {
     version: Option<&'a str>,
     version_source: Option<&'a str>,
@@ -101,13 +102,13 @@ struct Dynamo<'a> {
 }
 
 /// A Dynamo namespace that no selected deployment uses.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Ignored<'a> {
     namespace: &'a str,
     messages: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Worker<'a> {
     id: String,
     dp_rank: u32,
@@ -149,7 +150,7 @@ struct Worker<'a> {
     ledger: Option<ledger::Rank>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Rate {
     stores: f64,
     removals: f64,
@@ -157,7 +158,7 @@ struct Rate {
     unknown_removals: f64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct BlockSize {
     engine: Option<u32>,
     publisher: Option<u32>,
@@ -165,7 +166,7 @@ struct BlockSize {
     router: Option<u32>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Router<'a> {
     pods: &'a [String],
     decisions: Option<u64>,
@@ -188,7 +189,7 @@ struct Router<'a> {
 }
 
 /// A latency over the last minute, in seconds.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Percentiles {
     p50: f64,
     p95: f64,
@@ -198,7 +199,7 @@ struct Percentiles {
     objective_p95: Option<f64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Tree<'a> {
     accepted_blocks: Option<u64>,
     held_blocks: Option<u64>,
@@ -211,11 +212,12 @@ struct Tree<'a> {
     incomplete: &'a [String],
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Claim<'a> {
     what: &'static str,
     of: &'static str,
     subject: String,
+    #[schemars(with = "serde_json::Value")]
     value: Value<'a>,
     basis: &'static str,
     source: &'a str,
@@ -237,7 +239,7 @@ impl Serialize for Value<'_> {
     }
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Source<'a> {
     name: &'a str,
     health: &'static str,
@@ -250,7 +252,7 @@ struct Source<'a> {
     interruptions: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Reject<'a> {
     origin: &'a str,
     why: &'a str,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::CONTRACT;
@@ -24,6 +25,12 @@ pub fn exit(found: &Verdicts) -> u8 {
     } else {
         0
     }
+}
+
+/// Returns the ids of the findings, one a line, each once.
+pub fn names(found: &Verdicts) -> String {
+    let ids: BTreeSet<&str> = found.flaws.iter().map(|flaw| flaw.id).collect();
+    ids.into_iter().fold(String::new(), |text, id| text + id + "\n")
 }
 
 /// Formats the findings as text.
@@ -165,8 +172,8 @@ fn summary(found: &Verdicts) -> String {
     )
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Report<'a> {
     contract: u32,
     kvtop: &'static str,
     exit: u8,
@@ -178,13 +185,13 @@ struct Report<'a> {
     unreadable: Vec<Bad<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Piece<'a> {
     file: &'a str,
     line: usize,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Finding<'a> {
     id: &'static str,
     name: &'static str,
@@ -201,7 +208,7 @@ struct Finding<'a> {
     fix: Fix<'a>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Place<'a> {
     file: &'a str,
     line: usize,
@@ -209,13 +216,13 @@ struct Place<'a> {
     what: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Fix<'a> {
     sentence: &'a str,
     edits: Vec<Change<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Change<'a> {
     file: &'a str,
     first_line: usize,
@@ -223,14 +230,14 @@ struct Change<'a> {
     yaml: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Open<'a> {
     id: &'static str,
     deployment: &'a str,
     missing: &'a str,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Bad<'a> {
     file: &'a str,
     line: Option<usize>,

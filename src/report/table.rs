@@ -66,20 +66,49 @@ fn block_sizes(row: &WorkerRow) -> String {
     }
 }
 
+/// Columns that the wide table has as well; words, but for the last two.
+const MORE: [&str; 6] = ["node", "role", "component", "model", "inflight", "hit%"];
+
+fn more_cells(row: &WorkerRow) -> [String; MORE.len()] {
+    let word = |text: &Option<String>| text.as_deref().map_or_else(|| "-".to_owned(), plain);
+    [
+        word(&row.node),
+        word(&row.role),
+        word(&row.belongs.component),
+        word(&row.belongs.model),
+        row.in_flight.map_or_else(|| "-".to_owned(), |count| count.to_string()),
+        row.hit_rate.as_ref().map_or_else(|| "-".to_owned(), |known| percent(known.value)),
+    ]
+}
+
 /// Returns the table as text: aligned columns, then totals of the index copy, routers and sources.
 pub fn text(snapshot: &Snapshot) -> String {
-    let mut rows = vec![COLUMNS.map(str::to_uppercase)];
-    rows.extend(snapshot.workers.iter().map(|row| cells(row, snapshot)));
-    let mut widths = [0; COLUMNS.len()];
-    for row in &rows {
+    let mut rows = vec![COLUMNS.map(str::to_uppercase).to_vec()];
+    rows.extend(snapshot.workers.iter().map(|row| cells(row, snapshot).to_vec()));
+    aligned(&rows) + "\n" + &facts(snapshot)
+}
+
+/// Returns the same with more columns.
+pub fn wide(snapshot: &Snapshot) -> String {
+    let head = COLUMNS.iter().chain(&MORE).map(|name| name.to_uppercase());
+    let mut rows: Vec<Vec<String>> = vec![head.collect()];
+    for row in &snapshot.workers {
+        rows.push(cells(row, snapshot).into_iter().chain(more_cells(row)).collect());
+    }
+    aligned(&rows) + "\n" + &facts(snapshot)
+}
+
+fn aligned(rows: &[Vec<String>]) -> String {
+    let mut widths = [0; COLUMNS.len() + MORE.len()];
+    for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
     let mut out = String::new();
-    for row in &rows {
+    for row in rows {
         let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| {
-            if WORDS.contains(&column) {
+            if WORDS.contains(&column) || (14..18).contains(&column) {
                 format!("{cell:<width$}")
             } else {
                 format!("{cell:>width$}")
@@ -88,8 +117,6 @@ pub fn text(snapshot: &Snapshot) -> String {
         out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         out.push('\n');
     }
-    out.push('\n');
-    out.push_str(&facts(snapshot));
     out
 }
 

@@ -7,8 +7,9 @@ use super::ending;
 use super::headless::{at_the_end_of, ended, follow, reach_within, take};
 use super::live::{self, Live};
 use super::log_files;
-use super::output::{print, printable_lines};
+use super::output::{print, printable_lines, tell};
 use super::ready::{self, Patience, Stage};
+use super::structured::Shape;
 use super::waiting::Waiting;
 use crate::cli::{CheckArgs, CheckFormat, ExplainArgs, SourceArgs};
 use crate::clock;
@@ -26,6 +27,7 @@ const EXPLAINED: usize = 78;
 
 /// Judges a deployment once and says so.
 pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit, RunError> {
+    let shape = shape(args)?;
     let snapshot = match &args.replay {
         Some(path) => at_the_end_of(path, source).map(Box::new),
         None if log_files::alone(source) => log_files::at_the_end_of(source).map(Box::new),
@@ -42,19 +44,35 @@ pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit,
     let status = report::check::Status::of(&snapshot);
     print(&match args.output {
         CheckFormat::Text => report::check::text(&snapshot),
-        CheckFormat::Json => report::check::json(&snapshot) + "\n",
+        CheckFormat::Wide => report::check::wide(&snapshot),
+        CheckFormat::Name => report::check::names(&snapshot),
         CheckFormat::Prometheus => report::prometheus::check(&snapshot),
+        CheckFormat::Structured(_) => shape.print(report::check::json(&snapshot)),
     })?;
     Ok(Exit::Check(status.exit()))
+}
+
+/// Returns the form of JSON data that was asked for.
+fn shape(args: &CheckArgs) -> Result<Shape, RunError> {
+    match &args.output {
+        CheckFormat::Structured(format) => Shape::of(format),
+        _ => Ok(Shape::Json),
+    }
 }
 
 /// Prints, in the requested format, that the deployment could not be checked: unknown, neither good nor bad.
 pub(super) fn unknown(args: &CheckArgs, error: &dyn std::error::Error) -> Result<Exit, RunError> {
     let why = printable_lines(&crate::exit::chain(error));
+    let shape = shape(args)?;
     print(&match args.output {
-        CheckFormat::Text => report::check::text_failed(&why),
-        CheckFormat::Json => report::check::json_failed(&why, clock::now()) + "\n",
+        CheckFormat::Text | CheckFormat::Wide => report::check::text_failed(&why),
+        CheckFormat::Name => {
+            // Nothing was found, and nothing was looked at: the exit code says so, and a line for people.
+            tell(&format!("kvtop: {why}"));
+            String::new()
+        }
         CheckFormat::Prometheus => report::prometheus::check_failed(),
+        CheckFormat::Structured(_) => shape.print(report::check::json_failed(&why, clock::now())),
     })?;
     Ok(Exit::Check(3))
 }
@@ -127,7 +145,8 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, RunError> {
         .iter()
         .find(|known| known.0.eq_ignore_ascii_case(id) || known.1.eq_ignore_ascii_case(id))
     else {
-        return Err(RunError::Finding { id: id.clone() });
+        let known = known.iter().flat_map(|(id, name, _)| [*id, *name]).collect();
+        return Err(RunError::Finding { id: id.clone(), known });
     };
     print(&format!("{id} {name}\n\n{}", paragraphs(about)))?;
     Ok(Exit::Clean)

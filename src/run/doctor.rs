@@ -9,6 +9,7 @@ use super::headless::{ended, take};
 use super::live::{self, Live};
 use super::output::print;
 use super::screen;
+use super::structured::Shape;
 use crate::attach::Wanted;
 use crate::cli::{DoctorArgs, DoctorFormat, SourceArgs};
 use crate::clock;
@@ -35,13 +36,17 @@ pub(super) async fn doctor(
     source: &SourceArgs,
     config: &Config,
 ) -> Result<Exit, RunError> {
+    let shape = match &args.output {
+        DoctorFormat::Structured(format) => Shape::of(format)?,
+        DoctorFormat::Text => Shape::Json,
+    };
     let checks = tokio::select! {
         exit = ended() => return Ok(exit),
         checks = examine(source, config) => checks,
     };
     print(&match args.output {
         DoctorFormat::Text => report::text(&checks, columns(), tui::text::wrap),
-        DoctorFormat::Json => report::json(&checks) + "\n",
+        DoctorFormat::Structured(_) => shape.print(report::json(&checks)),
     })?;
     Ok(if report::exit(&checks) == 0 { Exit::Clean } else { Exit::Failed })
 }

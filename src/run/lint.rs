@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::RunError;
 use super::output::print;
+use super::structured::Shape;
 use crate::cli::{LintArgs, LintFormat};
 use crate::exit::Exit;
 use crate::lint::{self, Source, Unreadable};
@@ -29,6 +30,10 @@ const NAME_LIMIT: usize = 512;
 
 /// Judges manifests.
 pub(super) fn lint(args: &LintArgs) -> Result<Exit, RunError> {
+    let shape = match &args.output {
+        LintFormat::Structured(format) => Shape::of(format)?,
+        _ => Shape::Json,
+    };
     let mut input = Input::default();
     for path in &args.files {
         input.take(path);
@@ -37,7 +42,8 @@ pub(super) fn lint(args: &LintArgs) -> Result<Exit, RunError> {
     found.unreadable.extend(input.refused);
     print(&match args.output {
         LintFormat::Text => report::lint::text(&found),
-        LintFormat::Json => report::lint::json(&found) + "\n",
+        LintFormat::Name => report::lint::names(&found),
+        LintFormat::Structured(_) => shape.print(report::lint::json(&found)),
     })?;
     Ok(Exit::Check(report::lint::exit(&found)))
 }

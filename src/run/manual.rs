@@ -1,5 +1,7 @@
 //! Text generated from definitions: completions, manual pages, and the list of keys.
 
+mod sections;
+
 use std::fmt::Write as _;
 use std::io;
 
@@ -71,7 +73,9 @@ fn collect(command: &clap::Command, pages: &mut Vec<(String, String)>) -> io::Re
     let mut text = Vec::new();
     page.render(&mut text)?;
     let name = page.get_filename().trim_end_matches(".1").to_owned();
-    pages.push((name, String::from_utf8_lossy(&text).into_owned()));
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    text.push_str(&sections::after(name.strip_prefix("kvtop-").unwrap_or_default()));
+    pages.push((name, text));
     let commands = command.get_subcommands().filter(|command| command.get_name() != "help");
     commands.into_iter().try_for_each(|command| collect(command, pages))
 }

@@ -312,6 +312,11 @@ fn template() -> String {
     page::template(&thresholds::listed())
 }
 
+/// Returns the JSON Schema of the config file.
+pub fn schema() -> String {
+    crate::config::schema(&thresholds::listed())
+}
+
 /// Returns docs/reference/config.md.
 pub fn manual() -> String {
     page::manual(&thresholds::listed())

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::RunError;
 use super::headless::{listened, played};
 use super::output::{print, tell};
+use super::structured::Shape;
 use super::{demo, live, screen, settings};
 use crate::cli::{SnapshotArgs, SnapshotFormat, SourceArgs};
 use crate::config::Config;
@@ -43,7 +44,11 @@ pub(super) async fn snapshot(
 ) -> Result<Exit, RunError> {
     // Mistakes are told before anybody waits.
     let view = view(args)?;
-    let format = match args.output {
+    let shape = match &args.output {
+        SnapshotFormat::Structured(format) => Shape::of(format)?,
+        _ => Shape::Json,
+    };
+    let format = match &args.output {
         SnapshotFormat::Svg => Some(Format::Svg),
         SnapshotFormat::Html => Some(Format::Html),
         SnapshotFormat::Text => Some(Format::Text),
@@ -81,7 +86,7 @@ pub(super) async fn snapshot(
             let page = drawing.render(&snapshot, format);
             (snapshot, page)
         }
-        None => written(&mut state, args.output),
+        None => written(&mut state, &args.output, &shape),
     };
     print(&page)?;
     let reached = state.always || snapshot.sources.iter().any(|source| source.frames > 0);
@@ -96,15 +101,25 @@ pub(super) async fn snapshot(
     })
 }
 
-fn written(state: &mut State, format: SnapshotFormat) -> (Snapshot, String) {
+fn written(state: &mut State, format: &SnapshotFormat, shape: &Shape) -> (Snapshot, String) {
     let snapshot = state.engine.snapshot(&ViewQuery::default(), state.at);
     let page = match format {
-        SnapshotFormat::Json => report::json::snapshot(&snapshot) + "\n",
+        SnapshotFormat::Structured(_) => shape.print(report::json::snapshot(&snapshot)),
+        SnapshotFormat::Wide => report::wide(&snapshot),
+        SnapshotFormat::Name => names(&snapshot),
         SnapshotFormat::Csv => report::csv(&snapshot),
         SnapshotFormat::Md => report::markdown(&snapshot),
         _ => report::text(&snapshot),
     };
     (snapshot, page)
+}
+
+/// Returns the ids of the workers that are there, one a line.
+fn names(snapshot: &Snapshot) -> String {
+    let mut ids: Vec<_> =
+        snapshot.workers.iter().filter(|row| !row.gone).map(|row| row.rank.worker).collect();
+    ids.dedup();
+    ids.into_iter().map(|id| format!("{id}\n")).collect::<Vec<_>>().concat()
 }
 
 fn view(args: &SnapshotArgs) -> Result<&'static View, RunError> {

@@ -137,7 +137,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "report",
         layers: &["domain", "dynamo", "snapshot", "lint"],
-        crates: &["jiff", "prometheus_client", "serde", "serde_json"],
+        crates: &["jiff", "prometheus_client", "schemars", "serde", "serde_json"],
         std: CORE_STD,
         in_tests: &[],
     },
@@ -159,7 +159,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer {
         name: "config",
         layers: &["domain", "cli"],
-        crates: &["strsim", "toml"],
+        crates: &["serde_json", "strsim", "toml"],
         std: CORE_STD,
         in_tests: &[],
     },

@@ -1,11 +1,12 @@
 //! Kubernetes objects in the JSON contract.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::rfc3339;
 use crate::snapshot::{ComponentRow, GraphRow, PodRow};
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Dgd<'a> {
     name: &'a str,
     namespace: &'a str,
@@ -13,7 +14,7 @@ pub(super) struct Dgd<'a> {
     components: Vec<Component<'a>>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Component<'a> {
     name: &'a str,
     role: &'static str,
@@ -22,7 +23,7 @@ struct Component<'a> {
     ready: Option<u64>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Pod<'a> {
     name: &'a str,
     role: &'static str,

@@ -1,5 +1,6 @@
 //! The ledger in the JSON contract.
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::domain::{RankLedger, StreamLedger};
@@ -7,16 +8,17 @@ use crate::report::rfc3339;
 use crate::snapshot::{Hole, StreamRow};
 
 /// The fates of the messages of each stream.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Ledger<'a> {
     streams: Vec<Stream<'a>>,
     hole: Option<Missing>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Stream<'a> {
     name: &'a str,
     #[serde(flatten)]
+    #[schemars(with = "std::collections::BTreeMap<String, u64>")]
     counts: Counts,
     unseen: u64,
 }
@@ -31,14 +33,14 @@ impl Serialize for Counts {
 }
 
 /// KV events that did not reach kvtop, and forbid `OK`.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Missing {
     messages: Option<u64>,
     last: String,
 }
 
 /// The fates of a rank's messages, by its publisher's numbers.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(super) struct Rank {
     published: u64,
     received: u64,

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::report::rfc3339;
 use crate::snapshot::{MemoryRow, Snapshot};
 
 /// A figure with its inputs.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Figure<'a> {
     value: f64,
     unit: &'static str,
@@ -34,7 +35,7 @@ fn figures(row: &MemoryRow) -> Memory<'_> {
 }
 
 /// One rank with its figures.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 pub(in crate::report) struct RowOfMemory<'a> {
     worker: &'a str,
     id: String,

@@ -23,11 +23,18 @@ const MODIFIERS: [(&str, Modifier); 5] = [
 
 const KEYS: [&str; 4] = ["fg", "bg", "ansi", "mod"];
 
+/// Returns a question for the known theme that is nearest to a mistyped one; nothing when none is near.
+fn nearest(typed: &str, known: &str) -> String {
+    let near = known.split(", ").map(|word| (strsim::jaro_winkler(typed, word), word));
+    let best = near.filter(|(share, _)| *share > 0.8).max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or(String::new(), |(_, word)| format!(" (did you mean `{word}`?)"))
+}
+
 /// Why a theme cannot be used. Each names what is known instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ThemeError {
     /// There is no theme of that name.
-    #[error("unknown theme `{name}`; known are {known}")]
+    #[error("unknown theme `{name}`{}; known are {known}", nearest(name, known))]
     UnknownTheme {
         /// The name asked for.
         name: String,

@@ -1,0 +1,39 @@
+//! JSON Schemas of the outputs, made from the types that write them.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde_json::Value;
+
+/// An output with a schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Output {
+    /// `kvtop check -o json`.
+    Check,
+    /// `kvtop snapshot -o json`.
+    Snapshot,
+    /// `kvtop lint -o json`.
+    Lint,
+    /// `kvtop doctor -o json`.
+    Doctor,
+}
+
+/// Returns the JSON Schema of an output, draft 2020-12. Fields may be added to the contract, so others are allowed.
+pub fn schema(output: Output) -> String {
+    let (name, schema) = match output {
+        Output::Check => ("check", of::<super::check::Report<'_>>()),
+        Output::Snapshot => ("snapshot", of::<super::json::Report<'_>>()),
+        Output::Lint => ("lint", of::<super::lint::Report<'_>>()),
+        Output::Doctor => ("doctor", of::<super::doctor::Report<'_>>()),
+    };
+    let mut schema: Value = schema.to_value();
+    if let Some(fields) = schema.as_object_mut() {
+        fields.insert("title".to_owned(), format!("kvtop {name} -o json, contract 1").into());
+    }
+    // A value always serializes.
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+}
+
+fn of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<T>()
+}

@@ -1,0 +1,20 @@
+//! `kvtop schema`: JSON Schemas.
+
+use super::RunError;
+use super::output::print;
+use super::settings;
+use crate::cli::{SchemaArgs, SchemaOf};
+use crate::exit::Exit;
+use crate::report::{self, Output};
+
+/// Prints a schema.
+pub(super) fn schema(args: SchemaArgs) -> Result<Exit, RunError> {
+    print(&match args.of {
+        SchemaOf::Check => report::schema(Output::Check),
+        SchemaOf::Snapshot => report::schema(Output::Snapshot),
+        SchemaOf::Lint => report::schema(Output::Lint),
+        SchemaOf::Doctor => report::schema(Output::Doctor),
+        SchemaOf::Config => settings::schema(),
+    })?;
+    Ok(Exit::Clean)
+}
