@@ -40,6 +40,7 @@ mod nats;
 mod prometheus;
 mod recipes;
 mod recordings;
+mod release;
 mod scenarios;
 mod screens;
 mod seeks;
