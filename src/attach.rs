@@ -18,7 +18,7 @@ use crate::domain::{
 };
 use crate::model::{Channels, Cluster};
 
-pub use name::{Place, names, places};
+pub use name::{Place, deployments, names, places};
 pub use nats::{Login, NatsTarget, NatsUser};
 pub use zmq::{ZmqTarget, published};
 
@@ -69,6 +69,8 @@ pub struct Choice {
     pub dynamo_namespace: Option<String>,
     /// True to read engines' own events as well.
     pub deep: bool,
+    /// True to read only objects, and logs and metrics of routers.
+    pub light: bool,
 }
 
 /// A container whose log is worth following.
@@ -146,6 +148,13 @@ pub fn wanted(seen: &Seen<'_>, choice: &Choice) -> Wanted {
         return wanted;
     }
     unread(&pods, &mut wanted.notes);
+    if choice.light {
+        for pod in pods {
+            wanted.logs.extend(logs(pod).filter(|target| target.role.is_router()));
+            wanted.scrapes.extend(scrapes(pod).filter(|target| target.role.is_router()));
+        }
+        return wanted;
+    }
     wanted.etcd = etcd(&pods);
     wanted.zmq = published(seen, &pods, choice);
     let alone = !wanted.zmq.iter().any(|target| target.events);

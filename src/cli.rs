@@ -19,7 +19,7 @@ pub use command::{
 pub use examples::{Example, examples};
 pub use format::Structured;
 pub use shared::{ColorChoice, GlyphChoice, MAX_MEMORY, NatsFile, ScreenArgs, SourceArgs};
-pub use value::{Endpoint, SPEEDS, bytes, duration, label, place, subject};
+pub use value::{Endpoint, SPEEDS, Shard, bytes, duration, label, place, subject};
 
 /// Live, read-only inspector for NVIDIA Dynamo's KV-cache-aware router.
 #[derive(Debug, Parser)]

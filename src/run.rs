@@ -10,6 +10,7 @@ mod doctor;
 mod driver;
 mod ending;
 mod exporter;
+mod fleet;
 mod headless;
 mod lint;
 mod live;
@@ -24,6 +25,7 @@ mod ready;
 mod recorder;
 mod records;
 mod removed;
+mod roster;
 mod schema;
 mod screen;
 mod session;
@@ -103,6 +105,9 @@ pub enum RunError {
         #[source]
         why: Box<Refusal>,
     },
+    /// The deployments of a cluster could not be listed.
+    #[error("could not list the deployments of the cluster")]
+    Roster(#[source] Box<Refusal>),
     /// No deployment is given, and there is no default cluster.
     #[error(
         "no deployment given ({}). Try:\n  kvtop demo             a simulated deployment\n  kvtop -n NAMESPACE     \

@@ -9,6 +9,7 @@ mod explorer;
 mod feed;
 mod felt;
 mod findings;
+mod fleet;
 mod ledger;
 mod memory;
 mod query;
@@ -27,6 +28,7 @@ pub use felt::{Felt, Refill};
 pub use findings::{
     CheckRow, CheckVerdict, Coverage, EvidenceRow, FindingRow, FixRow, Quiet, RolloutRow,
 };
+pub use fleet::{Fleet, Member, MemberId, MemberState, Worst};
 pub use ledger::{Hole, Ledger, StreamRow};
 pub use memory::{MemoryFigure, MemoryRow};
 pub use query::{Answer, Ask, ViewQuery};
@@ -111,6 +113,8 @@ pub struct Snapshot {
     pub limits: Limits,
     /// The answer to the query's question.
     pub answer: Answer,
+    /// The deployments to choose from, while none is inspected; none while one is.
+    pub fleet: Option<Arc<Fleet>>,
 }
 
 /// Sources that bring KV events.

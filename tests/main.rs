@@ -22,6 +22,7 @@ mod engine;
 mod export;
 mod exporter;
 mod faults;
+mod fleet;
 mod forward;
 mod gate;
 mod indexer;

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_kvtop_global_optspecs
-    string join \n n/namespace= context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
+    string join \n n/namespace= A/all-namespaces context= kubeconfig= as= request-timeout= dgd= no-port-forward nats-url= nats-context= nats-creds= nats-nkey= nats-user= nats-password-file= nats-tls-ca= nats-tls-cert= nats-tls-key= zmq= deep etcd-url= etcd-user= etcd-password-file= frontend-url= logs= indexer-url= discovery-dir= dynamo-namespace= keep-log-text max-memory= config= theme= color= glyphs= bell= h/help V/version
 end
 
 function __fish_kvtop_needs_command
@@ -24,7 +24,7 @@ function __fish_kvtop_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c kvtop -n "__fish_kvtop_needs_command" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_needs_command" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_needs_command" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_needs_command" -l as -d 'Kubernetes user to impersonate' -r
@@ -58,6 +58,7 @@ complete -c kvtop -n "__fish_kvtop_needs_command" -l glyphs -d 'Characters to dr
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_needs_command" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
+complete -c kvtop -n "__fish_kvtop_needs_command" -s A -l all-namespaces -d 'All deployments of the cluster, in every namespace that you may list'
 complete -c kvtop -n "__fish_kvtop_needs_command" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
 complete -c kvtop -n "__fish_kvtop_needs_command" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_needs_command" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
@@ -114,7 +115,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand replay" -s h -l help -d 'Pri
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s o -l output -d 'Output file; compressed if its name ends in .zst' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l for -d 'How long to record [default: until interrupted]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l note -d 'Note stored in the recording, for its readers' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand record" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand record" -l as -d 'Kubernetes user to impersonate' -r
@@ -170,7 +171,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l for -d 'How lon
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l wait -d 'How long to wait for history and for sources to answer [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l view -d 'View to draw in svg, html and text' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l size -d 'Columns x rows of svg, html and text' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand snapshot" -l as -d 'Kubernetes user to impersonate' -r
@@ -212,7 +213,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l interval -d 'Time b
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l wait -d 'How long the first line waits for history [default: 30s]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l count -d 'Number of lines to print [default: until interrupted]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l replay -d 'Read this recording, as fast as possible, instead of a live deployment' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand stat" -l as -d 'Kubernetes user to impersonate' -r
@@ -260,7 +261,7 @@ jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kv
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l replay -d 'Check this recording instead of a live deployment' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l for -d 'How long to listen after reading history' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l wait -d 'Wait up to this time until everything is healthy, for example after a fix. Also the limit for reading history [default: 30s]. If history is still incomplete, the output reports it and the exit code is 3' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l as -d 'Kubernetes user to impersonate' -r
@@ -294,6 +295,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l glyphs -d 'Charact
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
+complete -c kvtop -n "__fish_kvtop_using_subcommand check" -s A -l all-namespaces -d 'All deployments of the cluster, in every namespace that you may list'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand check" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
@@ -309,7 +311,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s o -l output -d 'O
 json\t'JSON as described in docs/reference/json.md'
 yaml\t'The same as YAML'
 jsonpath=\t'Values that a template selects, as in kubectl, such as jsonpath={.kvtop}'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -l as -d 'Kubernetes user to impersonate' -r
@@ -350,7 +352,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand doctor" -s h -l help -d 'Pri
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s o -l output -d 'Output file; its name must end in .tar.zst' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l for -d 'How long to listen after reading history' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l replay -d 'Bundle this recording instead of listening to a live deployment' -r -F
-complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -l as -d 'Kubernetes user to impersonate' -r
@@ -391,7 +393,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand bundle" -s h -l help -d 'Pri
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l nats-namespace -d 'With --port-forward: the namespace of NATS if it differs, such as `dynamo-system`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l secret -d 'Also print the optional role to read this one Secret, such as NATS credentials' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l user -d 'Bind the role to this user [default: service account `kvtop`]' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand rbac" -l port-forward -d 'Also print the optional role for port-forwards'
@@ -400,10 +402,11 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l listen -d 'Listen
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l tls-cert -d 'Serve over TLS with this certificate (PEM, with its chain)' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l tls-key -d 'Private key of the TLS certificate (PEM)' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l token-file -d 'Answer only requests that carry the bearer token in this file' -r -F
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l shard -d 'Watch only this part of the namespaces, chosen by a hash of their names, such as `2/5` for the second of five exporters' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l metrics-level -d 'Smallest unit with series of its own: `fleet` (about 250 series per deployment), `worker` (about 20 more per worker) or `rank` (about 20 more per rank)' -r -f -a "fleet\t'The deployment as a whole'
 worker\t'Each worker, its ranks added up'
 rank\t'Each rank of each worker'"
-complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l as -d 'Kubernetes user to impersonate' -r
@@ -437,6 +440,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l glyphs -d 'Charac
 ascii\t'Plain ASCII'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l bell -d 'Ring the terminal\'s bell once for each new critical finding' -r -f -a "true\t''
 false\t''"
+complete -c kvtop -n "__fish_kvtop_using_subcommand export" -s A -l all-namespaces -d 'All deployments of the cluster, in every namespace that you may list'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l deep -d 'Also listen to the engines\' own event sockets (vLLM, `SGLang`), which report the engine block size. Their events contain prompt tokens; kvtop drops these at once and never stores or shows them'
 complete -c kvtop -n "__fish_kvtop_using_subcommand export" -l keep-log-text -d 'Keep whole log lines (redacted) instead of only the fields that kvtop reads. Redaction cannot recognise every prompt and secret, so do not share such recordings'
@@ -450,7 +454,7 @@ service\t'`ServiceMonitor`'
 none\t'Neither, and no `PrometheusRule`'"
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l runbook-url -d 'Beginning of links to runbooks [default: the exporter, which serves them]' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l secret -d 'Also print the role to read this one Secret, such as NATS credentials' -r
-complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand deploy" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
@@ -489,7 +493,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -l config -d 'Config file to use instead of the default one' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from path" -s h -l help -d 'Print help'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r
@@ -508,7 +512,7 @@ complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subc
 false\t''"
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -l no-port-forward -d 'Never open a port-forward, even if a cluster address is otherwise unreachable'
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered' -r
+complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -s n -l namespace -d 'Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l context -d 'Kubernetes context to use' -r
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l kubeconfig -d 'Kubeconfig file to use' -r -F
 complete -c kvtop -n "__fish_kvtop_using_subcommand config; and __fish_seen_subcommand_from show" -l dgd -d 'Graph deployment to inspect, if the namespace has several' -r

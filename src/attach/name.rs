@@ -64,6 +64,21 @@ pub fn places(name: &str, graphs: &[Graph], pods: &[Pod]) -> Vec<Place> {
     found.into_values().collect()
 }
 
+/// Returns every deployment, sorted: graph deployments, and Dynamo namespaces of pods without one.
+pub fn deployments(graphs: &[Graph], pods: &[Pod]) -> Vec<Place> {
+    let of_graphs = graphs.iter().map(|graph| Place {
+        namespace: Arc::clone(&graph.namespace),
+        dgd: Some(graph.name.to_string()),
+        dynamo_namespace: None,
+    });
+    let of_pods = pods.iter().filter(|pod| pod.graph.is_none()).filter_map(|pod| {
+        let dynamo_namespace = Some(pod.dynamo_namespace.as_ref()?.to_string());
+        Some(Place { namespace: Arc::clone(&pod.namespace), dgd: None, dynamo_namespace })
+    });
+    let all: BTreeSet<Place> = of_graphs.chain(of_pods).collect();
+    all.into_iter().collect()
+}
+
 /// Returns every name by which a deployment could have been given.
 pub fn names(graphs: &[Graph], pods: &[Pod]) -> BTreeSet<String> {
     let of_graphs = graphs

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::format::{Formats, Structured};
-use super::value::{address, duration, file, label, offset, size, speed};
+use super::value::{Shard, address, duration, file, label, offset, shard, size, speed};
 
 /// `kvtop demo`.
 #[derive(Args, Clone, Debug)]
@@ -263,6 +263,10 @@ pub struct ExportArgs {
     /// Answer only requests that carry the bearer token in this file
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// Watch only this part of the namespaces, chosen by a hash of their names, such as `2/5` for the second of five
+    /// exporters
+    #[arg(long, value_name = "PART", value_parser = shard)]
+    pub shard: Option<Shard>,
     /// Smallest unit with series of its own: `fleet` (about 250 series per deployment), `worker` (about 20 more per
     /// worker) or `rank` (about 20 more per rank)
     #[arg(long, value_name = "LEVEL", value_enum, default_value = "worker")]
@@ -353,6 +357,8 @@ pub struct SchemaArgs {
 pub enum SchemaOf {
     /// `kvtop check -o json`
     Check,
+    /// `kvtop check -A -o json`
+    CheckFleet,
     /// `kvtop snapshot -o json`
     Snapshot,
     /// `kvtop lint -o json`

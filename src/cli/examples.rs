@@ -10,6 +10,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         &[
             ("kvtop demo", "try kvtop without a cluster"),
             ("kvtop -n NAMESPACE", "inspect a deployment in Kubernetes"),
+            ("kvtop -A", "all deployments that you may see, the worst first"),
             ("kvtop --nats-url URL", "inspect a deployment by its NATS server"),
             ("kvtop check -n NAMESPACE", "one-shot health check (exit 0-3)"),
         ],
@@ -55,6 +56,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
                 "kvtop check -n gtc-demo -o jsonpath='{.findings[*].fix.kubectl}'",
                 "the commands of the fixes",
             ),
+            ("kvtop check -A", "one line for each deployment of the cluster"),
             ("kubectl logs deploy/frontend | kvtop check --logs -", "from saved logs alone"),
         ],
     ),
@@ -76,6 +78,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
         "export",
         &[
             ("kvtop export -n gtc-demo --listen :9478", "serve metrics in a pod"),
+            ("kvtop export -A --shard 2/5", "one of five exporters for all namespaces"),
             ("kvtop export --nats-url URL --metrics-level fleet", "as few series as possible"),
         ],
     ),

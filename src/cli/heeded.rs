@@ -30,6 +30,19 @@ const SETTINGS: [&str; 14] = [
     "nats_context",
 ];
 
+/// The option for all deployments of a cluster.
+const ALL: &str = "all_namespaces";
+
+/// Returns true for commands that can look at several deployments at once, given their names.
+fn takes_several(command: &[&str]) -> bool {
+    matches!(command, [] | ["check" | "export"])
+}
+
+/// Returns true when a command uses the shared option `id`.
+fn uses(command: &[&str], id: &str) -> bool {
+    (id != ALL || takes_several(command)) && heeded(command).is_none_or(|all| all.contains(&id))
+}
+
 /// Returns the shared options that a command uses, given its names; none if it uses all of them.
 fn heeded(command: &[&str]) -> Option<Vec<&'static str>> {
     Some(match command {
@@ -61,7 +74,41 @@ impl Cli {
             }
             return Err(named.error(ErrorKind::UnknownArgument, why));
         }
-        Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+        let cli = Self::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
+        cli.settled().map_err(|why| command.error(ErrorKind::ArgumentConflict, why))
+    }
+
+    /// Settles whether one deployment is meant or several.
+    fn settled(mut self) -> Result<Self, &'static str> {
+        let source = &mut self.source;
+        if let [only] = source.namespaces.as_slice() {
+            source.namespace = Some(only.clone());
+        }
+        let takes_several = matches!(
+            self.command,
+            None | Some(super::Command::Check(_) | super::Command::Export(_))
+        );
+        if source.namespaces.len() > 1 && !takes_several {
+            return Err(
+                "--namespace may be repeated only for the fleet view, `check` and `export`",
+            );
+        }
+        if source.namespaces.len() > 1 && source.dgd.is_some() {
+            return Err("--dgd names a deployment of one namespace, but several are given");
+        }
+        if let Some(super::Command::Export(args)) = &self.command
+            && args.shard.is_some()
+            && !source.means_several()
+        {
+            return Err("--shard needs --all-namespaces or several of --namespace");
+        }
+        if let Some(super::Command::Check(args)) = &self.command
+            && source.means_several()
+            && (args.replay.is_some() || args.output == super::CheckFormat::Prometheus)
+        {
+            return Err("a recording and `-o prometheus` are for one deployment");
+        }
+        Ok(self)
     }
 
     /// Returns the commands, each with the options that it uses, for manuals and completions.
@@ -125,11 +172,11 @@ fn with_options(
     for name in below {
         names.push(name.clone());
         let parts: Vec<&str> = names.iter().map(String::as_str).collect();
-        let heeds = heeded(&parts);
+        let used: Vec<bool> =
+            shared.iter().map(|option| uses(&parts, option.get_id().as_str())).collect();
         command = command.mut_subcommand(&name, |mut inner| {
-            for option in shared {
-                let id = option.get_id().as_str();
-                inner = give(inner, heeds.as_ref().is_none_or(|all| all.contains(&id)), option);
+            for (option, used) in shared.iter().zip(used) {
+                inner = give(inner, used, option);
             }
             with_options(inner, names, give, shared)
         });
@@ -145,11 +192,10 @@ fn in_vain(command: &Command, matches: &ArgMatches) -> Option<(Vec<String>, Stri
         names.push(name);
         inner = next;
     }
-    let heeds = heeded(&names)?;
     let mut options = command.get_arguments().filter(|option| option.is_global_set());
     let typed = options.find(|option| {
         let id = option.get_id().as_str();
-        !heeds.contains(&id) && matches.value_source(id) == Some(ValueSource::CommandLine)
+        !uses(&names, id) && matches.value_source(id) == Some(ValueSource::CommandLine)
     })?;
     let (long, name) = (typed.get_long().unwrap_or_default(), names.join(" "));
     let names = names.into_iter().map(str::to_owned).collect();

@@ -8,12 +8,27 @@ use clap::{Args, ValueEnum};
 use super::value::{Endpoint, bytes, duration, endpoint, place, subject};
 
 /// The deployment to inspect, and the sources of its data.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Args, Clone, Debug, Default)]
 pub struct SourceArgs {
     /// Kubernetes namespace, or the name of a graph deployment or Dynamo namespace in any namespace that you
-    /// may list; everything else is discovered
-    #[arg(help_heading = "Kubernetes", short, long, global = true, value_name = "NAME", value_parser = place)]
+    /// may list; everything else is discovered. May be repeated for the fleet view, `check` and `export`
+    #[arg(
+        id = "namespace",
+        help_heading = "Kubernetes",
+        short = 'n',
+        long = "namespace",
+        global = true,
+        value_name = "NAME",
+        value_parser = place
+    )]
+    pub namespaces: Vec<String>,
+    /// The only one of `namespaces`; none for several.
+    #[arg(skip)]
     pub namespace: Option<String>,
+    /// All deployments of the cluster, in every namespace that you may list
+    #[arg(help_heading = "Kubernetes", short = 'A', long, global = true, conflicts_with_all = ["namespace", "dgd"])]
+    pub all_namespaces: bool,
     /// Kubernetes context to use
     #[arg(help_heading = "Kubernetes", long, global = true, value_name = "NAME")]
     pub context: Option<String>,
@@ -147,6 +162,11 @@ pub struct NatsFile {
 }
 
 impl SourceArgs {
+    /// Returns true when several deployments may be meant.
+    pub const fn means_several(&self) -> bool {
+        self.all_namespaces || self.namespaces.len() > 1
+    }
+
     /// Returns the limit for the memory of the process, in bytes.
     pub fn max_memory(&self) -> usize {
         self.max_memory.unwrap_or(MAX_MEMORY)

@@ -66,6 +66,32 @@ pub(super) fn endpoint(text: &str) -> Result<Endpoint, String> {
     if host.is_empty() { Err(none()) } else { Ok(Endpoint { host, port, path }) }
 }
 
+/// One of several exporters that share the namespaces of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Its number, from 1.
+    pub number: u64,
+    /// The number of exporters.
+    pub count: u64,
+}
+
+impl Shard {
+    /// Returns true when this one watches what has this hash.
+    pub const fn has(self, hash: u64) -> bool {
+        hash % self.count == self.number - 1
+    }
+}
+
+/// Reads a part such as `2/5`.
+pub(super) fn shard(text: &str) -> Result<Shard, String> {
+    let read = || {
+        let (number, count) = text.split_once('/')?;
+        let (number, count) = (number.parse().ok()?, count.parse().ok()?);
+        (1 <= number && number <= count && count <= 1000).then_some(Shard { number, count })
+    };
+    read().ok_or_else(|| "not a part such as 2/5, from 1/N to N/N".to_owned())
+}
+
 /// Reads the name of a Dynamo namespace: part of subjects of NATS, so without spaces and wildcards.
 pub fn subject(text: &str) -> Result<String, String> {
     let bad = |letter: char| letter.is_whitespace() || letter.is_control() || "*>".contains(letter);

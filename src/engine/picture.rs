@@ -70,6 +70,7 @@ pub(super) fn of(
         coverage: verdicts.coverage.clone(),
         limits: limits(&known.options.thresholds),
         answer: answer::of(known, query, at),
+        fleet: None,
         workers,
     }
 }

@@ -1,9 +1,14 @@
 //! Output of `kvtop check`: one line or JSON (contract 1).
 
+mod fleet;
+
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+
+pub(super) use fleet::FleetReport;
+pub use fleet::{Checked, fleet_json, fleet_names, fleet_text, worst};
 
 use super::json::{CONTRACT, Reading, RowOfMemory, Target, memory_ranks};
 use crate::domain::{RESOLVED_AFTER, Stake, Timestamp, steers};
@@ -368,56 +373,65 @@ struct Check<'a> {
 
 /// Formats status and findings as the contract's JSON.
 pub fn json(snapshot: &Snapshot) -> String {
-    let status = Status::of(snapshot);
-    let report = Report {
-        contract: CONTRACT,
-        kvtop: env!("CARGO_PKG_VERSION"),
-        at: super::rfc3339(snapshot.at),
-        status: status.name(),
-        exit: status.exit(),
-        error: None,
-        quiet_seconds: snapshot.coverage.quiet.as_ref().map(|quiet| quiet.still.as_secs()),
-        target: Some(Target::of(snapshot)),
-        incomplete: super::incomplete(snapshot),
-        catching_up: Reading::of(snapshot),
-        findings: snapshot.findings.iter().map(|row| finding(row, snapshot.at)).collect(),
-        checks: snapshot
-            .checks
-            .iter()
-            .map(|check| {
-                let (verdict, missing) = match &check.verdict {
-                    CheckVerdict::Clear => ("clear", None),
-                    CheckVerdict::Found => ("found", None),
-                    CheckVerdict::Unknown { missing } => ("unknown", Some(missing.as_str())),
-                };
-                Check { id: check.id, name: check.name, verdict, missing, note: &check.note }
-            })
-            .collect(),
-        memory: memory_ranks(snapshot),
-    };
     // Strings, numbers, lists and maps with string keys always serialize.
-    serde_json::to_string_pretty(&report).unwrap_or_default()
+    serde_json::to_string_pretty(&Report::new(snapshot)).unwrap_or_default()
 }
 
 /// Formats the contract's JSON for a deployment that could not be checked, with the reason.
 pub fn json_failed(why: &str, at: Timestamp) -> String {
-    let status = Status::Unknown;
-    let report = Report {
-        contract: CONTRACT,
-        kvtop: env!("CARGO_PKG_VERSION"),
-        at: super::rfc3339(at),
-        status: status.name(),
-        exit: status.exit(),
-        error: Some(why),
-        quiet_seconds: None,
-        target: None,
-        incomplete: Vec::new(),
-        catching_up: None,
-        findings: Vec::new(),
-        checks: Vec::new(),
-        memory: Vec::new(),
-    };
-    serde_json::to_string_pretty(&report).unwrap_or_default()
+    serde_json::to_string_pretty(&Report::failed(why, at)).unwrap_or_default()
+}
+
+impl<'a> Report<'a> {
+    fn new(snapshot: &'a Snapshot) -> Self {
+        let status = Status::of(snapshot);
+        Self {
+            contract: CONTRACT,
+            kvtop: env!("CARGO_PKG_VERSION"),
+            at: super::rfc3339(snapshot.at),
+            status: status.name(),
+            exit: status.exit(),
+            error: None,
+            quiet_seconds: snapshot.coverage.quiet.as_ref().map(|quiet| quiet.still.as_secs()),
+            target: Some(Target::of(snapshot)),
+            incomplete: super::incomplete(snapshot),
+            catching_up: Reading::of(snapshot),
+            findings: snapshot.findings.iter().map(|row| finding(row, snapshot.at)).collect(),
+            checks: snapshot
+                .checks
+                .iter()
+                .map(|check| {
+                    let (verdict, missing) = match &check.verdict {
+                        CheckVerdict::Clear => ("clear", None),
+                        CheckVerdict::Found => ("found", None),
+                        CheckVerdict::Unknown { missing } => ("unknown", Some(missing.as_str())),
+                    };
+                    Check { id: check.id, name: check.name, verdict, missing, note: &check.note }
+                })
+                .collect(),
+            memory: memory_ranks(snapshot),
+        }
+    }
+
+    /// Returns the report on a deployment that could not be checked, with the reason.
+    fn failed(why: &'a str, at: Timestamp) -> Self {
+        let status = Status::Unknown;
+        Self {
+            contract: CONTRACT,
+            kvtop: env!("CARGO_PKG_VERSION"),
+            at: super::rfc3339(at),
+            status: status.name(),
+            exit: status.exit(),
+            error: Some(why),
+            quiet_seconds: None,
+            target: None,
+            incomplete: Vec::new(),
+            catching_up: None,
+            findings: Vec::new(),
+            checks: Vec::new(),
+            memory: Vec::new(),
+        }
+    }
 }
 
 fn rollout(row: &RolloutRow, at: Timestamp) -> Rollout<'_> {

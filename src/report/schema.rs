@@ -9,6 +9,8 @@ use serde_json::Value;
 pub enum Output {
     /// `kvtop check -o json`.
     Check,
+    /// `kvtop check -A -o json`.
+    CheckFleet,
     /// `kvtop snapshot -o json`.
     Snapshot,
     /// `kvtop lint -o json`.
@@ -21,6 +23,7 @@ pub enum Output {
 pub fn schema(output: Output) -> String {
     let (name, schema) = match output {
         Output::Check => ("check", of::<super::check::Report<'_>>()),
+        Output::CheckFleet => ("check -A", of::<super::check::FleetReport<'_>>()),
         Output::Snapshot => ("snapshot", of::<super::json::Report<'_>>()),
         Output::Lint => ("lint", of::<super::lint::Report<'_>>()),
         Output::Doctor => ("doctor", of::<super::doctor::Report<'_>>()),

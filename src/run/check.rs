@@ -1,5 +1,7 @@
 //! `kvtop check` and `kvtop explain`.
 
+mod several;
+
 use std::time::Duration;
 
 use super::RunError;
@@ -28,10 +30,13 @@ const EXPLAINED: usize = 78;
 /// Judges a deployment once and says so.
 pub(super) async fn check(args: &CheckArgs, source: &SourceArgs) -> Result<Exit, RunError> {
     let shape = shape(args)?;
+    if source.means_several() {
+        return several::check(args, source, &shape).await;
+    }
     let snapshot = match &args.replay {
         Some(path) => at_the_end_of(path, source).map(Box::new),
         None if log_files::alone(source) => log_files::at_the_end_of(source).map(Box::new),
-        None => match listened(args, source).await {
+        None => match listened(args, source, None).await {
             Ok(Ok(snapshot)) => Ok(snapshot),
             Ok(Err(exit)) => return Ok(exit),
             Err(error) => Err(error),
@@ -78,12 +83,22 @@ pub(super) fn unknown(args: &CheckArgs, error: &dyn std::error::Error) -> Result
 }
 
 /// Listens to a live deployment until it can be judged, or with `--wait` until all is well.
+///
+/// `part` is one of several deployments, with the limit of its index copy; what it waits for is not reported.
 async fn listened(
     args: &CheckArgs,
     source: &SourceArgs,
+    part: Option<(Live, usize)>,
 ) -> Result<Result<Box<Snapshot>, Exit>, RunError> {
-    let Live { mut frames, sources, target, attach, .. } = live::start(source).await?;
-    let mut engine = Engine::new(target.engine_options());
+    let alone = part.is_none();
+    let (live, mirror) = match part {
+        Some((live, mirror)) => (live, Some(mirror)),
+        None => (live::start(source).await?, None),
+    };
+    let Live { mut frames, sources, target, attach, .. } = live;
+    let mut options = target.engine_options();
+    options.memory_limit = mirror.unwrap_or(options.memory_limit);
+    let mut engine = Engine::new(options);
     let started = clock::now();
     let mut ready: Option<Timestamp> = None;
     let mut waiting = Waiting::default();
@@ -100,7 +115,9 @@ async fn listened(
         let snapshot = engine.snapshot(&ViewQuery::default(), now);
         let stage = ready::stage(&snapshot, attach.as_ref());
         let most = patience.at(stage);
-        waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(most));
+        if alone {
+            waiting.say(&snapshot, attach.as_ref(), now.since(started), Some(most));
+        }
         if ready.is_none() && stage == Stage::Ready {
             ready = Some(now);
         }

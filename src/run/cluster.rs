@@ -47,13 +47,23 @@ pub(super) struct ClusterSpec {
     pub(super) etcd: EtcdOptions,
     /// True when the user named ZMQ publishers, which then are the only ones.
     pub(super) zmq_named: bool,
-    pub(super) port_forward: bool,
+    pub(super) port_forward: PortForward,
     /// How much of log lines is kept.
     pub(super) log_text: LogText,
     /// The Dynamo namespace to listen to, in place of the one that the pods have.
     pub(super) dynamo_namespace: Option<Arc<str>>,
     /// The wanted sources, as the engine learns of them.
     pub(super) wanted: watch::Receiver<Wanted>,
+}
+
+/// The way to addresses that cannot be reached directly.
+pub(super) enum PortForward {
+    /// A forwarder of its own.
+    Own,
+    /// One that other deployments use, too.
+    Shared(Forwarder),
+    /// None.
+    Never,
 }
 
 /// Opens the sources of a deployment and keeps them as wanted. Must be called within a runtime.
@@ -103,11 +113,15 @@ impl Cluster {
         } = spec;
         let kubernetes = kube::spawn(KubeSpec::new(client.clone()), emitter.clone());
         let mut others = Vec::new();
-        let forwarder = port_forward.then(|| {
-            let (forwarder, handle) = Forwarder::spawn(client.clone(), emitter.clone());
-            others.push(handle);
-            forwarder
-        });
+        let forwarder = match port_forward {
+            PortForward::Own => {
+                let (forwarder, handle) = Forwarder::spawn(client.clone(), emitter.clone());
+                others.push(handle);
+                Some(forwarder)
+            }
+            PortForward::Shared(forwarder) => Some(forwarder),
+            PortForward::Never => None,
+        };
         let (logs, log_targets) = watch::channel(Vec::new());
         let limits = LogLimits { text: log_text, ..LogLimits::default() };
         others.push(logs::spawn_with(client.clone(), emitter.clone(), log_targets, limits));

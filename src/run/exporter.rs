@@ -6,6 +6,7 @@
 
 pub(super) mod access;
 mod connections;
+mod crowd;
 mod pages;
 mod process;
 mod watcher;
@@ -56,11 +57,16 @@ pub(super) async fn export(args: &ExportArgs, source: &SourceArgs) -> Result<Exi
     let failed = |source| RunError::Listen { address: args.listen, source };
     let listener = TcpListener::bind(args.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let (watcher, watch) = watcher::start(source).await?;
-    let title = watch.title();
     let (stop, stopped) = watch::channel(false);
-    let watching = tokio::spawn(watch.run(stopped));
-    let pages = Arc::new(Pages::new(vec![watcher], args.metrics_level));
+    let (title, watchers, watching) = if source.means_several() {
+        let (crowd, watchers) = crowd::start(source, args.shard).await?;
+        (crowd.title(), watchers, tokio::spawn(crowd.run(stopped)))
+    } else {
+        let (watcher, watch) = watcher::start(source).await?;
+        let (_, watchers) = watch::channel(Arc::new(vec![watcher]));
+        (watch.title(), watchers, tokio::spawn(watch.run(stopped)))
+    };
+    let pages = Arc::new(Pages::new(watchers, args.metrics_level));
     let server = tokio::spawn(serve(listener, files, pages));
     tell(&format!(
         "kvtop: serving metrics of {title} at {scheme}://{address}/metrics; press Ctrl-C to stop"
@@ -193,7 +199,8 @@ mod tests {
 
     #[tokio::test]
     async fn only_metrics_and_probes_are_served_and_only_to_those_who_read() {
-        let pages = Pages::new(Vec::new(), MetricsLevel::Worker);
+        let (_, none) = watch::channel(Arc::default());
+        let pages = Pages::new(none, MetricsLevel::Worker);
         let status = async |method: &Method, path| {
             answer(method, path, &HeaderMap::new(), &pages).await.status().as_u16()
         };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 use super::RunError;
-use super::cluster::{self, ClusterSpec, EtcdOptions};
+use super::cluster::{self, ClusterSpec, EtcdOptions, PortForward};
 use super::discovery::{self, Records};
 use super::log_files;
 use super::memory;
@@ -32,7 +32,7 @@ use crate::source::metrics::{self, ScrapeTarget};
 use crate::source::nats::{self, FilePlace, NatsConfigError, NatsOptions, NatsSpec, Resolved, Tls};
 use crate::source::reach::Reach;
 use crate::source::zmq::{self, BadEndpoint, Endpoint, ZmqSpec, ZmqTarget};
-use crate::source::{Emitter, FRAME_BUFFER, SourceHandle};
+use crate::source::{Budget, Emitter, FRAME_BUFFER, SourceHandle};
 
 /// Running sources and what they emit.
 pub(super) struct Live {
@@ -61,7 +61,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    fn new(label: String, args: &SourceArgs) -> Self {
+    pub(super) fn new(label: String, args: &SourceArgs) -> Self {
         Self { label, asked: None, args: args.clone(), unsure: false, logs_only: false }
     }
 
@@ -201,10 +201,16 @@ async fn on_kubernetes(args: &SourceArgs) -> Result<Live, RunError> {
 
 /// Starts the sources of a deployment on Kubernetes. Must be called within a runtime.
 pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
+    let budget = memory::budget(found.args.max_memory());
+    look_within(found, budget)
+}
+
+/// The same where several deployments share the memory of the process.
+pub(super) fn look_within(found: Found, budget: Arc<Budget>) -> Result<Live, RunError> {
     let Found { client, args, asked, unsure } = found;
     let args = &args;
     let (sender, frames) = mpsc::channel(FRAME_BUFFER);
-    let emitter = Emitter::within(sender, memory::budget(args.max_memory()));
+    let emitter = Emitter::within(sender, budget);
     let namespace = Arc::clone(client.namespace());
     let (wanted, followed) = watch::channel(Wanted::default());
     if !args.frontend_url.is_empty() {
@@ -237,7 +243,7 @@ pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
             login: discovery::login(args)?,
         },
         zmq_named: !args.zmq.is_empty(),
-        port_forward: !args.no_port_forward,
+        port_forward: if args.no_port_forward { PortForward::Never } else { PortForward::Own },
         log_text: removed::log_text(args),
         dynamo_namespace: args.dynamo_namespace.as_deref().map(Into::into),
         wanted: followed,
@@ -246,6 +252,7 @@ pub(super) fn look_at(found: Found) -> Result<Live, RunError> {
         dgd: args.dgd.clone(),
         dynamo_namespace: args.dynamo_namespace.clone(),
         deep: args.deep,
+        light: false,
     };
     let attach = Attach { namespace: Some(Arc::clone(&namespace)), choice, wanted };
     let target = Target { asked, unsure, ..Target::new(namespace.to_string(), args) };

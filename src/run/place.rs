@@ -259,13 +259,7 @@ impl Search {
             Ok((names, _)) => found.extend(names),
             Err(refusal) => {
                 self.listed::<()>(Err(refusal), || "namespaces".to_owned());
-                let places = client.contexts().unwrap_or_default();
-                let here =
-                    places.iter().find(|place| Some(place.name.as_str()) == client.context());
-                let cluster = here.map(|place| place.cluster.clone());
-                let same =
-                    places.into_iter().filter(|place| Some(&place.cluster) == cluster.as_ref());
-                found.extend(same.filter_map(|place| place.namespace));
+                found.extend(namespaces_of_contexts(client));
             }
         }
         found.into_iter().take(MOST).collect()
@@ -290,6 +284,15 @@ impl Search {
             nearest: nearest(name, self.names),
         }
     }
+}
+
+/// Returns the namespaces that the kubeconfig names for the cluster of `client`.
+pub(super) fn namespaces_of_contexts(client: &KubeClient) -> impl Iterator<Item = String> {
+    let places = client.contexts().unwrap_or_default();
+    let here = places.iter().find(|place| Some(place.name.as_str()) == client.context());
+    let cluster = here.map(|place| place.cluster.clone());
+    let same = places.into_iter().filter(move |place| Some(&place.cluster) == cluster.as_ref());
+    same.filter_map(|place| place.namespace)
 }
 
 /// Returns those of `known` that may have been meant by `name`, the most similar first.
@@ -322,14 +325,14 @@ async fn labelled(client: &KubeClient, name: &str, namespaces: &[String]) -> Vec
     pods
 }
 
-fn graph(body: Bytes) -> Option<Graph> {
+pub(super) fn graph(body: Bytes) -> Option<Graph> {
     facts("DynamoGraphDeployment", body).into_iter().find_map(|fact| match fact {
         Fact::Graph(graph) => Some(*graph),
         _ => None,
     })
 }
 
-fn pod(body: Bytes) -> Option<Pod> {
+pub(super) fn pod(body: Bytes) -> Option<Pod> {
     facts("Pod", body).into_iter().find_map(|fact| match fact {
         Fact::Pod(pod) => Some(*pod),
         _ => None,

@@ -11,6 +11,7 @@ use crate::report::{self, Output};
 pub(super) fn schema(args: SchemaArgs) -> Result<Exit, RunError> {
     print(&match args.of {
         SchemaOf::Check => report::schema(Output::Check),
+        SchemaOf::CheckFleet => report::schema(Output::CheckFleet),
         SchemaOf::Snapshot => report::schema(Output::Snapshot),
         SchemaOf::Lint => report::schema(Output::Lint),
         SchemaOf::Doctor => report::schema(Output::Doctor),

@@ -11,8 +11,10 @@ use tokio::sync::{mpsc, watch};
 use super::RunError;
 use super::driver;
 use super::ending;
-use super::live;
+use super::fleet::{self, FleetWatch};
+use super::live::{self, Live};
 use super::memory;
+use super::place::Ambiguous;
 use super::session::{Running, Screen, Sessions};
 use super::settings;
 use super::terminal::{self, Hooks, NoHooks, Notify, TerminalOptions};
@@ -34,16 +36,31 @@ use crate::tui::theme::{Glyphs, Level};
 /// Actions wait for the root at most this many deep; a person cannot type faster.
 pub(super) const ACTIONS: usize = 16;
 
-/// Shows a running deployment.
+/// The first thing to show.
+enum Started {
+    /// A deployment.
+    Live(Box<Live>),
+    /// A name that means several.
+    Undecided(Box<Ambiguous>),
+    /// All of them.
+    Fleet(FleetWatch),
+}
+
+/// Shows a running deployment, or a fleet of them.
 pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, RunError> {
     let mut options = options(config)?;
-    let started = match live::start(source).await {
-        Err(RunError::Ambiguous(ambiguous)) => Err(ambiguous),
-        started => Ok(started?),
+    let started = if source.means_several() {
+        Started::Fleet(fleet::start(source).await?)
+    } else {
+        match live::start(source).await {
+            Err(RunError::Ambiguous(ambiguous)) => Started::Undecided(ambiguous),
+            started => Started::Live(Box::new(started?)),
+        }
     };
     let client = match &started {
-        Ok(live) => live.client.as_ref(),
-        Err(ambiguous) => Some(&ambiguous.client),
+        Started::Live(live) => live.client.as_ref(),
+        Started::Undecided(ambiguous) => Some(&ambiguous.client),
+        Started::Fleet(fleet) => Some(&fleet.client),
     };
     let context = client.and_then(KubeClient::context);
     if let Some(colour) = context.and_then(|name| config.context_color(name)) {
@@ -55,8 +72,11 @@ pub(super) async fn live(source: &SourceArgs, config: &Config) -> Result<Exit, R
     let (told, notices) = mpsc::channel(ACTIONS);
     let screen = Screen { pictures, queries: asked, notices: told };
     let (sessions, running) = match started {
-        Ok(live) => Sessions::begin(live, config.clone(), screen),
-        Err(ambiguous) => Sessions::undecided(*ambiguous, source, config.clone(), screen),
+        Started::Live(live) => Sessions::begin(*live, config.clone(), screen),
+        Started::Undecided(ambiguous) => {
+            Sessions::undecided(*ambiguous, source, config.clone(), screen)
+        }
+        Started::Fleet(fleet) => Sessions::among(fleet, source, config.clone(), screen),
     };
     let sessions = tokio::spawn(sessions.run(wanted));
     let sources = Sources(running);

@@ -12,14 +12,16 @@ use tokio::task::JoinHandle;
 use super::RunError;
 use super::driver;
 use super::ending;
+use super::fleet::{self, FleetWatch};
 use super::live::{self, Live};
 use super::place::{self, Ambiguous};
+use super::roster;
 use crate::attach::Place;
 use crate::cli::{NatsFile, SourceArgs};
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::exit;
-use crate::snapshot::{Deployment, Feed, Snapshot, ViewQuery};
+use crate::snapshot::{Deployment, Feed, Fleet, MemberId, Snapshot, ViewQuery};
 use crate::source::SourceHandle;
 use crate::source::kube::{KubeClient, NAMESPACE_LIMIT, Refusal};
 use crate::tui::command::Action;
@@ -53,6 +55,8 @@ pub(super) struct Sessions {
     screen: Screen,
     running: watch::Sender<Running>,
     session: Session,
+    /// The deployments to choose from; none where one was named.
+    fleet: Option<FleetWatch>,
 }
 
 struct Session {
@@ -76,6 +80,30 @@ impl Session {
         let driver = tokio::spawn(driver);
         (Self { driver, choice, client, _feed: feed }, Arc::new(sources))
     }
+
+    /// Returns a session that shows a fleet. It has no sources.
+    fn among(fleet: &FleetWatch, screen: &Screen) -> Self {
+        let driver = tokio::spawn(show_fleet(fleet.shown.clone(), screen.pictures.clone()));
+        let client = Some(fleet.client.clone());
+        let (choice, _) = watch::channel(None);
+        let (feed, _) = watch::channel(Feed::Live);
+        Self { driver, choice, client, _feed: feed }
+    }
+}
+
+/// Shows each picture of a fleet, for as long as there are any.
+async fn show_fleet(
+    mut fleets: watch::Receiver<Arc<Fleet>>,
+    pictures: watch::Sender<Arc<Snapshot>>,
+) {
+    loop {
+        let fleet = Arc::clone(&fleets.borrow_and_update());
+        let (at, fleet) = (fleet.at, Some(fleet));
+        pictures.send_replace(Arc::new(Snapshot { at, since: at, fleet, ..Snapshot::default() }));
+        if fleets.changed().await.is_err() {
+            return;
+        }
+    }
 }
 
 impl Sessions {
@@ -90,7 +118,23 @@ impl Sessions {
         let (session, sources) = Session::begin(live, &screen);
         let (running, now) = watch::channel(sources);
         let first = args.clone();
-        (Self { first, args, open: None, unsure, config, screen, running, session }, now)
+        let (open, fleet) = (None, None);
+        (Self { first, args, open, unsure, config, screen, running, session, fleet }, now)
+    }
+
+    /// Begins with a fleet, to pick one of its deployments.
+    pub(super) fn among(
+        fleet: FleetWatch,
+        args: &SourceArgs,
+        config: Config,
+        screen: Screen,
+    ) -> (Self, watch::Receiver<Running>) {
+        let first = pinned(roster::common(args), Some(&fleet.client));
+        let session = Session::among(&fleet, &screen);
+        let (running, now) = watch::channel(Running::default());
+        let (args, fleet) = (first.clone(), Some(fleet));
+        let (open, unsure) = (None, false);
+        (Self { first, args, open, unsure, config, screen, running, session, fleet }, now)
     }
 
     /// Begins without sources, with the places that a name means to pick one of.
@@ -164,7 +208,34 @@ impl Sessions {
                 self.say(&format!("already in context `{name}`"));
             }
             Aim::Context(name) => self.go(Some(name), None).await,
+            Aim::Member(id) => self.enter(&id).await,
+            Aim::Fleet => self.leave().await,
         }
+    }
+
+    /// Goes to a deployment of the fleet.
+    async fn enter(&mut self, id: &MemberId) {
+        let Some(fleet) = &self.fleet else { return };
+        let found = place::at(&fleet.client, &self.first, &fleet::place_of(id), &id.namespace);
+        if self.begin_with(live::look_at(found)).await {
+            self.say_where();
+        }
+    }
+
+    /// Goes back to the fleet.
+    async fn leave(&mut self) {
+        let Some(fleet) = &self.fleet else { return };
+        self.session.driver.abort();
+        // Nothing of the deployment may be shown after the fleet.
+        drop((&mut self.session.driver).await);
+        self.session = Session::among(fleet, &self.screen);
+        self.args = self.first.clone();
+        self.unsure = false;
+        let old = self.running.send_replace(Running::default());
+        tokio::spawn(async move { ending::stop(&old).await });
+        let mark = fleet.client.context().and_then(|name| self.config.context_color(name));
+        let mark = mark.map(str::to_owned);
+        self.tell(Notice::Elsewhere { text: "all deployments".to_owned(), mark });
     }
 
     /// Shows the graph deployment `name` alone, or all of them. A session that listens to all of them can;

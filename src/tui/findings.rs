@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::domain::{Medium, RESOLVED_AFTER, Timestamp};
-use crate::snapshot::{CheckVerdict, FindingRow, Grade, RolloutRow, Severity, Snapshot};
+use crate::snapshot::{
+    CheckVerdict, FindingRow, Grade, MemberState, RolloutRow, Severity, Snapshot,
+};
 
 use super::text;
 use super::theme::{Glyphs, Role};
@@ -63,6 +65,12 @@ pub fn criticals(snapshot: &Snapshot) -> Vec<(&'static str, Timestamp)> {
 
 /// Returns the title of the terminal: `✗ KVT001 gtc-demo – kvtop`.
 pub fn title(snapshot: &Snapshot, glyphs: &Glyphs) -> String {
+    if let Some(fleet) = &snapshot.fleet {
+        let critical = fleet.count(MemberState::Critical);
+        let mark =
+            if critical > 0 { format!("{} {critical} ", glyphs.fail) } else { String::new() };
+        return format!("{mark}fleet {} kvtop", glyphs.dash);
+    }
     let mut title = String::new();
     if let Some(top) = alert(snapshot).top {
         title = format!("{} {} ", glyph(top.severity, glyphs), top.id);

@@ -190,6 +190,7 @@ fn trimmed(live: &Snapshot) -> Snapshot {
         coverage: live.coverage.clone(),
         limits: live.limits,
         answer: Answer::Nothing,
+        fleet: None,
     }
 }
 

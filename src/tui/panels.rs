@@ -5,6 +5,7 @@ pub mod bars;
 pub mod charts;
 pub mod events;
 pub mod findings;
+pub mod fleet;
 pub mod footer;
 pub mod headline;
 pub mod heatmap;

@@ -1,5 +1,7 @@
 //! The scope that is watched: requests of the UI, and the replies to them.
 
+use crate::snapshot::MemberId;
+
 /// A scope to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Aim {
@@ -13,6 +15,10 @@ pub enum Aim {
     Contexts,
     /// This context.
     Context(String),
+    /// This deployment of the fleet.
+    Member(MemberId),
+    /// The fleet that the deployment was picked from.
+    Fleet,
 }
 
 /// The kind of a list or of a typed name.

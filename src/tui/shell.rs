@@ -3,6 +3,7 @@
 mod change;
 mod copy;
 mod edit;
+mod fleet;
 mod mouse;
 mod past;
 mod scope;
@@ -11,6 +12,7 @@ mod tour;
 mod trail;
 mod view;
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ use super::labels::Labels;
 use super::layout::{self, Below, Class, Layout, Needs, Strip};
 use super::line;
 use super::overlay::help;
-use super::panels::{Look, PanelId};
+use super::panels::{self, Look, PanelId};
 use super::views::{self, Picker};
 use crate::snapshot::{Ask, Feed, Snapshot, ViewQuery};
 
@@ -95,6 +97,10 @@ pub struct Shell {
     trail: Vec<trail::Crumb>,
     /// The whole screen; the view has what the tour leaves.
     screen: (u16, u16),
+    /// The selection in the fleet.
+    fleet: panels::fleet::State,
+    /// True when the deployment was picked from a fleet.
+    from_fleet: bool,
 }
 
 impl Shell {
@@ -121,6 +127,8 @@ impl Shell {
             tour: None,
             trail: Vec::new(),
             screen: (80, 24),
+            fleet: panels::fleet::State::default(),
+            from_fleet: false,
         }
     }
 
@@ -201,7 +209,8 @@ impl Shell {
 
     /// Returns true when something on the screen ages while no picture arrives.
     pub fn ages(&self, snapshot: &Snapshot) -> bool {
-        !matches!(snapshot.feed, Feed::Replay(_)) && (snapshot.frames > 0 || self.held.is_some())
+        let counts = snapshot.frames > 0 || self.held.is_some() || snapshot.fleet.is_some();
+        !matches!(snapshot.feed, Feed::Replay(_)) && counts
     }
 
     /// Returns what a key means now.
@@ -212,7 +221,10 @@ impl Shell {
     /// Applies `command`; returns what the program has to do, if anything.
     pub fn update(&mut self, command: Command, snapshot: &Snapshot) -> Option<Action> {
         self.message = None;
-        let action = self.obey(command, snapshot);
+        let action = match self.obey_in_fleet(command, snapshot) {
+            ControlFlow::Break(action) => action,
+            ControlFlow::Continue(()) => self.obey(command, snapshot),
+        };
         // What is asked for first depends on the size of the screen.
         action.or_else(|| self.asked.is_some().then(|| self.ask(snapshot)).flatten())
     }
@@ -241,7 +253,7 @@ impl Shell {
                 self.show(View::Tree);
                 self.offer(command, snapshot);
             }
-            Command::Back => self.back(snapshot),
+            Command::Back => return self.back(snapshot),
             Command::Show(view) => self.visit(view),
             Command::PreviousView => self.visit(self.before),
             Command::TopFinding => self.top_finding(snapshot),

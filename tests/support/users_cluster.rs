@@ -6,7 +6,7 @@
 //! The past is simulated in no time and stored with the times it would have; from then on it plays in real
 //! time. The token of the kubeconfig may do what `kvtop rbac` prints, and nothing else.
 
-mod objects;
+pub(crate) mod objects;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

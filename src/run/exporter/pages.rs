@@ -10,6 +10,7 @@ use flate2::write::GzEncoder;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, VARY};
 use http::{HeaderMap, HeaderValue, Response};
 use http_body_util::Full;
+use tokio::sync::watch;
 
 use super::process;
 use super::watcher::{Picture, Watcher};
@@ -59,16 +60,19 @@ impl Body {
     }
 }
 
+/// The watchers of the moment.
+pub(super) type Watchers = watch::Receiver<Arc<Vec<Watcher>>>;
+
 /// The watchers and what was made of them last.
 pub(super) struct Pages {
-    watchers: Vec<Watcher>,
+    watchers: Watchers,
     level: Level,
     started: Timestamp,
     last: Mutex<Option<Arc<Moment>>>,
 }
 
 impl Pages {
-    pub(super) fn new(watchers: Vec<Watcher>, level: MetricsLevel) -> Self {
+    pub(super) fn new(watchers: Watchers, level: MetricsLevel) -> Self {
         let level = match level {
             MetricsLevel::Fleet => Level::Fleet,
             MetricsLevel::Worker => Level::Worker,
@@ -77,27 +81,35 @@ impl Pages {
         Self { watchers, level, started: clock::now(), last: Mutex::new(None) }
     }
 
+    fn now(&self) -> Arc<Vec<Watcher>> {
+        Arc::clone(&self.watchers.borrow())
+    }
+
     /// Returns why a watcher takes nothing in any more; none while all do.
     pub(super) fn stuck(&self) -> Option<String> {
         let now = clock::now();
         let since = |watcher: &Watcher| now.since(watcher.vitals.borrow().ticked);
-        let longest = self.watchers.iter().map(since).max()?;
+        let longest = self.now().iter().map(since).max()?;
         (longest >= STUCK).then(|| format!("stuck: nothing taken in for {} s", longest.as_secs()))
     }
 
     /// Returns why the figures are not complete; none once they are.
     pub(super) fn unready(&self) -> Option<String> {
         let waits = |watcher: &Watcher| watcher.vitals.borrow().waits_for.clone();
-        self.stuck().or_else(|| self.watchers.iter().find_map(waits))
+        self.stuck().or_else(|| self.now().iter().find_map(waits))
     }
 
     /// Returns the page of now in the format that a client accepts; none when a watcher does not answer in time.
     pub(super) async fn page(&self, headers: &HeaderMap) -> Option<Body> {
         let open_metrics = accepts(headers, &ACCEPT, "application/openmetrics-text");
         let gzip = accepts(headers, &ACCEPT_ENCODING, "gzip");
-        let asking = self.watchers.iter().map(Watcher::picture);
+        let watchers = self.now();
+        let asking = watchers.iter().map(Watcher::picture);
         let pictures = tokio::time::timeout(WITHIN, futures_util::future::join_all(asking)).await;
-        let pictures: Vec<Arc<Picture>> = pictures.ok()?.into_iter().collect::<Option<_>>()?;
+        let alone = watchers.len() == 1;
+        // One of several may have ended since, because its deployment is gone.
+        let pictures = pictures.ok()?.into_iter().filter(|picture| alone || picture.is_some());
+        let pictures: Vec<Arc<Picture>> = pictures.collect::<Option<_>>()?;
         let moment = self.moment(pictures);
         let (level, started) = (self.level, self.started);
         let write = move || moment.body(level, started, open_metrics, gzip);

@@ -82,16 +82,22 @@ pub(super) struct Watch {
     asked: mpsc::Receiver<oneshot::Sender<Arc<Picture>>>,
     vitals: watch::Sender<Vitals>,
     started: Timestamp,
+    /// Limit of the index copy, where several share the memory of the process.
+    mirror: Option<usize>,
 }
 
 /// Starts the sources of a deployment. The watch is to be run.
 pub(super) async fn start(source: &SourceArgs) -> Result<(Watcher, Watch), RunError> {
-    let live = live::start(source).await?;
+    Ok(of(live::start(source).await?, None))
+}
+
+/// Returns a watcher of `live`, and the watch to be run. Its index copy takes at most `mirror` bytes.
+pub(super) fn of(live: Live, mirror: Option<usize>) -> (Watcher, Watch) {
     let (asks, asked) = mpsc::channel(ASKING);
     let started = clock::now();
     let waits_for = Some("sources have not answered yet".to_owned());
     let (vitals, seen) = watch::channel(Vitals { ticked: started, waits_for });
-    Ok((Watcher { asks, vitals: seen }, Watch { live, asked, vitals, started }))
+    (Watcher { asks, vitals: seen }, Watch { live, asked, vitals, started, mirror })
 }
 
 impl Watch {
@@ -102,10 +108,12 @@ impl Watch {
 
     /// Takes in frames and answers scrapes until `stopped` says so.
     pub(super) async fn run(self, mut stopped: watch::Receiver<bool>) {
-        let Self { live, mut asked, vitals, started } = self;
+        let Self { live, mut asked, vitals, started, mirror } = self;
         let Live { mut frames, sources, target, attach, .. } = live;
         let namespace = attach.as_ref().and_then(|attach| attach.namespace.clone());
-        let mut engine = Engine::new(target.engine_options());
+        let mut options = target.engine_options();
+        options.memory_limit = mirror.unwrap_or(options.memory_limit);
+        let mut engine = Engine::new(options);
         let query = ViewQuery { points: 1, events: 0, decisions: 0, ..ViewQuery::default() };
         let mut last: Option<Arc<Picture>> = None;
         let mut ready = false;

@@ -70,6 +70,17 @@ impl KubeClient {
         self.all_of(&PODS, "v1", within, &selector).await
     }
 
+    /// Returns the pods that have the label `has` and lack the label `lacks`, each as its JSON.
+    pub async fn pods_labelled(
+        &self,
+        has: &str,
+        lacks: &str,
+        within: Within<'_>,
+    ) -> Result<Vec<Bytes>, Refusal> {
+        let selector = format!("labelSelector={}%2C%21{}&", encode(has), encode(lacks));
+        self.all_of(&PODS, "v1", within, &selector).await
+    }
+
     async fn all_of(
         &self,
         resource: &Resource,

@@ -27,6 +27,8 @@ pub enum Context {
     Mendable,
     /// The same, of any demo.
     Demo,
+    /// In the fleet, while nothing lies over it.
+    Fleet,
     /// While the help is open.
     Help,
     /// While there is something to pick.
@@ -72,6 +74,8 @@ pub enum Focus {
     View(View, Feed),
     /// The part of a view that is opened.
     Opened(View, Feed),
+    /// The fleet.
+    Fleet,
     /// The help.
     Help,
     /// A list to pick from.
@@ -90,6 +94,7 @@ impl Focus {
             Feed::ALL.map(|feed| [Self::View(name, feed), Self::Opened(name, feed)])
         };
         views::built().flat_map(of).flatten().chain([
+            Self::Fleet,
             Self::Help,
             Self::Picker,
             Self::Line,
@@ -109,6 +114,7 @@ impl Focus {
             | (Self::View(_, Feed::Replay), Context::Replay)
             | (Self::View(_, Feed::Mendable), Context::Mendable | Context::Demo)
             | (Self::View(_, Feed::Demo), Context::Demo)
+            | (Self::Fleet, Context::Fleet)
             | (Self::Help, Context::Help)
             | (Self::Picker, Context::Picker)
             | (Self::Line, Context::Line)

@@ -37,8 +37,11 @@ const fn hinted(binding: Binding, hint: &'static str) -> Binding {
 
 const ALL: &[Context] = &[Context::Everywhere];
 const VIEWS: &[Context] = &[Context::Views];
-const READ: &[Context] = &[Context::Views, Context::Picker];
-const HELP: &[Context] = &[Context::Views, Context::Help];
+const READ: &[Context] = &[Context::Views, Context::Fleet, Context::Picker];
+const HELP: &[Context] = &[Context::Views, Context::Fleet, Context::Help];
+const FLEET: &[Context] = &[Context::Fleet];
+/// Views, and the fleet above them.
+const SHOWN: &[Context] = &[Context::Views, Context::Fleet];
 /// Letters are text there.
 const IN_HELP: &[Context] = &[Context::Help];
 const REPLAY: &[Context] = &[Context::Replay];
@@ -59,6 +62,7 @@ const LISTS: &[Context] = &[
     Context::In(View::Routing),
     Context::In(View::Events),
     Context::In(View::Findings),
+    Context::Fleet,
     Context::Picker,
 ];
 const WORKERS: &[Context] = &[Context::InList(View::Workers)];
@@ -167,6 +171,16 @@ pub const BINDINGS: &[Binding] = &[
         "help",
     ),
     hinted(bind(&[char(':')], ":", VIEWS, Command::OpenLine, "type a command"), "command"),
+    hinted(
+        bind(
+            &[key(KeyCode::Enter)],
+            "Enter",
+            FLEET,
+            Command::Open,
+            "the deployment, with its KV events",
+        ),
+        "open",
+    ),
     // Before the keys of views, which fill the footer of a narrow screen.
     hinted(
         replay(&[char('p')], "p", ReplayCommand::Toggle, "pause the recording, or play on"),
@@ -366,7 +380,7 @@ pub const BINDINGS: &[Binding] = &[
     past(&[char('{')], "{", Past::By(-60), "1 minute into the past"),
     past(&[char('}')], "}", Past::By(60), "1 minute towards now"),
     past(&[char('0')], "0", Past::Now, "back to now"),
-    hinted(bind(&[char('t')], "t", VIEWS, Command::NextTheme, "next theme"), "theme"),
+    hinted(bind(&[char('t')], "t", SHOWN, Command::NextTheme, "next theme"), "theme"),
     bind(&[char('f')], "f", VIEWS, Command::TopFinding, "evidence of the worst finding"),
     bind(&[char('Y')], "Y", VIEWS, Command::Copy(Copied::Fix), "copy the fix of a finding"),
     bind(&[char('C')], "C", VIEWS, Command::Copy(Copied::Kubectl), "copy its kubectl command"),
@@ -381,7 +395,7 @@ pub const BINDINGS: &[Binding] = &[
     look_at(&[char('D')], "D", Scope::Graph, "pick the graph deployment (or :dgd NAME)"),
     look_at(&[char('n')], "n", Scope::Namespace, "pick the namespace (or :ns NAME)"),
     look_at(&[char('x')], "x", Scope::Context, "pick the Kubernetes context (or :ctx NAME)"),
-    bind(&[char('m')], "m", VIEWS, Command::ToggleMouse, "mouse on or off (Shift selects text)"),
+    bind(&[char('m')], "m", SHOWN, Command::ToggleMouse, "mouse on or off (Shift selects text)"),
     bind(&[char('e')], "e", VIEWS, Command::OpenExport, "write the view into a file"),
     bind(&[char('b')], "b", VIEWS, Command::ToggleBanner, "collapse or expand the verdict"),
     bind(

@@ -22,6 +22,9 @@ impl Shell {
     /// the screen was drawn with.
     pub fn point(&mut self, event: MouseEvent, live: &Snapshot, theme: &Theme) -> Option<Action> {
         let at = Position { x: event.column, y: event.row };
+        if live.fleet.is_some() && self.open == Open::Nothing {
+            return self.point_in_fleet(event.kind, at, live, theme);
+        }
         match event.kind {
             MouseEventKind::ScrollUp => self.wheel(at, Scroll::Up, live),
             MouseEventKind::ScrollDown => self.wheel(at, Scroll::Down, live),

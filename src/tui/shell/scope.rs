@@ -23,6 +23,10 @@ impl Shell {
     /// Notes that a new picture is there. The first that shows several graph deployments, of which none
     /// was chosen, has them to pick from.
     pub fn note_picture(&mut self, live: &Snapshot) {
+        if live.fleet.is_some() {
+            self.from_fleet = true;
+            return;
+        }
         self.remember(live);
         if let Open::Picker(picker) = &mut self.open
             && picker.pick == GRAPHS

@@ -9,12 +9,12 @@ use crate::domain::Timestamp;
 use crate::snapshot::{Feed, Snapshot};
 use crate::tui::command::{Command, Edit, Past, View};
 use crate::tui::keymap::names::key_or_line;
-use crate::tui::layout;
+use crate::tui::layout::{self, Layout};
 use crate::tui::line::{self, Sense};
 use crate::tui::markers;
 use crate::tui::overlay::{help, palette, picker};
 use crate::tui::panels::tree::sums;
-use crate::tui::panels::{self, Look, PanelId, banner, bars, footer, status};
+use crate::tui::panels::{self, Look, PanelId, banner, bars, fleet, footer, status};
 use crate::tui::theme::{Glyphs, Role, Theme};
 use crate::tui::views;
 use crate::tui::widgets::canvas::{Canvas, Part, Spot, part};
@@ -38,6 +38,14 @@ impl Shell {
         let whole = buffer.area;
         let mut canvas = Canvas::new(buffer, theme);
         canvas.clear(whole);
+        if let Some(fleet) = &live.fleet {
+            let rest = Rect { height: whole.height.saturating_sub(1), ..whole };
+            let footer = Rect { y: whole.y + rest.height, height: 1.min(whole.height), ..whole };
+            fleet::draw(&mut canvas, rest, fleet, &self.fleet, self.now(live));
+            self.footer(&mut canvas, &Layout { footer, ..Layout::default() }, live);
+            self.overlay(&mut canvas, whole, live);
+            return canvas.into_spots();
+        }
         let ((width, height), strip) = self.divided((whole.width, whole.height));
         let area = Rect { width, height, ..whole };
         self.draw_tour(&mut canvas, strip, live);
@@ -77,16 +85,21 @@ impl Shell {
             }
             _ => self.footer(&mut canvas, &layout, live),
         }
+        self.overlay(&mut canvas, area, live);
+        canvas.into_spots()
+    }
+
+    /// Draws what lies over the view.
+    fn overlay(&self, canvas: &mut Canvas<'_>, area: Rect, live: &Snapshot) {
         match &self.open {
-            Open::Help(search) => help::draw(&mut canvas, area, &self.book(live), search),
-            Open::Picker(picker) => picker::draw(&mut canvas, area, picker, &self.keys),
+            Open::Help(search) => help::draw(canvas, area, &self.book(live), search),
+            Open::Picker(picker) => picker::draw(canvas, area, picker, &self.keys),
             Open::Line(_) => {
                 let entries = self.palette(live);
-                palette::draw(&mut canvas, area, &entries, self.palette_at, &self.keys);
+                palette::draw(canvas, area, &entries, self.palette_at, &self.keys);
             }
             Open::Nothing | Open::Filter(_) => {}
         }
-        canvas.into_spots()
     }
 
     fn panels(&self, canvas: &mut Canvas<'_>, live: &Snapshot, layout: &layout::Layout) {

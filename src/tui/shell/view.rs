@@ -15,6 +15,7 @@ use crate::tui::layout::Layout;
 use crate::tui::overlay::help::{self, Book};
 use crate::tui::panels::timeline::Course;
 use crate::tui::panels::{self, PanelId, banner};
+use crate::tui::scope::Aim;
 use crate::tui::views::{self, Reply, ViewContext};
 
 /// Rows of the screen from which on a row says which moment of the past is shown, and what is wrong now.
@@ -23,6 +24,9 @@ const PAST_ROWS: u16 = 8;
 impl Shell {
     /// Returns the focus of the view without anything over it.
     pub(super) fn view_focus(&self, snapshot: &Snapshot) -> Focus {
+        if snapshot.fleet.is_some() {
+            return Focus::Fleet;
+        }
         let feed = Feed::of(&snapshot.feed);
         if (views::of(self.view).opened)(&self.look) {
             return Focus::Opened(self.view, feed);
@@ -31,8 +35,8 @@ impl Shell {
     }
 
     /// Closes what is open: help or line, then what the view opened, then the full screen, then the
-    /// view.
-    pub(super) fn back(&mut self, live: &Snapshot) {
+    /// view, and at last the deployment where it was picked from a fleet.
+    pub(super) fn back(&mut self, live: &Snapshot) -> Option<Action> {
         if matches!(self.open, Open::Filter(_)) {
             self.drop_filter();
         } else if let Open::Help(search) = &mut self.open
@@ -44,8 +48,12 @@ impl Shell {
         } else if self.zoom {
             self.zoom = false;
         } else if !self.climb() && !self.offer(Command::Back, live) {
+            if self.view == View::Overview && self.from_fleet {
+                return Some(Action::LookAt(Aim::Fleet));
+            }
             self.show(View::Overview);
         }
+        None
     }
 
     /// Offers `command` to the view; returns false when that passes it on.

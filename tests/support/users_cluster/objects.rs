@@ -22,7 +22,7 @@ pub(super) fn surroundings(kube: &FakeKube, nats: SocketAddr) {
 }
 
 /// Adds or changes an object of a simulation.
-pub(super) fn put(kube: &FakeKube, kind: &str, mut object: Value, at: Timestamp) {
+pub(crate) fn put(kube: &FakeKube, kind: &str, mut object: Value, at: Timestamp) {
     let metadata = &mut object["metadata"];
     if kind == "ConfigMap" {
         metadata["managedFields"] = json!([{
